@@ -19,6 +19,7 @@ __all__ = [
     "LineSampler",
     "Matchers",
     "ModelFile",
+    "ParityTraining",
     "StoredModel",
     "Training",
     "UnigramTraining",
@@ -32,6 +33,7 @@ __all__ = [
     "pre_tokens",
     "train",
     "train_by_frequency",
+    "train_parity",
     "train_unigram",
 ]
 
@@ -151,6 +153,35 @@ def train(
     threads: int,
     progress: Callable[[int], None] | None,
 ) -> Training: ...
+
+@final
+class ParityTraining:
+    @property
+    def training(self) -> Training: ...
+    @property
+    def chosen(self) -> list[int]: ...
+    @property
+    def global_merges(self) -> int: ...
+    @property
+    def pre_tokens(self) -> int: ...
+    @property
+    def before(self) -> list[int]: ...
+    @property
+    def after(self) -> list[int]: ...
+    @property
+    def lengths(self) -> list[int]: ...
+
+def train_parity(
+    languages: list[Counts],
+    dev: list[Counts] | None,
+    settings: dict[str, Any],
+    *,
+    global_merges: tuple[int, int | None],
+    window: tuple[int, tuple[int, int]] | None,
+    measure: str,
+    targets: list[tuple[int, int]],
+    progress: Callable[[int], None] | None,
+) -> ParityTraining: ...
 def train_by_frequency(
     counts: Counts,
     *,

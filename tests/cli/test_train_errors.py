@@ -94,7 +94,7 @@ CASES = [
     ("text.txt --algo wordpiece --score x", "--score can't be 'x'",
      "choose one of: count, likelihood"),
     ("text.txt --tie-break x", "--tie-break can't be 'x'",
-     "choose one of: first-seen, rewritten-last, lowest-id"),
+     "choose one of: first-seen, rewritten-last, lowest-id, highest-text"),
     ("text.txt --errors x", "--errors can't be 'x'", "choose one of: strict, replace"),
     ("text.txt --unk-token [UNK]",
      "a byte-level model knows every byte: no token is ever unknown to it",

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import part_of_examples
-from tests.exact.training_options import MARKERS, assert_same, odd_words, recipe, tied_words
+from tests.exact.training_options import (
+    MARKERS,
+    SCORED,
+    assert_same,
+    odd_words,
+    recipe,
+    tied_words,
+)
 from tests.twins import train as twin
 from tokctl import TokctlError
 from tokctl.model import TIE_BREAKS, FilledRecipe, Recipe
@@ -25,7 +32,7 @@ def anew(model: FilledRecipe) -> FilledRecipe:
 
 
 @pytest.mark.parametrize(
-    ("marker", "score", "ties"), list(product(MARKERS, ("count", "likelihood"), TIE_BREAKS))
+    ("marker", "score", "ties"), [(marker, *both) for marker, both in product(MARKERS, SCORED)]
 )
 @given(words=tied_words, sizes=st.tuples(st.integers(20, 34), st.integers(20, 34)))
 @part_of_examples(4)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import part_of_examples
-from tests.exact.training_options import MARKERS, odd_words, recipe, tied_words
+from tests.exact.training_options import MARKERS, SCORED, odd_words, recipe, tied_words
 from tokctl import TokctlError
-from tokctl.model import TIE_BREAKS, FilledRecipe
+from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
@@ -26,7 +26,7 @@ def as_trained(model: FilledRecipe) -> FilledRecipe:
 
 
 @pytest.mark.parametrize(
-    ("marker", "score", "ties"), list(product(MARKERS, ("count", "likelihood"), TIE_BREAKS))
+    ("marker", "score", "ties"), [(marker, *both) for marker, both in product(MARKERS, SCORED)]
 )
 @given(words=st.one_of(tied_words, odd_words), share=st.floats(0, 1))
 @part_of_examples(3)

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import part_of_examples
-from tests.exact.training_options import MARKERS
+from tests.exact.training_options import MARKERS, SCORED, TIES_OF
 from tests.twins import train as twin
 from tokctl import Recipe, TokctlError, Tokenizer, preset
-from tokctl.model import TIE_BREAKS
 from tokctl.model.byte_level import spell
 
 
@@ -58,7 +57,8 @@ def assert_same(tokenizer: Tokenizer, expected: twin.Training) -> None:
 
 
 @pytest.mark.parametrize(
-    ("marker", "score", "ties"), list(product(MARKERS, ("count", "likelihood"), TIE_BREAKS))
+    ("marker", "score", "ties"),
+    [(marker, *both) for marker, both in product(MARKERS, SCORED)],
 )
 @given(
     words=st.one_of(tied_words, odd_words),
@@ -166,7 +166,7 @@ def test_a_whole_book_equals_twin(score: str, sample: str) -> None:
     words: dict[str, int] = {}
     for word in sample.split()[:2500]:
         words[word] = words.get(word, 0) + 1
-    for ties in TIE_BREAKS:
+    for ties in TIES_OF[score]:
         tokenizer = Tokenizer.train_on_counts(
             words, recipe=recipe("continuation", score, ties), vocab_size=320
         )
@@ -240,7 +240,7 @@ def test_many_words_with_the_markers_own_characters(
     marker: str, score: str, words: dict[str, int]
 ) -> None:
     """A merge can make a token that exists already, and give an old pair new places."""
-    for ties in TIE_BREAKS:
+    for ties in TIES_OF[score]:
         tokenizer = Tokenizer.train_on_counts(
             words, recipe=recipe(marker, score, ties), vocab_size=140
         )

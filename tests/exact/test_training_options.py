@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import part_of_examples
 from tests.exact.training_options import (
     MARKERS,
+    TIES_OF,
     WORDS,
     assert_same,
     counted,
@@ -69,7 +70,7 @@ def test_a_limited_alphabet_equals_twin(
         bare += [mark + character for character in limits["initial"]]
     if kind == "end-fused":
         bare += [character + mark for character in limits["initial"]]
-    for ties in TIE_BREAKS:
+    for ties in TIES_OF[score]:
         model = train_on_counts(
             words,
             recipe(marker, ties, score),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.twins import train as twin
 from tokctl import training
-from tokctl.model import FilledRecipe, Marker, Recipe
+from tokctl.model import TIE_BREAKS, FilledRecipe, Marker, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
@@ -23,6 +23,13 @@ MARKERS = {
     "continuation": Marker("continuation", "##"),
 }
 WORDS = replace(BPE_CHARACTERS, pre_tokenizers=PRE_TOKENIZERS.steps("whitespace"))
+
+#: The tie rules that go with each score, and all pairs of these.
+TIES_OF = {
+    "count": TIE_BREAKS,
+    "likelihood": tuple(rule for rule in TIE_BREAKS if rule != "highest-text"),
+}
+SCORED = [(score, ties) for score, rules in TIES_OF.items() for ties in rules]
 
 #: Few letters and small counts: ties everywhere.
 tied_words = st.dictionaries(

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 MarkerKind = Literal["none", "end", "end-fused", "start", "continuation"]
 Criterion = Literal["count", "likelihood"]
-Ties = Literal["first-seen", "rewritten-last", "lowest-id"]
+Ties = Literal["first-seen", "rewritten-last", "lowest-id", "highest-text"]
 
 Word = tuple[str, ...]
 Pair = tuple[str, str]
@@ -252,4 +252,6 @@ def choose(
     if ties == "lowest-id":
         ids = {token: id_ for id_, token in enumerate(vocabulary)}
         return min(tied, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
+    if ties == "highest-text":
+        return max(tied)
     return tied[0]

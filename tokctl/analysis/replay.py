@@ -303,8 +303,8 @@ class Ranking:
 
     def _in_order(self, pairs: Sequence[Pair], most: int) -> list[Pair]:
         """The first `most` of pairs of equal score, as the tie rule orders them."""
-        if self._criterion.tie_break == "lowest-id":
-            return sorted(pairs)[:most]
+        if (ordered := self._criterion.by_ids_or_texts(pairs)) is not None:
+            return ordered[:most]
         if len(pairs) == 1:
             return list(pairs)
         if len(pairs) <= _FEW:
@@ -414,7 +414,8 @@ class Choice:
             the tie rule takes this one), `other` (on this text another pair comes first),
             `initial` (it makes an initial token, and was not chosen by the text), `absent` (the
             pair is not in this text), `unknown` (the file does not say by what
-            its training chose: only counts are shown).
+            its training chose: only counts are shown), `language` (a language chose it, by its
+            own text).
         tied: pairs that share the best count or score, those that may not be merged left out.
         tie_break: the recipe's tie rule.
         same_figures: the pair is as frequent here as the file says it was in training; None
@@ -809,6 +810,8 @@ class MergeReplay(Replay):
             kind = "absent"
         elif not self._criterion.known:
             kind = "unknown"
+        elif self._criterion.by_language:
+            kind = "language"
         elif ranked.best != own:
             kind = "other"
         else:

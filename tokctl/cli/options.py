@@ -604,6 +604,7 @@ Output = Annotated[
 _vocabulary = partial(CliOption, panel="What gets an id")
 _text = partial(CliOption, panel="What is read")
 _output = partial(CliOption, panel="What is shown")
+_languages = partial(CliOption, panel="Languages (parity-aware bpe)")
 
 Coverage = Annotated[
     str | None,
@@ -672,6 +673,70 @@ Extend = Annotated[
         "Continue training this model, with its recipe: it keeps its ids, and --vocab is the "
         "new total.",
         short="Continue training this model",
+    ),
+]
+TrainLang = Annotated[
+    list[str] | None,
+    _languages(
+        "--lang NAME=FILE",
+        "A text in the language NAME, instead of FILE alone; can be repeated. At each step, the "
+        "language that is compressed worst chooses the pair to merge.",
+    ),
+]
+LangDev = Annotated[
+    list[str] | None,
+    _languages(
+        "--lang-dev NAME=FILE",
+        "A development text in the language NAME, which shows how it is compressed; best the same "
+        "sentences in each language. By default the training texts show it.",
+    ),
+]
+ParityVariant = Annotated[
+    str | None,
+    _languages(
+        "--parity base|window",
+        "base (default): always serve the language that is compressed worst. window: pass over "
+        "one that chose more than its share of the last merges.",
+    ),
+]
+GlobalMerges = Annotated[
+    str | None,
+    _languages(
+        "--global-merges N|N%",
+        "Let all texts together choose the first N merges, as in ordinary BPE; or N% of the "
+        "merges. By default 0.",
+    ),
+]
+ParityMeasure = Annotated[
+    str | None,
+    _languages(
+        "--parity-measure tokens|bytes|characters",
+        "What makes a language badly compressed: the tokens of its text (default with "
+        "--lang-dev), tokens per byte (default without), or tokens per character.",
+    ),
+]
+ParityTarget = Annotated[
+    list[str] | None,
+    _languages(
+        "--parity-target NAME=2.5",
+        "The compression that this language shall have in proportion to the others; by default 1. "
+        "Can be repeated.",
+    ),
+]
+ParityWindow = Annotated[
+    int | None,
+    _languages(
+        "--parity-window N",
+        "With --parity window, the number of choices that it holds; by default 100.",
+        min=1,
+    ),
+]
+ParityLimit = Annotated[
+    str | None,
+    _languages(
+        "--parity-limit X",
+        "With --parity window, how many times its equal share of the window a language may have; "
+        "by default 2.",
     ),
 ]
 TrainFiles = Annotated[
@@ -943,8 +1008,8 @@ TieBreak = Annotated[
     str | None,
     _vocabulary(
         "--tie-break RULE",
-        "Which of several equally good pairs is merged: first-seen, rewritten-last or lowest-id "
-        "(default for bytes).",
+        "Which of several equally good pairs is merged: first-seen, rewritten-last, "
+        "lowest-id (default for bytes) or highest-text.",
         values=_tie_breaks,
     ),
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import options, recipes, streams, train_report
+from tokctl.cli import languages, options, recipes, streams, train_report
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokctl.model import Recipe
     from tokctl.sources import Source
     from tokctl.training import Options
+    from tokctl.training.parity import CountedLanguages
 
 EXAMPLES = """Examples:
 
@@ -38,6 +39,7 @@ EXAMPLES = """Examples:
   tokctl train --save-counts words.tsv.gz large.txt
   tokctl train --word-counts words.tsv.gz --algo unigram
   tokctl train --extend a.bpe.json --vocab 12000 b.txt
+  tokctl train --lang fi=fi.txt --lang sw=sw.txt -o m.json
   M=$(tokctl train -q book.txt)
 
 The path of the model file goes to stdout, on a line of
@@ -73,6 +75,14 @@ def train(
     sample: options.TrainSample = None,
     seed: options.TrainSeed = None,
     extend: options.Extend = None,
+    lang: options.TrainLang = None,
+    lang_dev: options.LangDev = None,
+    parity: options.ParityVariant = None,
+    global_merges: options.GlobalMerges = None,
+    parity_measure: options.ParityMeasure = None,
+    parity_target: options.ParityTarget = None,
+    parity_window: options.ParityWindow = None,
+    parity_limit: options.ParityLimit = None,
     errors: options.TrainErrors = "strict",
     normalize: options.Normalize = None,
     pretokenize: options.Pretokenize = None,
@@ -171,11 +181,34 @@ def train(
         seed=seed or 0,
         extend=old,
     )
+    by_language = languages.languages_of(
+        {
+            "lang": lang,
+            "lang_dev": lang_dev,
+            "parity": parity,
+            "global_merges": global_merges,
+            "parity_measure": parity_measure,
+            "parity_target": parity_target,
+            "parity_window": parity_window,
+            "parity_limit": parity_limit,
+        },
+        {
+            "a text without a name": (files or sources.lists, "each text there is a language's"),
+            "--word-counts": (counts, "it names texts, and each language has its own counts"),
+            "--save-counts": (save_counts, "each language has its own counts"),
+            "--extend": (extend, "languages take turns from the first merge on"),
+            "--weight": (weight, "a language is served when it costs most, however long its text"),
+        },
+    )
+    if by_language:
+        by_language.check_against(recipe, chosen)
+        files = by_language.paths
     check_before(recipe, chosen, counts, files, sources)
     _refuse_algorithms(files or ())
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
-    texts = lines or sources.open(world, files)
+    opened = by_language.open(world, sources) if by_language else None
+    texts = lines or (opened.all if opened else sources.open(world, files))
     if not lines:
         streams.refuse_models(files or (), texts, format)
     path = model_path(output, files or [], texts, recipe)
@@ -194,17 +227,23 @@ def train(
     timing = training.Timing()
     with Bars(world, rounds=recipe.traits.has_scores) as bars:
         # In two steps: --show-steps needs the counts, and stdin can't be read again.
-        if counts:
-            counted, text = training.count_lines(lines[0], recipe, chosen, bars)
+        counted: Counts | CountedLanguages
+        if by_language and opened:
+            counted = spoken = opened.count(recipe, chosen, bars)
+            timing.lap("count")
+            model = by_language.fill(spoken, recipe, chosen, bars, timing)
         else:
-            counted, text = training.count(texts, recipe, chosen, bars)
-        if save_counts is not None:
-            from tokctl.training.counts import save
+            if counts:
+                counted, text = training.count_lines(lines[0], recipe, chosen, bars)
+            else:
+                counted, text = training.count(texts, recipe, chosen, bars)
+            if save_counts is not None:
+                from tokctl.training.counts import save
 
-            # Before the training: whatever becomes of it, the counts are there.
-            save(save_counts, counted)
-        timing.lap("count")
-        model = training.fill(counted, text, recipe, chosen, bars, timing)
+                # Before the training: whatever becomes of it, the counts are there.
+                save(save_counts, counted)
+            timing.lap("count")
+            model = training.fill(counted, text, recipe, chosen, bars, timing)
     if why := more_than_memory(counted, chosen):
         world.say(f"note: {why}")
     tokenizer = Tokenizer(model)
@@ -288,7 +327,7 @@ def memory_limit(text: str | None) -> int | None:
     return None if text is None else options.size_of("--memory", text, LEAST_MEMORY)
 
 
-def more_than_memory(counted: "Counts", chosen: "Options") -> str | None:
+def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") -> str | None:
     """A note where what is left to train on takes more than counting was allowed."""
     if chosen.memory is None or (bytes_ := counted.memory()) <= chosen.memory:
         return None

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from tokctl.render.training import TrainingStep
     from tokctl.tokenizer import Tokenizer
     from tokctl.training import Timing
+    from tokctl.training.parity import CountedLanguages
 
 
 def report(
     world: World,
     tokenizer: Tokenizer,
     timing: Timing,
-    counts: Counts | None,
+    counts: Counts | CountedLanguages | None,
     steps: int,
 ) -> None:
     """What people read: the steps that they asked for, and the summary."""
@@ -56,6 +57,11 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
         "training": asdict(record) if record else None,
         "seconds": timing.seconds,
     }
+    if tokenizer.model.parity:
+        from tokctl.analysis.explain.languages import language_shares
+        from tokctl.render.inspect.training import languages_data
+
+        found["languages"] = languages_data(language_shares(tokenizer.model.parity))
     if tokenizer.model.rounds:
         rounds = [one._asdict() for one in tokenizer.model.rounds]
         found["rounds"] = [{k: v for k, v in one.items() if k != "examples"} for one in rounds]
@@ -107,6 +113,7 @@ def training_steps(
     recipe = replace(tokenizer.recipe, segmentation="replay", max_input_chars=None)
     replay = Tokenizer(replace(tokenizer.model, recipe=recipe)).encoder.replay
     names = tokenizer.tokens
+    parity = tokenizer.model.parity
     changed_at: dict[int, list[int]] = {}
     for number, (word, _) in enumerate(counts):
         for rank in dict.fromkeys(replay(word, steps)[2]):
@@ -133,4 +140,5 @@ def training_steps(
                 for number in shown[:_WORDS]
             ],
             more=max(0, len(shown) - _WORDS),
+            language=parity.language_of(step - 1) if parity and step else None,
         )

@@ -17,7 +17,15 @@ from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unl
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.lengths import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
-from tokctl.model import FilledRecipe, Origin, Recipe, Round, TrainingRecord, byte_level
+from tokctl.model import (
+    FilledRecipe,
+    Origin,
+    ParityRecord,
+    Recipe,
+    Round,
+    TrainingRecord,
+    byte_level,
+)
 from tokctl.model.parts import AddedToken
 
 #: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
@@ -54,6 +62,8 @@ def write(model: FilledRecipe) -> Files:
     private: dict[str, Any] = {"format": FORMAT, "recipe": recipe.to_dict()}
     if model.training:
         private["training"] = model.training.to_dict()
+    if model.parity:
+        private["parity"] = model.parity.to_dict()
     if model.added_tokens is not None:
         private["added_tokens"] = [_row(token) for token in model.added_tokens]
     if model.origin is not None:
@@ -189,6 +199,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         origin=_origin(private),
         companions=_companions(private),
         lengths=read_lengths(private.get("lengths", {})),
+        parity=_parity(private, core.lengths["merges"]),
     )
 
 
@@ -239,6 +250,14 @@ def _origin(private: dict[str, Any]) -> Origin | None:
     if not isinstance(format_name, str) or not isinstance(name, str):
         raise TypeError("origin")
     return Origin(format_name, name)
+
+
+def _parity(private: dict[str, Any], merges: int) -> ParityRecord | None:
+    if "parity" not in private:
+        return None
+    if not isinstance(private["parity"], dict):
+        raise TypeError("parity")
+    return ParityRecord.from_dict(private["parity"], merges)
 
 
 def _companions(private: dict[str, Any]) -> dict[str, str]:

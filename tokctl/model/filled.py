@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -60,6 +61,107 @@ class Round(NamedTuple):
     unused: int
     dropped: int
     examples: tuple[tuple[str, float | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class ParityRecord:
+    """What a parity-aware training did: which language chose each merge, and what came of it.
+
+    Attributes:
+        languages: their names, in the order given.
+        variant: `base` or `window`.
+        measure: what the tokens of a text are divided by: `tokens` (nothing), `bytes` or
+            `characters`.
+        dev: SHA-256 of the development texts, as `TrainingRecord.sha256`; empty where the training
+            texts were measured.
+        global_merges: so many merges, the first ones, were chosen by all languages together.
+        chosen: of each later merge, the place of its language in `languages`.
+        before, after: of each language, the tokens of the text that was measured before the first
+            merge and after the last.
+        lengths: of each language, what the measure divides these by.
+        window, limit: the size of the window, and how many times its equal share of the window a
+            language could have, as a fraction; None and empty for `base`.
+        targets: of each language, the compression that was wanted in proportion to the others, as a
+            fraction; empty: all alike.
+    """
+
+    languages: tuple[str, ...]
+    variant: str
+    measure: str
+    dev: str
+    global_merges: int
+    chosen: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    lengths: tuple[int, ...]
+    window: int | None = None
+    limit: str = ""
+    targets: tuple[str, ...] = ()
+
+    def language_of(self, rank: int) -> str | None:
+        """The language that chose the merge of a rank (the first is 0): empty where all of them
+        chose it together; None where it is none of this training's."""
+        place = rank - self.global_merges
+        if place < 0:
+            return ""
+        return self.languages[self.chosen[place]] if place < len(self.chosen) else None
+
+    def merges_of(self) -> dict[str, int]:
+        """How many merges each language chose."""
+        times = Counter(self.chosen)
+        return {name: times[place] for place, name in enumerate(self.languages)}
+
+    def of(self, ranks: Sequence[int]) -> ParityRecord:
+        """The record of the merges of these ranks alone; they ascend."""
+        places = (rank - self.global_merges for rank in ranks)
+        return replace(
+            self,
+            global_merges=sum(rank < self.global_merges for rank in ranks),
+            chosen=tuple(self.chosen[place] for place in places if 0 <= place < len(self.chosen)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON would hold it, without the options that were not used."""
+        data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        unused = {entry.name: entry.default for entry in fields(self)}
+        return {name: value for name, value in data.items() if value != unused[name]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], merges: int) -> ParityRecord:
+        """The record as `to_dict` wrote it, of a model with so many merges; TypeError or ValueError
+        where a field is wrong."""
+        lists = {name: tuple(value) for name, value in data.items() if type(value) is list}
+        record = cls(**(data | lists))
+        for entry in fields(cls):
+            value = getattr(record, entry.name)
+            kind = str(entry.type)
+            types = {
+                "str": (str,),
+                "int": (int,),
+                "int | None": (int, type(None)),
+            }.get(kind, (tuple,))
+            if type(value) not in types:
+                raise TypeError(entry.name)
+            inside = value if isinstance(value, tuple) else (value,)
+            numbers = [one for one in inside if one is not None and "int" in kind]
+            texts = [one for one in inside if "str" in kind]
+            if set(map(type, numbers)) - {int} or set(map(type, texts)) - {str}:
+                raise TypeError(entry.name)
+            if numbers and (min(numbers) < 0 or max(numbers) >= 2**64):
+                raise ValueError(f"one of the numbers of {entry.name} is no count")
+        count = len(record.languages)
+        per_language = {len(one) for one in (record.before, record.after, record.lengths)}
+        if record.targets:
+            per_language.add(len(record.targets))
+        if not count or len(set(record.languages)) < count:
+            raise ValueError("its languages have no names of their own")
+        if per_language != {count}:
+            raise ValueError("there is not one number for each of its languages")
+        if max(record.chosen, default=0) >= count:
+            raise ValueError("one of its merges was chosen by a language that is not named")
+        if record.global_merges + len(record.chosen) > merges:
+            raise ValueError("languages chose more merges than it has")
+        return record
 
 
 @dataclass(frozen=True)
@@ -158,6 +260,7 @@ class FilledRecipe:
             no use for (a chat template, say): their texts by name, kept as they are.
         lengths: `truncation` and `padding` that came with the model, as Hugging Face's file has
             them: what encodings get there, and here where it is asked for.
+        parity: which language chose each merge; None but for a parity-aware training.
     """
 
     recipe: Recipe
@@ -171,6 +274,7 @@ class FilledRecipe:
     origin: Origin | None = None
     companions: dict[str, str] = field(default_factory=dict)
     lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
+    parity: ParityRecord | None = None
 
     @classmethod
     def of_core(
@@ -184,6 +288,7 @@ class FilledRecipe:
         origin: Origin | None = None,
         companions: dict[str, str] | None = None,
         lengths: dict[str, dict[str, Any]] | None = None,
+        parity: ParityRecord | None = None,
     ) -> FilledRecipe:
         """A model whose tokens, merges, scores and counts the core holds. The lists of them are
         made when they are asked for: encoding and decoding do without."""
@@ -196,6 +301,7 @@ class FilledRecipe:
             origin=origin,
             companions=companions or {},
             lengths=lengths or {},
+            parity=parity,
             core=core,
         )
         model.__post_init__()

@@ -26,7 +26,7 @@ from tokctl.values import Brief
 UNITS = ("bytes", "characters")
 MARKER_KINDS = ("none", "end", "end-fused", "start", "continuation")
 SCORES = ("count", "likelihood")
-TIE_BREAKS = ("first-seen", "rewritten-last", "lowest-id")
+TIE_BREAKS = ("first-seen", "rewritten-last", "lowest-id", "highest-text")
 UNKNOWNS = ("word", "char", "drop")
 ALPHABETS = ("seen", "characters", "bytes")
 PRECISIONS = ("double", "single")
@@ -460,6 +460,11 @@ def check(recipe: Recipe) -> None:
             )
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
     _check_rules(recipe.normalizers)
+    if recipe.tie_break == "highest-text" and recipe.merges_by_likelihood:
+        raise TokctlError(
+            "the tie break highest-text is for scores by count, and this is likelihood",
+            "take another tie break, or the score count (--score count)",
+        )
     _check_segmentation(recipe)
     _check_unknown(recipe)
     _check_pre_tokenizers(recipe)

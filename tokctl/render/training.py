@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tokctl.analysis.explain.languages import LanguageShares, language_shares
+from tokctl.analysis.metrics import Absent
 from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
 from tokctl.render.visible import visible
 from tokctl.sources.corpora import Corpus
+from tokctl.wording import plural
 
 #: Merges, or pieces, at either end of the list that are shown.
 _ENDS = 5
@@ -64,6 +67,8 @@ def show_training(
         rows += [size, *_frequency_rows(model, tokens)]
     else:
         rows += [("merges", f"{len(model.merges):,}"), size, *_merge_rows(model.merges, tokens)]
+    if model.parity:
+        rows += _language_rows(language_shares(model.parity))
     merges = recipe.traits.learns_merges
     spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
@@ -91,6 +96,32 @@ def _merge_rows(merges: Sequence[Merge], tokens: Sequence[str]) -> list[tuple[st
             ("last", _merge_list(tokens, merges[-_ENDS:])),
         ]
     return [("all merges", _merge_list(tokens, merges))] if merges else []
+
+
+#: Languages that are shown; of more, half of them from each end.
+_LANGUAGES = 12
+
+
+def _language_rows(found: LanguageShares) -> list[tuple[str, str]]:
+    """The languages, those that cost most first."""
+    cost = {one.name: one.cost_after for one in found.languages}
+    ordered = sorted(
+        found.languages, key=lambda one: c if not isinstance(c := cost[one.name], Absent) else 0.0
+    )[::-1]
+    shown = [
+        f"{visible(one.name)}: {one.before:,} → {one.after:,} tokens, {plural(one.merges, 'merge')}"
+        for one in ordered
+    ]
+    if len(shown) > _LANGUAGES:
+        half = _LANGUAGES // 2
+        shown = [*shown[:half], f"… {len(shown) - 2 * half} more", *shown[-half:]]
+    rows = [("" if place else "languages", text) for place, text in enumerate(shown)]
+    if found.together:
+        rows.append(("", f"all together: {plural(found.together, 'merge')}"))
+    if isinstance(found.gini_before, Absent) or isinstance(found.gini_after, Absent):
+        return rows
+    per = "tokens" if found.measure == "tokens" else f"tokens per {found.measure.removesuffix('s')}"
+    return [*rows, ("gini", f"{found.gini_before:.4f} → {found.gini_after:.4f}, of {per}")]
 
 
 def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
@@ -239,6 +270,7 @@ class TrainingStep:
         merge: what was merged, and `names` its left, right and new token; None and empty
             for step 0.
         words: those to show; `more` is how many are left out.
+        language: see `MergeRecord`.
     """
 
     number: int
@@ -246,6 +278,7 @@ class TrainingStep:
     names: tuple[str, ...]
     words: list[StepWord]
     more: int
+    language: str | None = None
 
 
 def show_steps(console: Console, steps: Iterable[TrainingStep], score: str) -> None:
@@ -268,7 +301,10 @@ def _step_title(step: TrainingStep, score: str) -> str:
     if step.merge is None:
         return "before the first merge"
     left, right, token = map(visible, step.names)
-    return f"step {step.number}: {left} + {right} → {token}  ({_why(score, step.merge)})"
+    why = _why(score, step.merge)
+    if step.language is not None:
+        why += f", chosen for {visible(step.language) or 'all'}"
+    return f"step {step.number}: {left} + {right} → {token}  ({why})"
 
 
 def _why(score: str, merge: Merge) -> str:

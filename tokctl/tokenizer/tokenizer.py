@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.sampling import Segmentation
     from tokctl.training import Progress, Timing
     from tokctl.training.options import Number
+    from tokctl.training.parity import Texts
 
     class FlatIds(Protocol):
         """The ids of many texts end to end: a list, an array."""
@@ -278,6 +279,91 @@ class Tokenizer(Answering):
         recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
         source = records(_batch(texts, 1), byte_level=recipe.is_byte_level)
         return cls(training.train(source, recipe, options, progress, timing))
+
+    @classmethod
+    @suggesting
+    def train_by_language(
+        cls,
+        languages: Texts,
+        *,
+        vocab_size: int,
+        dev: Texts | None = None,
+        variant: str = "base",
+        global_merges: int | str = 0,
+        measure: str | None = None,
+        targets: Mapping[str, Number] | None = None,
+        window: int = 100,
+        limit: Number = 2,
+        algorithm: str | None = None,
+        recipe: Recipe | None = None,
+        special_tokens: Sequence[str] = (),
+        min_count: int = 1,
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+        coverage: Number | None = None,
+        alphabet_limit: int | None = None,
+        initial_alphabet: str = "",
+        sample: Number | None = None,
+        seed: int = 0,
+        errors: str = "strict",
+        threads: int | None = None,
+        memory: int | None = None,
+        temporary: str | Path | None = None,
+        reading: Reading | None = None,
+        progress: Progress | None = None,
+        timing: Timing | None = None,
+    ) -> Tokenizer:
+        """Trains parity-aware BPE: the language that is compressed worst chooses the next merge.
+
+        Args:
+            languages: what `train` takes as `sources`, by the name of the language.
+            dev: development texts in the same languages, which say how each is compressed; best
+                the same sentences in all of them. None: the training texts do.
+            variant: `base`, or `window`: no language chooses more than its share of the last
+                `window` merges, which is `limit` times an equal one.
+            global_merges: so many merges, the first ones, are chosen by all texts together; or a
+                share of the merges: `"50%"`.
+            measure: `tokens` (the default with `dev`), `bytes` (without) or `characters`: what the
+                tokens of a language are divided by.
+            targets: the compression that a language shall have in proportion to the others; else 1.
+
+        The other arguments are those of `train`; `min_count` and `sample` are for each language's
+        training text.
+
+        Raises:
+            TokctlError: see `tokctl.training.parity.train_by_language`.
+        """
+        from tokctl import training
+        from tokctl.sources import AUTO
+        from tokctl.training.parity import Parity, train_by_language
+
+        for what, texts in (("languages", languages), ("dev", dev)):
+            if not (isinstance(texts, Mapping) or (what == "dev" and texts is None)):
+                raise TokctlError(
+                    f"{what} can't be {brief(texts)}",
+                    "it is a dict of texts, by language: {'fi': 'fi.txt', 'sw': 'sw.txt'}",
+                )
+        options = training.Options(
+            vocab_size=vocab_size,
+            min_count=min_count,
+            min_frequency=min_frequency,
+            max_token_length=max_token_length,
+            threads=threads,
+            errors=errors,
+            coverage=coverage,
+            alphabet_limit=alphabet_limit,
+            initial_alphabet=initial_alphabet,
+            sample=sample,
+            seed=seed,
+            memory=memory,
+            temporary=temporary,
+        )
+        parity = Parity(variant, global_merges, measure, window, limit, targets or {})
+        recipe = _recipe_of(algorithm, recipe, special_tokens, None)
+        model = train_by_language(
+            languages, recipe, options, parity, dev, progress, timing, reading or AUTO
+        )
+        return cls(model)
 
     @classmethod
     @suggesting

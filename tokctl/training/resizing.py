@@ -8,6 +8,7 @@ uses them, and added tokens can be added so.
 from __future__ import annotations
 
 from collections import Counter
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush
@@ -174,14 +175,14 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
             # The sort is stable: ties stay in id order.
             ranked.sort(key=lambda id_: -model.scores[id_])
         return keeping(model, stays | set(ranked[: size - len(stays)]))
-    merges = []
-    for merge in model.merges:
+    ranks = []
+    for rank, merge in enumerate(model.merges):
         if len(stays) == size:
             break
         if merge.left in stays and merge.right in stays:
             stays.add(merge.token)
-            merges.append(merge)
-    return _keeping(model, stays, merges)
+            ranks.append(rank)
+    return _keeping(model, stays, ranks)
 
 
 def _check_size(most: int, size: int) -> None:
@@ -276,10 +277,12 @@ def keeping(model: FilledRecipe, ids: Iterable[int]) -> FilledRecipe:
     """The model with these ids alone, numbered anew without holes in the order that they had, and
     the merges that take and make nothing else."""
     stays = set(ids)
-    return _keeping(model, stays, [merge for merge in model.merges if stays.issuperset(merge[:3])])
+    ranks = [rank for rank, merge in enumerate(model.merges) if stays.issuperset(merge[:3])]
+    return _keeping(model, stays, ranks)
 
 
-def _keeping(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> FilledRecipe:
+def _keeping(model: FilledRecipe, stays: set[int], ranks: Sequence[int]) -> FilledRecipe:
+    """The model with these ids and the merges of these ranks, numbered anew."""
     kept = sorted(stays)
     record = model.training
     if record:
@@ -293,8 +296,15 @@ def _keeping(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fille
                 if model.recipe.traits.learns_characters
                 else record.alphabet_size
             ),
+            initial_merges=sum(rank < record.initial_merges for rank in ranks),
+            stage_ends=tuple(bisect_left(kept, end) for end in record.stage_ends),
         )
-    pruned = replace(model, merges=merges, training=record)
+    pruned = replace(
+        model,
+        merges=[model.merges[rank] for rank in ranks],
+        training=record,
+        parity=model.parity and model.parity.of(ranks),
+    )
     return renumbered(pruned, {old: id_ for id_, old in enumerate(kept)})
 
 

@@ -149,7 +149,7 @@ def fill(
     try:
         trained = trainer(counts, read, recipe, options, report)
     except CoreError as error:
-        raise _explained(error, recipe, options) from None
+        raise explained(error, recipe, options) from None
     timing.lap("merge")
     old = options.extend
     if old:
@@ -193,6 +193,7 @@ def fill(
             scores=trained.scores,
             rounds=trained.rounds,
             added_tokens=resizing.added_tokens(old, recipe, trained.tokens),
+            parity=old.parity if old else None,
         )
     initial_tokens.check(model)
     return model
@@ -271,7 +272,7 @@ def _merged(
         marker=recipe.marker,
         vocab_size=vocab_size,
         special_tokens=special,
-        reserved=_reserved(recipe),
+        reserved=reserved(recipe),
         initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
         bare_characters=recipe.has_bare_characters,
         min_frequency=scaled(options.min_frequency, read.scale),
@@ -413,7 +414,7 @@ TRAINERS = {
 }
 
 
-def _reserved(recipe: Recipe) -> list[bytes]:
+def reserved(recipe: Recipe) -> list[bytes]:
     """What a model file would spell as a special token is spelled: for a byte-level model
     with the special token `Ġt` that is a space and a t."""
     if not recipe.is_byte_level:
@@ -421,7 +422,7 @@ def _reserved(recipe: Recipe) -> list[bytes]:
     return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
 
 
-def _explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
+def explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
     message = error.message
     if error.kind == "vocabulary-too-small":
         least = error.details[1]

@@ -59,6 +59,7 @@ _TIES = {
     "rewritten-last": "the tie rule takes the first one met; words that a merge rewrote are "
     "scanned last",
     "lowest-id": "the tie rule takes the lowest ids, left then right",
+    "highest-text": "the tie rule takes the text that comes last, left then right",
 }
 
 
@@ -261,6 +262,12 @@ def _why(frame: Frame) -> str:
         return f"Step {frame.decides:,} merges a pair that is not in this text."
     if choice.kind == "unknown":
         return "The file does not say by what its training chose: pairs are shown by count."
+    if choice.kind == "language":
+        language = frame.merge.language if frame.merge else None
+        whose = f"Chosen for {language}" if language else "Chosen by a language"
+        return (
+            f"{whose}: the most frequent pair of its own training text. Pairs are shown by count."
+        )
     if choice.kind == "other" or own is None:
         leader = next((pair for pair in frame.pairs if pair.refused is None), None)
         first = f"{named(leader.left)} + {named(leader.right)}" if leader else "another pair"

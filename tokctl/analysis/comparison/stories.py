@@ -326,6 +326,8 @@ class Reasons:
             return f"{pair}: {times(count)}, but that would be {_REFUSED[refusal]}"
         if count < criterion.least:
             return f"{pair}: {times(count)}; it takes {criterion.least:,} to be merged"
+        if criterion.by_language:
+            return f"{pair}: {times(count)}; no language chose it"
         last = tokenizer.merges[-1]
         if not criterion.by_score:
             rest = f"; the last merge had {times(last.count)}" if last.count else ""

@@ -39,6 +39,8 @@ class MergeRecord:
         score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
             compared; else None.
         stage: of a training in stages, from 1; else None.
+        language: the one that chose the merge in a parity-aware training, empty where all of them
+            chose it together; None in any other training.
     """
 
     step: int
@@ -48,6 +50,7 @@ class MergeRecord:
     count: int | None
     score: Fraction | None
     stage: int | None = None
+    language: str | None = None
 
 
 class MergeRules(ABC):
@@ -141,7 +144,9 @@ class History(MergeRules):
         record = self.model.training
         ends = record.stage_ends if record else ()
         stage = 1 + sum(end <= merge.token for end in ends) if ends else None
-        return MergeRecord(rank + 1, *names, merge.count or None, score, stage)
+        parity = self.model.parity
+        language = parity.language_of(rank) if parity else None
+        return MergeRecord(rank + 1, *names, merge.count or None, score, stage, language)
 
     def alternative(self, pair: Pair) -> MergeRecord | None:
         left, right = (self.model.tokens[id_] for id_ in pair)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.analysis.explain.history import Pair, check_step, history_of, name_symbols
-from tokctl.model.byte_level import BYTE_TOKENS, BYTES, unspell
+from tokctl.model.byte_level import BYTE_TOKENS, BYTES, spell, unspell
 from tokctl.sources import Document, Source
 
 if TYPE_CHECKING:
@@ -198,6 +198,8 @@ class Criterion:
     Attributes:
         known: the file says it. Where it does not, pairs are compared by count, equals by their
             ids, and any pair may be merged that spells no special token.
+        by_language: the languages of a parity-aware training chose, each by its own text, and no
+            text says which pair comes next.
         by_score: `count(ab) / (count(a) * count(b))` is compared, else `count(ab)`.
         tie_break: see `tokctl.model.Recipe`.
         least: a pair with a lower count is not merged.
@@ -208,6 +210,7 @@ class Criterion:
         model = tokenizer.model
         recipe, training = model.recipe, model.training
         self.known = training is not None
+        self.by_language = model.parity is not None
         self.by_score = self.known and recipe.merges_by_likelihood
         self.tie_break = recipe.tie_break if self.known else "lowest-id"
         self.least = training.min_frequency if training else 1
@@ -233,6 +236,19 @@ class Criterion:
             return "special"
         cuts = self._whole_characters and not _keep_whole(self._tokens[pair[0]], self.joined(pair))
         return "cut" if cuts else None
+
+    def by_ids_or_texts(self, pairs: Iterable[Pair]) -> list[Pair] | None:
+        """Pairs of equal score as a tie rule orders them that compares tokens; None where it
+        compares where they are."""
+        if self.tie_break == "lowest-id":
+            return sorted(pairs)
+        if self.tie_break == "highest-text":
+            return sorted(pairs, key=lambda pair: (self._text(pair[0]), self._text(pair[1])))[::-1]
+        return None
+
+    def _text(self, id_: int) -> str:
+        token = self._tokens[id_]
+        return spell(token) if self._recipe.is_byte_level else token.decode()
 
     def joined(self, pair: Pair) -> bytes:
         """The token that merging a pair makes."""
@@ -304,12 +320,14 @@ class PairCounts:
             which are none of `pairs`.
         known: the model's file says by what its training chose. Where it does not, pairs are
             ranked by count, equal ones by their ids.
+        by_language: see `Criterion`.
     """
 
     step: int
     pairs: tuple[PairCount, ...]
     unknown: int
     known: bool
+    by_language: bool = False
 
 
 def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]) -> PairCounts:
@@ -324,8 +342,7 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     criterion = Criterion(tokenizer)
     known = [pair for pair in found if NO_ID not in pair]
     unknown = sum(count for pair, count in found.items() if NO_ID in pair)
-    if criterion.tie_break == "lowest-id":
-        known.sort()
+    known = criterion.by_ids_or_texts(known) or known
     by_score = criterion.by_score
     known.sort(key=_preference(found, symbols, by_score=by_score))  # keeps the order of equals
     refused = {
@@ -333,7 +350,7 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     }
     known.sort(key=lambda pair: refused[pair] is not None)
     names = tokenizer.tokens
-    chosen = criterion.known and step >= criterion.first
+    chosen = criterion.known and not criterion.by_language and step >= criterion.first
     return PairCounts(
         step,
         tuple(
@@ -352,6 +369,7 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
         ),
         unknown,
         criterion.known,
+        criterion.by_language,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tokctl.analysis.explain.history import MergeRecord, history_of
+from tokctl.analysis.explain.languages import LanguageShares, language_shares
 from tokctl.analysis.explain.vocabulary import (
     Reach,
     TokenGroups,
@@ -66,6 +67,7 @@ class Summary:
         highest, lowest: pieces with their scores, the highest and the lowest first
             (unigram).
         rounds: of the training (unigram).
+        languages: of a parity-aware training; else None.
         source: the file that it was read from, and where it came from.
     """
 
@@ -92,6 +94,7 @@ class Summary:
     highest: tuple[tuple[str, float], ...] = ()
     lowest: tuple[tuple[str, float], ...] = ()
     rounds: tuple[Round, ...] = ()
+    languages: LanguageShares | None = None
 
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -143,6 +146,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         highest=_first(tokenizer, ids, model.scores) if recipe.traits.has_scores else (),
         lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.traits.has_scores else (),
         rounds=tuple(model.rounds),
+        languages=language_shares(model.parity) if model.parity else None,
     )
 
 

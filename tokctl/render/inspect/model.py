@@ -26,6 +26,9 @@ from tokctl.render.document import (
     facts,
 )
 from tokctl.render.inspect.training import (
+    language_rows,
+    languages_data,
+    languages_table,
     merge_data,
     merge_rows,
     merges_table,
@@ -113,6 +116,12 @@ def _summary_parts(summary: Summary) -> Iterator[SummaryPart]:
         yield SummaryPart(title, facts((value, token) for token, value in named), named)
     for title, merges in histories(summary):
         yield SummaryPart(title, merges_table(merges), merge_rows(merges, brief))
+    if summary.languages:
+        yield SummaryPart(
+            "languages of the training",
+            languages_table(summary.languages),
+            language_rows(summary.languages),
+        )
     if summary.rounds:
         rows = rounds_rows(summary.rounds, examples=False)
         yield SummaryPart("rounds of the training", rounds_table(summary.rounds), rows)
@@ -147,6 +156,7 @@ def _summary_data(summary: Summary) -> dict[str, Any]:
         "highest": [{"token": name, "score": score} for name, score in summary.highest],
         "lowest": [{"token": name, "score": score} for name, score in summary.lowest],
         "rounds": rounds_data(summary.rounds),
+        **({"languages": languages_data(summary.languages)} if summary.languages else {}),
         "checks": {
             "unreachable": checks.reach.unreachable,
             "undecided": checks.reach.undecided,
@@ -284,6 +294,7 @@ _TIES = {
     "first-seen": "of equals the one seen first",
     "rewritten-last": "of equals the one seen first, rewritten words moved to the end",
     "lowest-id": "of equals the one with the lowest ids",
+    "highest-text": "of equals the one whose text comes last",
 }
 
 _SEGMENTATIONS = {

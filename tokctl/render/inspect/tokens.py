@@ -31,7 +31,14 @@ from tokctl.render.document import (
     segments,
     text_or_bytes,
 )
-from tokctl.render.inspect.training import FITTING, decimal, merge_data, number, scored
+from tokctl.render.inspect.training import (
+    FITTING,
+    decimal,
+    language_name,
+    merge_data,
+    number,
+    scored,
+)
 from tokctl.render.inspect.words import added_data, how_found, path_names
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
@@ -141,6 +148,8 @@ def _tree(token: TokenHistory) -> Tree:
                 parts.append(Span(f", count {merge.count:,}", "dim"))
             if merge.score is not None:
                 parts.append(Span(f", score ≈ {decimal(merge)}", "dim"))
+            if merge.language is not None:
+                parts.append(Span(f", chosen for {language_name(merge.language)}", "dim"))
         return parts
 
     return Tree(token.tree, label)
@@ -194,7 +203,8 @@ def _token_records(
             tokens = map(visible, (merge.left, merge.right, merge.token))
             count = [] if token.ranked else [number(merge.count)]
             score = [] if merge.score is None else [str(merge.score)]
-            yield name, str(merge.step), *tokens, *count, *score
+            language = [] if merge.language is None else [visible(merge.language) or "-"]
+            yield name, str(merge.step), *tokens, *count, *score, *language
     for made in token.uses[:limit]:
         yield "use", str(made.step), visible(made.partner), made.side, visible(made.result)
     if use:

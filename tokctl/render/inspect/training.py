@@ -16,6 +16,8 @@ from tokctl.analysis.explain import (
     PreTokenState,
     TokenPattern,
 )
+from tokctl.analysis.explain.languages import LanguageShares
+from tokctl.analysis.metrics import Absent, Figure
 from tokctl.model import Round
 from tokctl.render.document import (
     Answer,
@@ -47,6 +49,11 @@ def number(count: int | None, form: str = "d") -> str:
 def scored(score: float) -> str:
     """A natural log probability for people."""
     return f"{score:.4f}"
+
+
+def language_name(language: str | None) -> str:
+    """The language that chose a merge, for people."""
+    return "" if language is None else brief(language) if language else "all"
 
 
 def decimal(merge: MergeRecord) -> str:
@@ -91,19 +98,23 @@ def merges(
 def merge_rows(
     records: Iterable[MergeRecord], name: Callable[[str], str] = visible
 ) -> Iterator[Record]:
-    """Step, left, right, token, count; behind it the score where there is one. `name` gives what a
-    token is shown as."""
+    """Step, left, right, token, count; behind it the score where there is one, and the language
+    that chose the merge (`-` for all together). `name` gives what a token is shown as."""
     for merge in records:
         row = [str(merge.step), *map(name, (merge.left, merge.right, merge.token))]
         row.append(number(merge.count))
         if merge.score is not None:
             row += [str(merge.score), decimal(merge)]
+        if merge.language is not None:
+            row.append(visible(merge.language) or "-")
         yield row
 
 
 def merge_data(merge: MergeRecord) -> dict[str, Any]:
     """A merge for JSON: the score as a decimal, and exactly as `numerator/denominator`."""
     data = asdict(merge)
+    if merge.language is None:
+        del data["language"]
     score = data.pop("score")
     if merge.stage is None:
         del data["stage"]
@@ -138,6 +149,9 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
         columns += [Column("score", right=True), Column("≈", right=True, least=least)]
     if stages:
         columns.append(Column("stage", right=True))
+    by_language = any(merge.language is not None for merge in records)
+    if by_language:
+        columns.append(Column("chosen for", fold=True))
     rows: list[list[Content]] = []
     for merge in records:
         row: list[Content] = [f"{merge.step:,}"]
@@ -146,6 +160,7 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
         row += [number(merge.count, ",")] if counted else []
         row += [str(merge.score or ""), decimal(merge)] if has_scores else []
         row += [str(merge.stage)] if stages else []
+        row += [language_name(merge.language)] if by_language else []
         rows.append(row)
     return Table(tuple(columns), rows, has_head=True)
 
@@ -284,7 +299,12 @@ def _pairs_blocks(found: PairCounts, merged: MergeRecord | None, limit: int) -> 
         refused = sum(pair.refused == refusal for pair in found.pairs)
         if refused:
             yield Paragraph(f"{plural(refused, 'pair')} not merged: {why}, marked -", "dim")
-    if found.pairs and not found.known:
+    if found.pairs and found.by_language:
+        yield Paragraph(
+            "Each language chose by its own text, and this one does not tell which came next: "
+            "pairs are shown by count."
+        )
+    elif found.pairs and not found.known:
         yield Paragraph(
             "The file does not say by what its training chose: pairs are shown by count."
         )
@@ -318,6 +338,63 @@ def _pairs_table(shown: Sequence[PairCount]) -> Table:
         rows.append(row)
     strong = {place for place, pair in enumerate(shown) if pair.wins}
     return Table(tuple(columns), rows, has_head=True, strong=strong)
+
+
+# Languages of a parity-aware training.
+
+
+#: What stands above the cost of a language, by the measure.
+_COSTS = {"bytes": "tokens/byte", "characters": "tokens/character"}
+
+
+def languages_table(found: LanguageShares) -> Table:
+    """A row for each language: the merges that it chose, and its tokens before and after."""
+    columns = [
+        Column("language", fold=True, style="bold"),
+        Column("merges chosen", right=True),
+        Column("tokens before", right=True),
+        Column("after", right=True),
+    ]
+    cost = _COSTS.get(found.measure)
+    if cost:
+        columns.append(Column(cost, right=True))
+    rows: list[list[Content]] = []
+    for one in found.languages:
+        row: list[Content] = [brief(one.name), f"{one.merges:,}", f"{one.before:,}"]
+        rows.append([*row, f"{one.after:,}", _written(one.cost_after) if cost else ""])
+    if found.together:
+        rows.append(["all together", f"{found.together:,}", "", "", ""])
+    rows.append(["Gini", "", _written(found.gini_before), _written(found.gini_after), ""])
+    rows = [row[: len(columns)] for row in rows]
+    return Table(tuple(columns), rows, has_head=True)
+
+
+def language_rows(found: LanguageShares) -> Iterator[Record]:
+    """Language, merges, tokens before and after; `all` with the merges that all chose together;
+    `gini` before and after."""
+    for one in found.languages:
+        yield visible(one.name), str(one.merges), str(one.before), str(one.after)
+    yield "all", str(found.together)
+    yield "gini", _written(found.gini_before), _written(found.gini_after)
+
+
+def languages_data(found: LanguageShares) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "measure": found.measure,
+        "together": found.together,
+        "languages": {
+            one.name: {"merges": one.merges, "before": one.before, "after": one.after}
+            for one in found.languages
+        },
+        "gini": [
+            None if isinstance(g, Absent) else g for g in (found.gini_before, found.gini_after)
+        ],
+    }
+
+
+def _written(figure: Figure) -> str:
+    return "-" if isinstance(figure, Absent) else f"{figure:.4f}"
 
 
 # Rounds of a Unigram training.

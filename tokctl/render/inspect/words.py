@@ -36,7 +36,7 @@ from tokctl.render.document import (
     segments,
     text_or_bytes,
 )
-from tokctl.render.inspect.training import decimal, merge_data, number, scored
+from tokctl.render.inspect.training import decimal, language_name, merge_data, number, scored
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
@@ -161,6 +161,8 @@ def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
         pair.append(Span(f"\nscore {merge.score} ≈ {decimal(merge)}", "dim"))
     if merge.stage is not None and merge.stage > 1:
         pair.append(Span(f"\nstage {merge.stage}", "dim"))
+    if merge.language is not None:
+        pair.append(Span(f"\nchosen for {language_name(merge.language)}", "dim"))
     # Each merge in front of a place has moved it one to the left.
     made = [place - earlier for earlier, place in enumerate(step.places)]
     tokens = segments(step.state, _TOKENS, made)
@@ -208,6 +210,7 @@ def _merged_records(word: MergedWord) -> Iterator[Record]:
         merge = step.merge
         figures = [] if word.ranked else [number(merge.count)]
         figures += [] if merge.score is None else [str(merge.score)]
+        figures += [] if merge.language is None else [visible(merge.language) or "-"]
         pair = names((merge.left, merge.right))
         yield label, str(merge.step), pair, visible(merge.token), *figures, names(step.state)
     for rest in word.leftovers:

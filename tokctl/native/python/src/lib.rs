@@ -38,6 +38,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(counter::framed, module)?)?;
     module.add_class::<trainer::Training>()?;
     module.add_class::<trainer::UnigramTraining>()?;
+    module.add_class::<trainer::ParityTraining>()?;
+    module.add_function(wrap_pyfunction!(trainer::train_parity, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::train_unigram, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;

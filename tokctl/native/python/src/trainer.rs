@@ -5,6 +5,7 @@ use pyo3::types::PyBytes;
 use tokctl_core::encode;
 use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
+use tokctl_core::train::parity::{self, GlobalMerges, Measure, ParityOptions, Window};
 use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Start, Stop, Ties};
 
 use crate::counter::Counts;
@@ -159,11 +160,115 @@ pub fn train(
         let start = segmented.as_mut().map(|start| start as Start);
         tokctl_core::train::train(&counts.0, &options, start, report)
     })?;
-    Ok(Training {
-        initial_merges: training.initial_merges,
-        alphabet_end: training.alphabet_end,
-        exhausted: training.stop == Stop::Exhausted,
-        model: Py::new(py, StoredModel(training.into_stored()))?,
+    Training::of(py, training)
+}
+
+impl Training {
+    fn of(py: Python<'_>, training: tokctl_core::train::Training) -> PyResult<Self> {
+        Ok(Training {
+            initial_merges: training.initial_merges,
+            alphabet_end: training.alphabet_end,
+            exhausted: training.stop == Stop::Exhausted,
+            model: Py::new(py, StoredModel(training.into_stored()))?,
+        })
+    }
+}
+
+/// What `train` takes as arguments, for [`train_parity`].
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct MergeSettings {
+    ties: String,
+    units: String,
+    marker: (String, String),
+    vocab_size: u64,
+    special_tokens: Vec<Vec<u8>>,
+    reserved: Vec<Vec<u8>>,
+    initial_alphabet: Vec<Vec<u8>>,
+    bare_characters: bool,
+    min_frequency: u64,
+    max_token_length: Option<u64>,
+    whole_characters: bool,
+    limits: LimitsRow,
+}
+
+impl MergeSettings {
+    fn options(self) -> tokctl_core::Result<Options> {
+        Ok(Options {
+            criterion: Criterion::Count,
+            ties: Ties::named(&self.ties)?,
+            units: Units::named(&self.units)?,
+            marker: Marker::new(&self.marker.0, &self.marker.1)?,
+            vocab_size: self.vocab_size,
+            special_tokens: self.special_tokens,
+            reserved: self.reserved,
+            initial_alphabet: self.initial_alphabet,
+            bare_characters: self.bare_characters,
+            min_frequency: self.min_frequency,
+            max_token_length: self.max_token_length,
+            max_words: None,
+            forbidden: Vec::new(),
+            whole_characters: self.whole_characters,
+            initial_tokens: Vec::new(),
+            limits: limits(self.limits),
+            extend: None,
+        })
+    }
+}
+
+/// See `tokctl_core::train::parity::ParityTraining`.
+#[pyclass(module = "tokctl._native", frozen, get_all)]
+pub struct ParityTraining {
+    training: Py<Training>,
+    chosen: Vec<u32>,
+    global_merges: usize,
+    pre_tokens: usize,
+    before: Vec<u64>,
+    after: Vec<u64>,
+    lengths: Vec<u64>,
+}
+
+/// `global_merges` is a number, or with a denominator a share; `window` is its size, and the limit as
+/// numerator and denominator.
+#[pyfunction]
+#[pyo3(signature = (languages, dev, settings, *, global_merges, window, measure, targets, progress))]
+#[allow(clippy::too_many_arguments)]
+pub fn train_parity(
+    py: Python<'_>,
+    languages: Vec<Py<Counts>>,
+    dev: Option<Vec<Py<Counts>>>,
+    settings: MergeSettings,
+    global_merges: (u64, Option<u64>),
+    window: Option<(u64, (u64, u64))>,
+    measure: &str,
+    targets: Vec<(u64, u64)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<ParityTraining> {
+    let options = settings.options().map_err(to_python)?;
+    let parity = ParityOptions {
+        global_merges: match global_merges {
+            (number, None) => GlobalMerges::Number(number),
+            (share, Some(whole)) => GlobalMerges::Share(share, whole),
+        },
+        window: window.map(|(size, limit)| Window { size, limit }),
+        measure: Measure::named(measure).map_err(to_python)?,
+        targets,
+    };
+    let trained = errors::watched(py, progress, |report| {
+        let languages: Vec<_> = languages.iter().map(|counts| &counts.get().0).collect();
+        let dev: Option<Vec<_>> = dev
+            .as_ref()
+            .map(|dev| dev.iter().map(|counts| &counts.get().0).collect());
+        parity::train_parity(&languages, dev.as_deref(), &options, &parity, report)
+    })?;
+    Ok(ParityTraining {
+        training: Py::new(py, Training::of(py, trained.training)?)?,
+        chosen: trained.chosen,
+        global_merges: trained.global_merges,
+        pre_tokens: trained.pre_tokens,
+        before: trained.before,
+        after: trained.after,
+        lengths: trained.lengths,
     })
 }
 

@@ -3,16 +3,19 @@
 //! BPE and WordPiece start from initial symbols and merge the best adjacent pair again and again;
 //! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
 //! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
-//! date, and a selector ([`by_count`], [`by_likelihood`]) names the next pair.
+//! date, and a selector ([`by_count`], [`by_text`], [`by_likelihood`]) names the next pair.
+//! [`parity`] does so for each of several languages.
 
 pub mod alphabet;
 mod by_count;
 mod by_likelihood;
+mod by_text;
 mod corpus;
 mod extend;
 pub mod frequency;
 mod initial_tokens;
 mod pairs;
+pub mod parity;
 mod ties;
 pub mod unigram;
 mod whole_characters;
@@ -47,11 +50,26 @@ impl Criterion {
         }
     }
 
-    fn selector(self, pairs: &mut Pairs, corpus: &Corpus) -> Box<dyn Selector> {
-        match self {
-            Criterion::Count => Box::new(by_count::ByCount::new(pairs, corpus)),
-            Criterion::Likelihood => Box::new(by_likelihood::ByLikelihood::new(pairs, corpus)),
-        }
+    /// The selector of a criterion and the tie rule, for a corpus whose pairs are known.
+    fn selector(
+        self,
+        options: &Options,
+        vocabulary: &Vocabulary,
+        pairs: &mut Pairs,
+        corpus: &Corpus,
+    ) -> Result<Box<dyn Selector>> {
+        Ok(match (self, options.ties) {
+            (Criterion::Count, Ties::HighestText) => {
+                Box::new(by_text::ByText::new(pairs, vocabulary, options))
+            }
+            (Criterion::Likelihood, Ties::HighestText) => {
+                return Err(Error::Invalid(
+                    "highest-text is a tie rule of counts, not of likelihoods".into(),
+                ))
+            }
+            (Criterion::Count, _) => Box::new(by_count::ByCount::new(pairs, corpus)),
+            (Criterion::Likelihood, _) => Box::new(by_likelihood::ByLikelihood::new(pairs, corpus)),
+        })
     }
 }
 
@@ -94,14 +112,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// May a merge make this token, as far as its text decides?
-    fn may_be_made(&self, token: &[u8]) -> bool {
+    /// May a merge whose left side is `left` make this token, as far as their texts decide?
+    fn may_be_made(&self, left: &[u8], token: &[u8]) -> bool {
         let words = || token.split(|&byte| byte == b' ').filter(|w| !w.is_empty());
-        let too_many = self
-            .max_words
-            .is_some_and(|most| words().count() as u64 > most);
+        let too_many = self.max_words.is_some_and(|most| words().count() as u64 > most);
         let has = |text: &Vec<u8>| token.windows(text.len().max(1)).any(|part| part == text);
-        !too_many && !self.forbidden.iter().any(has)
+        let cuts = self.whole_characters && !whole_characters::may_merge(left, token);
+        !too_many && !cuts && !self.forbidden.iter().any(has)
     }
 }
 
@@ -187,6 +204,12 @@ fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
     })
 }
 
+/// What no merge may make: special tokens, and what is spelled like one.
+fn never(options: &Options) -> HashSet<&[u8]> {
+    let never = options.special_tokens.iter().chain(&options.reserved);
+    never.map(Vec::as_slice).collect()
+}
+
 /// Trains on counted pre-tokens. An extended model's merges are replayed on them, or `start` gives
 /// what these merges make of a pre-token: the corpus then takes the memory of its tokens, not that
 /// of its bytes.
@@ -209,13 +232,8 @@ pub fn train(
         old.replay(form, &mut corpus, &mut pairs, progress)?;
     }
     let first = weight.map_or(options.criterion, |_| Criterion::Count);
-    let mut selector = first.selector(&mut pairs, &corpus);
-    let never: HashSet<&[u8]> = options
-        .special_tokens
-        .iter()
-        .chain(&options.reserved)
-        .map(Vec::as_slice)
-        .collect();
+    let mut selector = first.selector(options, &vocabulary, &mut pairs, &corpus)?;
+    let never = never(options);
     let mut merges = Vec::new();
     let mut initial_merges = 0;
     let mut stop = Stop::VocabularyFull;
@@ -231,7 +249,8 @@ pub fn train(
                 weight = None;
                 initial_merges = merges.len() as u32;
                 // The new one also names the pair again that was not merged here.
-                selector = options.criterion.selector(&mut pairs, &corpus);
+                let criterion = options.criterion;
+                selector = criterion.selector(options, &vocabulary, &mut pairs, &corpus)?;
                 continue;
             }
         }
@@ -244,10 +263,7 @@ pub fn train(
             [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
         let string = options.marker.join(before, after);
         // Text is text: no merge makes a special token, though the text spells it.
-        if never.contains(string.as_slice())
-            || !options.may_be_made(&string)
-            || (options.whole_characters && !whole_characters::may_merge(before, &string))
-        {
+        if never.contains(string.as_slice()) || !options.may_be_made(before, &string) {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);
             continue;

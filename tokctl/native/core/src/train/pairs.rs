@@ -366,6 +366,15 @@ impl Pairs {
         self.lengths[token as usize] = self.merged_length(left, right);
     }
 
+    /// The same, where `token` is new. Tokens come in the order of their ids, those that do not
+    /// occur here among them.
+    pub fn add_length(&mut self, left: u32, right: u32, token: u32) {
+        if self.lengths.len() <= token as usize {
+            let length = self.merged_length(left, right);
+            self.lengths.resize(token as usize + 1, length);
+        }
+    }
+
     pub fn count(&self, pair: PairId) -> u64 {
         self.pairs[pair as usize].count
     }
@@ -443,10 +452,7 @@ impl Pairs {
         let (left, right) = (pair.left, pair.right);
         let places = std::mem::take(&mut pair.places);
         let head = std::mem::take(&mut pair.head) as usize;
-        if self.lengths.len() <= token as usize {
-            let length = self.merged_length(left, right);
-            self.lengths.resize(token as usize + 1, length);
-        }
+        self.add_length(left, right, token);
 
         self.before.clear(self.lengths.len());
         self.after.clear(self.lengths.len());
@@ -576,6 +582,7 @@ impl Pairs {
         let pair = &mut self.pairs[id as usize];
         let key = match self.ties {
             Ties::LowestId => Some((pair.left.into(), pair.right.into())),
+            Ties::HighestText => Some((0, 0)),
             Ties::FirstSeen => pair.first_place(corpus),
             Ties::RewrittenLast => pair.first_in_scan(corpus),
         };

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// See `docs/algorithms.md`. Every rule gives a key; the smaller key wins.
+/// See `docs/algorithms.md`. Every rule but the last gives a key; the smaller key wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ties {
     /// The pair whose first occurrence comes first: words in first-seen order, each
@@ -13,6 +13,8 @@ pub enum Ties {
     RewrittenLast,
     /// The smallest (left id, right id).
     LowestId,
+    /// The greatest (left text, right text), as files spell them; see [`super::by_text`].
+    HighestText,
 }
 
 impl Ties {
@@ -21,6 +23,7 @@ impl Ties {
             "first-seen" => Ties::FirstSeen,
             "rewritten-last" => Ties::RewrittenLast,
             "lowest-id" => Ties::LowestId,
+            "highest-text" => Ties::HighestText,
             _ => return Err(Error::Invalid(format!("no tie rule is called {name}"))),
         })
     }

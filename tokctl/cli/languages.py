@@ -1,0 +1,162 @@
+"""The languages of `train --lang`: which texts are whose, and how they take turns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokctl.cli.options import choose
+from tokctl.cli.streams import Sources
+from tokctl.cli.world import World, visible
+from tokctl.errors import TokctlError
+
+if TYPE_CHECKING:
+    from tokctl.cli.progress import Bars
+    from tokctl.model import FilledRecipe, Recipe
+    from tokctl.sources import Source
+    from tokctl.training import Options, Timing
+    from tokctl.training.parity import CountedLanguages, Parity
+
+
+@dataclass(frozen=True)
+class LanguageTexts:
+    """The texts to train on, by language.
+
+    Attributes:
+        train, dev: the paths of each language; `dev` is empty where training texts are measured.
+        parity: how the languages take turns.
+    """
+
+    train: dict[str, list[str]]
+    dev: dict[str, list[str]]
+    parity: "Parity"
+
+    @property
+    def paths(self) -> list[str]:
+        """Of all texts, those to train on first."""
+        return [
+            path for texts in (self.train, self.dev) for paths in texts.values() for path in paths
+        ]
+
+    def check_against(self, recipe: "Recipe", options: "Options") -> None:
+        """TokctlError where something is known not to go together."""
+        from tokctl.training.parity import check_parity
+
+        check_parity(list(self.train), recipe, options, self.parity, list(self.dev) or None)
+
+    def open(self, world: World, given: Sources) -> "OpenLanguages":
+        """The texts, checked before anything is read."""
+        from tokctl import sources
+
+        if self.paths.count(sources.STDIN) > 1:
+            raise TokctlError("stdin (-) is named twice", "it can be read only once")
+
+        def opened(texts: Mapping[str, list[str]]) -> "dict[str, list[Source]]":
+            return {
+                name: sources.open_sources(paths, given.reading, stdin=world.stdin)
+                for name, paths in texts.items()
+            }
+
+        return OpenLanguages(opened(self.train), opened(self.dev))
+
+    def fill(
+        self,
+        counted: "CountedLanguages",
+        recipe: "Recipe",
+        options: "Options",
+        bars: "Bars",
+        timing: "Timing",
+    ) -> "FilledRecipe":
+        """The recipe with the vocabulary that the counted texts give it."""
+        from tokctl.training.parity import fill_by_language
+
+        return fill_by_language(counted, recipe, options, self.parity, bars, timing)
+
+
+@dataclass(frozen=True)
+class OpenLanguages:
+    """The same, open."""
+
+    train: "dict[str, list[Source]]"
+    dev: "dict[str, list[Source]]"
+
+    @property
+    def all(self) -> "list[Source]":
+        """All of them, those to train on first."""
+        return [
+            one for texts in (self.train, self.dev) for found in texts.values() for one in found
+        ]
+
+    def count(self, recipe: "Recipe", options: "Options", bars: "Bars") -> "CountedLanguages":
+        """Counts the texts of each language by themselves."""
+        from tokctl.training.parity import count_languages
+
+        return count_languages(self.train, self.dev or None, recipe, options, bars)
+
+
+#: The options that say how languages take turns.
+_TURNS = (
+    "lang_dev", "parity", "global_merges", "parity_window", "parity_limit", "parity_measure",
+    "parity_target",
+)  # fmt: skip
+
+
+def languages_of(
+    chosen: Mapping[str, Any], others: Mapping[str, tuple[object, str]]
+) -> LanguageTexts | None:
+    """What the options say; None where no language is named.
+
+    Args:
+        chosen: the options of languages, by the names of their parameters.
+        others: what does not go with languages: whether it is given, and why not, by the name of
+            the option.
+    """
+    if not chosen["lang"]:
+        for name in _TURNS:
+            if chosen[name] is not None:
+                raise TokctlError(
+                    f"--{name.replace('_', '-')} is for languages, and none is named",
+                    "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
+                )
+        return None
+    for name, (given, why) in others.items():
+        if given:
+            raise TokctlError(f"{name} can't be used with --lang: {why}", "leave one of them out")
+    from tokctl.training.parity import MEASURES, USUAL_LIMIT, USUAL_WINDOW, VARIANTS, Parity
+
+    variant = choose("--parity", chosen["parity"] or "base", VARIANTS)
+    for name in ("parity_window", "parity_limit"):
+        if variant != "window" and chosen[name] is not None:
+            raise TokctlError(
+                f"--{name.replace('_', '-')} is for the window", "add --parity window"
+            )
+    if (measure := chosen["parity_measure"]) is not None:
+        choose("--parity-measure", measure, MEASURES)
+    merges = chosen["global_merges"] or "0"
+    parity = Parity(
+        variant=variant,
+        global_merges=int(merges) if merges.isascii() and merges.isdigit() else merges,
+        measure=measure,
+        window=chosen["parity_window"] or USUAL_WINDOW,
+        limit=USUAL_LIMIT if chosen["parity_limit"] is None else chosen["parity_limit"],
+        targets={
+            name: numbers[-1]
+            for name, numbers in _named("--parity-target", chosen["parity_target"])
+        },
+    )
+    return LanguageTexts(
+        dict(_named("--lang", chosen["lang"])),
+        dict(_named("--lang-dev", chosen["lang_dev"])),
+        parity,
+    )
+
+
+def _named(option: str, given: Sequence[str] | None) -> list[tuple[str, list[str]]]:
+    """The values of `NAME=VALUE`, by name, in the order of the names."""
+    found: dict[str, list[str]] = {}
+    for entry in given or ():
+        name, sign, value = entry.partition("=")
+        if not (name and sign and value):
+            what = "2.5" if option == "--parity-target" else "fi.txt"
+            raise TokctlError(f"{option} can't be {entry!r}", f"write it as {option} fi={what}")
+        found.setdefault(visible(name), []).append(value)
+    return list(found.items())

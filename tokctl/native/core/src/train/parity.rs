@@ -1,0 +1,504 @@
+//! Parity-aware BPE (Foroutan et al. 2025, arXiv 2508.04796): the language that is compressed worst
+//! chooses the next merge.
+//!
+//! Each language has a training text, and may have a development text. At each step the language
+//! whose development text (else its training text) has the highest cost is served: the best pair
+//! of *its* training text is merged, in every text. The first merges may be chosen by all training
+//! texts together, as in ordinary BPE (the hybrid variant), and a moving window may keep a language
+//! from being served all the time.
+//!
+//! Every text is a corpus state of its own, whose pairs have numbers of their own; the vocabulary
+//! is shared. All training texts together are one more, which is gone before the others are made.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::alphabet;
+use super::corpus::Corpus;
+use super::pairs::{PairId, Pairs};
+use super::{count_symbols, never, Options, Progress, Selector, Stop, Training};
+use crate::count::Counts;
+use crate::error::{Error, Result};
+use crate::model::{Merge, Vocabulary};
+
+/// What a text's number of tokens is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Nothing: the texts say the same in each language.
+    Tokens,
+    /// Its bytes.
+    Bytes,
+    /// Its characters.
+    Characters,
+}
+
+impl Measure {
+    pub fn named(name: &str) -> Result<Self> {
+        Ok(match name {
+            "tokens" => Measure::Tokens,
+            "bytes" => Measure::Bytes,
+            "characters" => Measure::Characters,
+            _ => return Err(Error::Invalid(format!("no measure is called {name}"))),
+        })
+    }
+
+    /// The length of a text, in what its number of tokens is divided by.
+    fn of(self, counts: &Counts) -> Result<u64> {
+        if self == Measure::Tokens {
+            return Ok(1);
+        }
+        let length = |word: &[u8]| match self {
+            Measure::Bytes => word.len(),
+            _ => word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count(),
+        };
+        let lengths = counts
+            .iter()
+            .map(|(word, count)| u128::from(count) * length(word) as u128);
+        u64::try_from(lengths.sum::<u128>())
+            .map_err(|_| Error::TooLarge("a text has 2^64 bytes or more".into()))
+    }
+}
+
+/// The moving window: a language that had more than its share of the last choices is passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// How many choices it holds.
+    pub size: u64,
+    /// What a language may have of them, as a multiple of an equal share: numerator, denominator.
+    /// The paper's alpha.
+    pub limit: (u64, u64),
+}
+
+/// The merges that all training texts together choose, before languages choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GlobalMerges {
+    Number(u64),
+    /// A share of the ids that merges can get, rounded down: numerator, denominator.
+    Share(u64, u64),
+}
+
+#[derive(Debug, Clone)]
+pub struct ParityOptions {
+    pub global_merges: GlobalMerges,
+    pub window: Option<Window>,
+    pub measure: Measure,
+    /// By language: the compression that it shall have in proportion to the others, as numerator
+    /// and denominator. Empty: all the same.
+    pub targets: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ParityTraining {
+    pub training: Training,
+    /// The language that chose each merge after the `global_merges` first ones.
+    pub chosen: Vec<u32>,
+    pub global_merges: usize,
+    /// Distinct pre-tokens of all training texts together.
+    pub pre_tokens: usize,
+    /// By language: tokens of the text that is measured, before the first merge and after the last.
+    pub before: Vec<u64>,
+    pub after: Vec<u64>,
+    /// By language: its length, in what the measure divides by.
+    pub lengths: Vec<u64>,
+}
+
+/// A text that is merged.
+struct MergedText {
+    corpus: Corpus,
+    pairs: Pairs,
+    tokens: u64,
+}
+
+impl MergedText {
+    fn new(
+        counts: &Counts,
+        vocabulary: &Vocabulary,
+        options: &Options,
+        progress: Progress,
+    ) -> Result<Self> {
+        // A character without an id is a token as well: the unknown one.
+        let tokens = count_symbols(counts, options)?;
+        let corpus = Corpus::new(counts, vocabulary, options, None, progress)?;
+        let pairs = Pairs::new(&corpus, vocabulary, options, progress)?;
+        Ok(MergedText {
+            corpus,
+            pairs,
+            tokens,
+        })
+    }
+
+    /// Merges the pair wherever it is. Returns the pairs that gained, where it is anywhere.
+    fn merge(&mut self, merge: &Merge, progress: Progress) -> Result<Option<Vec<PairId>>> {
+        let Merge {
+            left, right, token, ..
+        } = *merge;
+        self.pairs.add_length(left, right, token);
+        let Some(pair) = self.pairs.id(left, right) else {
+            return Ok(None);
+        };
+        let before = self.corpus.symbol_count(token);
+        let gained = self.pairs.merge(pair, token, &mut self.corpus, progress)?;
+        self.tokens -= self.corpus.symbol_count(token) - before;
+        Ok(Some(gained))
+    }
+}
+
+/// A text that chooses merges.
+struct ChoosingText {
+    text: MergedText,
+    selector: Box<dyn Selector>,
+}
+
+impl ChoosingText {
+    fn new(mut text: MergedText, vocabulary: &Vocabulary, options: &Options) -> Result<Self> {
+        let MergedText { corpus, pairs, .. } = &mut text;
+        let selector = options.criterion.selector(options, vocabulary, pairs, corpus)?;
+        Ok(ChoosingText { text, selector })
+    }
+
+    /// The two sides of the best pair, and the string that they make. None: no pair is left.
+    fn best(
+        &mut self,
+        vocabulary: &Vocabulary,
+        options: &Options,
+        never: &HashSet<&[u8]>,
+    ) -> Option<(u32, u32, Vec<u8>)> {
+        let MergedText { corpus, pairs, .. } = &mut self.text;
+        loop {
+            let best = self.selector.next(pairs, corpus)?;
+            let (left, right) = pairs.symbols(best);
+            let [before, after] =
+                [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
+            let string = options.marker.join(before, after);
+            // Text is text: no merge makes a special token, though the text spells it.
+            if !never.contains(string.as_slice()) && options.may_be_made(before, &string) {
+                return Some((left, right, string));
+            }
+            pairs.refuse(best);
+            self.selector.refused(best, pairs, corpus);
+        }
+    }
+
+    fn merge(&mut self, merge: &Merge, progress: Progress) -> Result<()> {
+        if let Some(gained) = self.text.merge(merge, progress)? {
+            let MergedText { corpus, pairs, .. } = &mut self.text;
+            self.selector.merged(merge, &gained, pairs, corpus);
+        }
+        Ok(())
+    }
+}
+
+/// The merge of a pair, with its counts in all of `texts`.
+fn counted<'t>(
+    (left, right, token): (u32, u32, u32),
+    texts: impl Iterator<Item = &'t ChoosingText>,
+) -> Merge {
+    let mut merge = Merge {
+        left,
+        right,
+        token,
+        count: 0,
+        left_count: 0,
+        right_count: 0,
+    };
+    for MergedText { corpus, pairs, .. } in texts.map(|one| &one.text) {
+        merge.count += pairs.id(left, right).map_or(0, |pair| pairs.count(pair));
+        merge.left_count += corpus.symbol_count(left);
+        merge.right_count += corpus.symbol_count(right);
+    }
+    merge
+}
+
+/// The counts of several texts as those of one, in first-seen order.
+fn together(texts: &[&Counts]) -> Counts {
+    let mut numbers: HashMap<&[u8], usize> = HashMap::new();
+    let mut words: Vec<(&[u8], u64)> = Vec::new();
+    for (word, count) in texts.iter().flat_map(|counts| counts.iter()) {
+        let number = *numbers.entry(word).or_insert(words.len());
+        match words.get_mut(number) {
+            Some((_, sum)) => *sum = sum.saturating_add(count),
+            None => words.push((word, count)),
+        }
+    }
+    let mut all = Counts::default();
+    for (word, count) in words {
+        all.push(word, count);
+    }
+    all
+}
+
+/// Trains on one text for each language. `dev` has a text for each language, too; None: the
+/// training texts are measured themselves.
+///
+/// Ids: as in ordinary training on all training texts together. Of languages that cost the same,
+/// the first is served. A language that has no pair left is never served again.
+pub fn train_parity(
+    languages: &[&Counts],
+    dev: Option<&[&Counts]>,
+    options: &Options,
+    parity: &ParityOptions,
+    progress: Progress,
+) -> Result<ParityTraining> {
+    let count = languages.len();
+    let fits = |number: usize| number == count || number == 0;
+    if count == 0 || dev.is_some_and(|dev| dev.len() != count) || !fits(parity.targets.len()) {
+        return Err(Error::Invalid(
+            "there is not one text or target for each language".into(),
+        ));
+    }
+    if options.extend.is_some() {
+        return Err(Error::Invalid(
+            "parity-aware training does not go on from a model".into(),
+        ));
+    }
+    let total = together(languages);
+    count_symbols(&total, options)?;
+    let mut vocabulary = alphabet::vocabulary(&total, options)?;
+    let alphabet_end = vocabulary.len() as u32;
+    let never = never(options);
+    let mut merges: Vec<Merge> = Vec::new();
+    let mut stop = Stop::VocabularyFull;
+    let is_full = |vocabulary: &Vocabulary| vocabulary.len() as u64 >= options.vocab_size;
+
+    let wanted = match parity.global_merges {
+        GlobalMerges::Number(number) => number,
+        GlobalMerges::Share(share, whole) => {
+            let room = options.vocab_size - u64::from(alphabet_end);
+            (u128::from(room) * u128::from(share) / u128::from(whole.max(1))) as u64
+        }
+    };
+    if wanted > 0 {
+        let all = MergedText::new(&total, &vocabulary, options, progress)?;
+        let mut all = ChoosingText::new(all, &vocabulary, options)?;
+        while (merges.len() as u64) < wanted && !is_full(&vocabulary) {
+            if !progress(vocabulary.len() as u64) {
+                return Err(Error::Interrupted);
+            }
+            let Some((left, right, string)) = all.best(&vocabulary, options, &never) else {
+                stop = Stop::Exhausted;
+                break;
+            };
+            let token = vocabulary.intern(&string);
+            let merge = counted((left, right, token), std::iter::once(&all));
+            all.merge(&merge, progress)?;
+            merges.push(merge);
+        }
+    }
+    let pre_tokens = total.len();
+    drop(total);
+    let global_merges = merges.len();
+
+    let mut before = Vec::new();
+    let mut replayed = |counts: &Counts| {
+        let mut text = MergedText::new(counts, &vocabulary, options, progress)?;
+        before.push(text.tokens);
+        for merge in &merges {
+            if !progress(vocabulary.len() as u64) {
+                return Err(Error::Interrupted);
+            }
+            text.merge(merge, progress)?;
+        }
+        Ok(text)
+    };
+    let mut measured = Vec::new();
+    for counts in dev.unwrap_or_default() {
+        measured.push(replayed(counts)?);
+    }
+    let mut texts = Vec::with_capacity(count);
+    for counts in languages {
+        texts.push(ChoosingText::new(replayed(counts)?, &vocabulary, options)?);
+    }
+    // Those of the texts that are measured: the first ones.
+    before.truncate(count);
+    let lengths = dev.unwrap_or(languages).iter();
+    let lengths: Vec<u64> = lengths
+        .map(|counts| parity.measure.of(counts))
+        .collect::<Result<_>>()?;
+
+    let mut balance = Balance::new(parity, &lengths);
+    let mut chosen = Vec::new();
+    while !is_full(&vocabulary) && stop != Stop::Exhausted {
+        if !progress(vocabulary.len() as u64) {
+            return Err(Error::Interrupted);
+        }
+        let tokens = |language: usize| match measured.get(language) {
+            Some(text) => text.tokens,
+            None => texts[language].text.tokens,
+        };
+        let Some(language) = balance.choose(tokens) else {
+            stop = Stop::Exhausted;
+            break;
+        };
+        let Some((left, right, string)) = texts[language].best(&vocabulary, options, &never) else {
+            balance.exhausted[language] = true;
+            continue;
+        };
+        let token = vocabulary.intern(&string);
+        let merge = counted((left, right, token), texts.iter());
+        for text in &mut texts {
+            text.merge(&merge, progress)?;
+        }
+        for text in &mut measured {
+            text.merge(&merge, progress)?;
+        }
+        merges.push(merge);
+        chosen.push(language as u32);
+    }
+    progress(vocabulary.len() as u64);
+    let after = match dev {
+        Some(_) => measured.iter().map(|text| text.tokens).collect(),
+        None => texts.iter().map(|one| one.text.tokens).collect(),
+    };
+    Ok(ParityTraining {
+        training: Training {
+            vocabulary,
+            merges,
+            alphabet_end,
+            stop,
+        },
+        chosen,
+        global_merges,
+        pre_tokens,
+        before,
+        after,
+        lengths,
+    })
+}
+
+// -- which language is served -----------------------------------------------------------
+
+struct Balance {
+    /// By language: what its number of tokens is multiplied with, and divided by.
+    weights: Vec<(u64, u128)>,
+    window: Option<Window>,
+    last: VecDeque<usize>,
+    /// By language: how often it is among the last choices.
+    times: Vec<u64>,
+    /// By language: no pair is left in its training text.
+    exhausted: Vec<bool>,
+}
+
+impl Balance {
+    fn new(parity: &ParityOptions, lengths: &[u64]) -> Self {
+        let weight = |(language, &length): (usize, &u64)| {
+            let &(numerator, denominator) = parity.targets.get(language).unwrap_or(&(1, 1));
+            (numerator, u128::from(length) * u128::from(denominator))
+        };
+        Balance {
+            weights: lengths.iter().enumerate().map(weight).collect(),
+            window: parity.window,
+            last: VecDeque::new(),
+            times: vec![0; lengths.len()],
+            exhausted: vec![false; lengths.len()],
+        }
+    }
+
+    /// The language with the highest cost, the first of several; with a window, of those that have
+    /// not had more than their share of the last choices, if there are such. None: no language has
+    /// a pair left.
+    fn choose(&mut self, tokens: impl Fn(usize) -> u64) -> Option<usize> {
+        let cost = |language: usize| {
+            let (factor, divisor) = self.weights[language];
+            let tokens = u128::from(tokens(language)) * u128::from(factor);
+            (tokens, divisor)
+        };
+        let highest = |allowed: &dyn Fn(usize) -> bool| {
+            let languages = 0..self.weights.len();
+            languages
+                .filter(|&language| !self.exhausted[language] && allowed(language))
+                .reduce(|best, other| match compare(cost(other), cost(best)) {
+                    Ordering::Greater => other,
+                    _ => best,
+                })
+        };
+        let language = highest(&|language| self.has_share(language)).or_else(|| highest(&|_| true));
+        // A choice counts even where it turns out that the language has no pair left.
+        if let (Some(language), Some(window)) = (language, self.window) {
+            self.last.push_back(language);
+            self.times[language] += 1;
+            if self.last.len() as u64 > window.size {
+                let oldest = self.last.pop_front().expect("it is not empty");
+                self.times[oldest] -= 1;
+            }
+        }
+        language
+    }
+
+    /// Has the language had no more of the last choices than the window allows?
+    fn has_share(&self, language: usize) -> bool {
+        self.window.is_none_or(|Window { size, limit }| {
+            let languages = self.weights.len() as u128;
+            let had = (u128::from(self.times[language]) * languages, size.into());
+            compare(had, (limit.0.into(), limit.1.into())) != Ordering::Greater
+        })
+    }
+}
+
+/// Compares two fractions, exactly, by their continued fractions: no product is as long as 128
+/// bits. A denominator of 0 is infinity.
+fn compare((mut a, mut b): (u128, u128), (mut c, mut d): (u128, u128)) -> Ordering {
+    loop {
+        match (b, d) {
+            (0, 0) => return Ordering::Equal,
+            (0, _) => return Ordering::Greater,
+            (_, 0) => return Ordering::Less,
+            _ => {}
+        }
+        let (ours, theirs) = (a / b, c / d);
+        if ours != theirs {
+            return ours.cmp(&theirs);
+        }
+        // a/b = q + r/b, and r/b is the less, the greater b/r is: the sides change places.
+        (a, b, c, d) = (d, c % d, b, a % b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::random_below;
+
+    #[test]
+    fn fractions_are_compared_exactly() {
+        let mut below = random_below(5);
+        for _ in 0..20_000 {
+            let [a, b, c, d] = [(); 4].map(|()| below(40) as u128);
+            let (b, d) = (b + 1, d + 1);
+            assert_eq!(
+                compare((a, b), (c, d)),
+                (a * d).cmp(&(c * b)),
+                "{a}/{b} {c}/{d}"
+            );
+        }
+        let large = u128::MAX;
+        assert_eq!(
+            compare((large - 1, large), (large - 2, large - 1)),
+            Ordering::Greater
+        );
+        assert_eq!(compare((large, 1), (1, 0)), Ordering::Less);
+        assert_eq!(compare((3, 0), (1, 0)), Ordering::Equal);
+    }
+
+    #[test]
+    fn a_window_passes_over_a_language_that_had_more_than_its_share() {
+        let parity = ParityOptions {
+            global_merges: GlobalMerges::Number(0),
+            window: Some(Window {
+                size: 4,
+                limit: (1, 1),
+            }),
+            measure: Measure::Tokens,
+            targets: Vec::new(),
+        };
+        let mut balance = Balance::new(&parity, &[1, 1]);
+        // The first always costs more; more than 2 of 4 are too many.
+        let chosen: Vec<_> = (0..8).map(|_| balance.choose(|at| 9 - at as u64)).collect();
+        assert_eq!(chosen, [0, 0, 0, 1, 1, 0, 0, 0].map(Some));
+        balance.exhausted[1] = true;
+        assert_eq!(balance.choose(|_| 1), Some(0));
+        balance.exhausted[0] = true;
+        assert_eq!(balance.choose(|_| 1), None);
+    }
+}

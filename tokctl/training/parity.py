@@ -1,0 +1,363 @@
+"""Parity-aware BPE: the language that is compressed worst chooses the next merge.
+
+Foroutan et al. 2025 (arXiv 2508.04796); `docs/parity.md` has the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from tokctl import _native
+from tokctl.errors import CoreError, TokctlError
+from tokctl.model import FilledRecipe, ParityRecord, Recipe, TrainingRecord
+from tokctl.model.byte_level import BYTE_TOKENS, IN_ID_ORDER
+from tokctl.sources import AUTO, Reading, Source, opened
+from tokctl.training.counting import Progress, TextStats, count, digest_of
+from tokctl.training.options import MOST, Number, Options, Timing, exact
+from tokctl.training.training import explained, limits, reserved
+from tokctl.values import brief
+
+VARIANTS = ("base", "window")
+MEASURES = ("tokens", "bytes", "characters")
+
+#: As in the paper's code, and in Hugging Face's trainer.
+USUAL_WINDOW = 100
+USUAL_LIMIT = 2
+
+#: The texts of each language: paths, or sources that are open.
+Texts = Mapping[str, "str | Path | Source | Sequence[str | Path | Source]"]
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How languages take turns.
+
+    Attributes:
+        variant: `base`: the language with the highest cost chooses the next merge; `window`: but
+            no language that chose more than its share of the last merges.
+        global_merges: so many merges, the first ones, are chosen by all training texts together; or
+            a share of all merges, as `"50%"`.
+        measure: the cost of a language is its tokens (`tokens`: the texts say the same in each
+            language), or its tokens per byte (`bytes`) or per character (`characters`). None:
+            `tokens` with development texts, `bytes` without.
+        window: choices that the window holds.
+        limit: how many times its equal share of the window a language may have; the paper's alpha.
+        targets: the compression that a language shall have in proportion to the others; 1 where
+            none is given. Its cost is multiplied with it.
+    """
+
+    variant: str = "base"
+    global_merges: int | str = 0
+    measure: str | None = None
+    window: int = USUAL_WINDOW
+    limit: Number = USUAL_LIMIT
+    targets: Mapping[str, Number] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        measures = (None, *MEASURES)
+        for what, value, allowed in (
+            ("variant of parity", self.variant, VARIANTS),
+            ("measure of parity", self.measure, measures),
+        ):
+            if value not in allowed:
+                raise TokctlError(
+                    f"no {what} is called {value!r}",
+                    f"choose one of: {', '.join(filter(None, allowed))}",
+                )
+        if type(self.window) is not int or not 0 < self.window < MOST:
+            raise TokctlError(
+                f"the window can't be {self.window!r}", "it is a number of merges, from 1 up"
+            )
+        exact("the window's limit", self.limit)
+        self.first_merges()
+        if not isinstance(self.targets, Mapping):
+            raise TokctlError(
+                f"the targets can't be {brief(self.targets)}",
+                "they are a dict, by the languages' names: {'hi': 2.5}",
+            )
+
+    def first_merges(self) -> tuple[int, int | None]:
+        """The merges that all texts together choose: their number and None, or a share as
+        (numerator, denominator)."""
+        given = self.global_merges
+        if type(given) is int and 0 <= given < MOST:
+            return given, None
+        try:
+            number, percent, rest = given.partition("%")  # type: ignore[union-attr]
+            part = Fraction(number) / 100
+            if percent and not rest and 0 <= part <= 1 and part.denominator < MOST:
+                return _parts(part)
+        except (AttributeError, ValueError, ZeroDivisionError):
+            pass
+        raise TokctlError(
+            f"the merges that all languages choose together can't be {brief(given)}",
+            "give their number, or a share: 50%",
+        )
+
+
+@dataclass(frozen=True)
+class CountedLanguages:
+    """The counted texts of each language.
+
+    Attributes:
+        train: training texts, by language.
+        dev: development texts, in the same order; None: the training texts are measured.
+        read, dev_read: what was read of these.
+    """
+
+    train: dict[str, _native.Counts]
+    dev: dict[str, _native.Counts] | None
+    read: TextStats
+    dev_read: TextStats | None
+
+    def __len__(self) -> int:
+        """Distinct pre-tokens, those of several languages counted in each."""
+        return sum(map(len, (*self.train.values(), *(self.dev or {}).values())))
+
+    def memory(self) -> int:
+        """Bytes that the counts take."""
+        all_counts = (*self.train.values(), *(self.dev or {}).values())
+        return sum(counts.memory() for counts in all_counts)
+
+    def items(self) -> list[tuple[bytes, int]]:
+        """The pre-tokens of all training texts with their counts, in first-seen order."""
+        words: dict[bytes, int] = {}
+        for counts in self.train.values():
+            for word, times in counts.items():
+                words[word] = words.get(word, 0) + times
+        return list(words.items())
+
+
+def train_by_language(
+    languages: Texts,
+    recipe: Recipe,
+    options: Options,
+    parity: Parity,
+    dev: Texts | None = None,
+    progress: Progress | None = None,
+    timing: Timing | None = None,
+    reading: Reading = AUTO,
+) -> FilledRecipe:
+    """Trains on a text for each language, so that the texts of all languages cost alike.
+
+    Args:
+        dev: a text for each language that says how it is compressed; best the same sentences in
+            all of them. None: the training texts do.
+
+    The other arguments are those of `tokctl.training.train`.
+
+    Raises:
+        TokctlError: as `tokctl.training.train`; languages without a text; options that don't fit.
+    """
+    timing = timing or Timing()
+    check_parity(list(languages), recipe, options, parity, None if dev is None else list(dev))
+    counted = count_languages(
+        {name: opened(texts, reading) for name, texts in languages.items()},
+        None if dev is None else {name: opened(texts, reading) for name, texts in dev.items()},
+        recipe,
+        options,
+        progress,
+    )
+    timing.lap("count")
+    return fill_by_language(counted, recipe, options, parity, progress, timing)
+
+
+def check_parity(
+    languages: Sequence[str],
+    recipe: Recipe,
+    options: Options,
+    parity: Parity,
+    dev: Sequence[str] | None,
+) -> None:
+    """What is known not to go together, before a text is read."""
+    options.check_against(recipe)
+    if not recipe.traits.learns_merges or recipe.merges_by_likelihood:
+        why = "by likelihood" if recipe.merges_by_likelihood else "without merges"
+        raise TokctlError(
+            f"parity-aware training chooses merges by count, and {recipe.algorithm} is trained "
+            f"{why}",
+            "take --algo bpe" + (", or --score count" if recipe.merges_by_likelihood else ""),
+        )
+    if recipe.stages or options.initial_tokens:
+        what = "stages and limits of words" if recipe.stages else "initial tokens"
+        raise TokctlError(
+            f"parity-aware training knows no {what}",
+            "leave them out: --algo bpe, without --max-words, --forbid and --initial-token",
+        )
+    if options.extend:
+        raise TokctlError(
+            "parity-aware training starts anew, and can't extend a model",
+            "leave the model to extend out; a finished model can be extended by ordinary training",
+        )
+    if options.weights:
+        raise TokctlError(
+            "parity-aware training takes no weights: a language is served when it costs most, "
+            "however long its text",
+            "leave the weights out; targets say how languages shall differ",
+        )
+    if len(languages) < 2:
+        raise TokctlError(
+            "parity-aware training needs two languages or more",
+            "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
+        )
+    known = set(languages)
+    for what, names in (("development text", dev or ()), ("target", tuple(parity.targets))):
+        if unknown := [name for name in names if name not in known]:
+            raise TokctlError(
+                f"there is a {what} for {unknown[0]}, and no text to train on",
+                f"the languages are {', '.join(languages)}",
+            )
+    if dev is not None and (missing := [name for name in languages if name not in dev]):
+        raise TokctlError(
+            f"{missing[0]} has no development text",
+            "give one for each language, or for none: then the training texts are measured",
+        )
+    for name, target in parity.targets.items():
+        exact(f"the target of {name}", target)
+
+
+def count_languages(
+    languages: Mapping[str, Sequence[Source]],
+    dev: Mapping[str, Sequence[Source]] | None,
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None = None,
+) -> CountedLanguages:
+    """Counts the texts of each language by themselves. `min_count` and the sample are for each
+    training text; development texts are read whole.
+
+    Raises:
+        TokctlError: as `count`; a language without a pre-token.
+    """
+    whole = Options(
+        vocab_size=options.vocab_size,
+        threads=options.threads,
+        errors=options.errors,
+        memory=options.memory,
+        temporary=options.temporary,
+    )
+    train, read = _counted(languages, recipe, options, progress, "text")
+    if dev is None:
+        return CountedLanguages(train, None, read, None)
+    ordered = {name: dev[name] for name in languages}
+    dev_counts, dev_read = _counted(ordered, recipe, whole, progress, "development text")
+    return CountedLanguages(train, dev_counts, read, dev_read)
+
+
+def _counted(
+    languages: Mapping[str, Sequence[Source]],
+    recipe: Recipe,
+    options: Options,
+    progress: Progress | None,
+    what: str,
+) -> tuple[dict[str, _native.Counts], TextStats]:
+    counts: dict[str, _native.Counts] = {}
+    found: list[TextStats] = []
+    for name, sources in languages.items():
+        counts[name], read = count(sources, recipe, options, progress)
+        if len(counts[name]) == 0:
+            raise TokctlError(
+                f"the {what} of {name} has no pre-token",
+                "it is empty or blank, or --min-count is higher than every count",
+            )
+        found.append(read)
+    return counts, TextStats(
+        sum(read.documents for read in found),
+        sum(read.bytes for read in found),
+        digest_of([read.digest for read in found]),
+    )
+
+
+def fill_by_language(
+    counted: CountedLanguages,
+    recipe: Recipe,
+    options: Options,
+    parity: Parity,
+    progress: Progress | None = None,
+    timing: Timing | None = None,
+) -> FilledRecipe:
+    """The recipe with the vocabulary that the counted texts give it.
+
+    Raises:
+        TokctlError: a vocabulary that is too small; counts that are too large.
+    """
+    languages = list(counted.train)
+    measure = parity.measure or ("tokens" if counted.dev else "bytes")
+    targets = [exact(name, parity.targets.get(name, 1)) for name in languages]
+    limit = exact("the window's limit", parity.limit)
+    windowed = parity.variant == "window"
+    special = [token.encode() for token in recipe.special_tokens]
+    if recipe.byte_fallback:
+        special += BYTE_TOKENS
+    settings = {
+        "ties": recipe.tie_break,
+        "units": recipe.units,
+        "marker": recipe.marker,
+        "vocab_size": options.vocab_size,
+        "special_tokens": special,
+        "reserved": reserved(recipe),
+        "initial_alphabet": IN_ID_ORDER if recipe.is_byte_level else [],
+        "bare_characters": recipe.has_bare_characters,
+        "min_frequency": options.min_frequency,
+        "max_token_length": options.max_token_length,
+        "whole_characters": options.whole_characters,
+        "limits": limits(options),
+    }
+    report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
+    try:
+        trained = _native.train_parity(
+            list(counted.train.values()),
+            list(counted.dev.values()) if counted.dev else None,
+            settings,
+            global_merges=parity.first_merges(),
+            window=(parity.window, _parts(limit)) if windowed else None,
+            measure=measure,
+            targets=list(map(_parts, targets)),
+            progress=report,
+        )
+    except CoreError as error:
+        raise explained(error, recipe, options) from None
+    if timing:
+        timing.lap("merge")
+    read = counted.read
+    training = TrainingRecord(
+        documents=read.documents,
+        bytes=read.bytes,
+        sha256=read.digest,
+        pre_tokens=sum(counts.total() for counts in counted.train.values()),
+        distinct_pre_tokens=trained.pre_tokens,
+        alphabet_size=trained.training.alphabet_end - len(special),
+        vocab_size=options.vocab_size,
+        min_count=options.min_count,
+        min_frequency=options.min_frequency,
+        max_token_length=options.max_token_length,
+        whole_characters=options.whole_characters,
+        exhausted=trained.training.exhausted,
+        coverage=None if options.coverage is None else float(options.coverage),
+        alphabet_limit=options.alphabet_limit,
+        initial_alphabet=options.initial_alphabet,
+        sample=None if options.sample is None else float(options.sample),
+        seed=options.seed if options.sample is not None else 0,
+    )
+    record = ParityRecord(
+        languages=tuple(languages),
+        variant=parity.variant,
+        measure=measure,
+        dev=counted.dev_read.digest if counted.dev_read else "",
+        global_merges=trained.global_merges,
+        chosen=tuple(trained.chosen),
+        before=tuple(trained.before),
+        after=tuple(trained.after),
+        lengths=tuple(trained.lengths),
+        window=parity.window if windowed else None,
+        limit=str(limit) if windowed else "",
+        targets=tuple(map(str, targets)) if parity.targets else (),
+    )
+    return FilledRecipe.of_core(recipe, trained.training.model, training, parity=record)
+
+
+def _parts(number: Fraction) -> tuple[int, int]:
+    return number.numerator, number.denominator
