@@ -7,8 +7,8 @@ uses them, and added tokens can be added so.
 
 from __future__ import annotations
 
-from collections import Counter
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush

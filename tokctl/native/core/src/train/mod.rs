@@ -115,7 +115,9 @@ impl Options {
     /// May a merge whose left side is `left` make this token, as far as their texts decide?
     fn may_be_made(&self, left: &[u8], token: &[u8]) -> bool {
         let words = || token.split(|&byte| byte == b' ').filter(|w| !w.is_empty());
-        let too_many = self.max_words.is_some_and(|most| words().count() as u64 > most);
+        let too_many = self
+            .max_words
+            .is_some_and(|most| words().count() as u64 > most);
         let has = |text: &Vec<u8>| token.windows(text.len().max(1)).any(|part| part == text);
         let cuts = self.whole_characters && !whole_characters::may_merge(left, token);
         !too_many && !cuts && !self.forbidden.iter().any(has)

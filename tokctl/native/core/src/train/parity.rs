@@ -154,7 +154,9 @@ struct ChoosingText {
 impl ChoosingText {
     fn new(mut text: MergedText, vocabulary: &Vocabulary, options: &Options) -> Result<Self> {
         let MergedText { corpus, pairs, .. } = &mut text;
-        let selector = options.criterion.selector(options, vocabulary, pairs, corpus)?;
+        let selector = options
+            .criterion
+            .selector(options, vocabulary, pairs, corpus)?;
         Ok(ChoosingText { text, selector })
     }
 
@@ -355,6 +357,7 @@ pub fn train_parity(
         training: Training {
             vocabulary,
             merges,
+            initial_merges: 0,
             alphabet_end,
             stop,
         },
