@@ -123,6 +123,10 @@ class Training:
     def alphabet_end(self) -> int: ...
     @property
     def exhausted(self) -> bool: ...
+    @property
+    def events(
+        self,
+    ) -> tuple[list[bytes], list[tuple[int, ...]], list[tuple[int, int, int, int]]] | None: ...
 
 def train(
     counts: Counts,
@@ -140,6 +144,7 @@ def train(
     max_token_length: int | None,
     limits: _Limits,
     extend: tuple[list[bytes], list[tuple[int, int, int]]] | None,
+    removal: tuple[str, tuple[int, int] | None] | None,
     progress: Callable[[int], None] | None,
 ) -> Training: ...
 def train_by_frequency(

@@ -751,6 +751,14 @@ MinFrequency = Annotated[
         short="Merge no pair that occurs less than N times",
     ),
 ]
+Threshold = Annotated[
+    str | None,
+    _vocabulary(
+        "--threshold SHARE",
+        "Remove a token when this share of its occurrences becomes part of another one (picky); "
+        "by default 0.9.",
+    ),
+]
 MaxTokenLength = Annotated[
     int | None,
     _vocabulary(

@@ -41,6 +41,7 @@ _NOT_FOR_ALL = (
     "byte_fallback",
     "fuse_unknown",
     "graphemes",
+    "threshold",
 )
 
 

@@ -80,6 +80,7 @@ def train(
     marker: options.Marker = None,
     min_count: options.MinCount = 1,
     min_frequency: options.MinFrequency = 1,
+    threshold: options.Threshold = None,
     max_token_length: options.MaxTokenLength = None,
     coverage: options.Coverage = None,
     alphabet_limit: options.AlphabetLimit = None,
@@ -130,6 +131,7 @@ def train(
         "decoder": decoder,
         "show_steps": show_steps,
         "min_frequency": min_frequency,
+        "threshold": threshold,
     }
     from tokctl import training
 
@@ -152,6 +154,7 @@ def train(
         weights=weights_of(weight or []),
         sample=share_of("--sample", sample),
         seed=seed or 0,
+        threshold=share_of("--threshold", threshold),
         extend=old,
     )
     check_before(recipe, chosen, counts, files, sources)

@@ -17,7 +17,15 @@ from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unl
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.lengths import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
-from tokctl.model import FilledRecipe, Origin, Recipe, Round, TrainingRecord, byte_level
+from tokctl.model import (
+    Events,
+    FilledRecipe,
+    Origin,
+    Recipe,
+    Round,
+    TrainingRecord,
+    byte_level,
+)
 from tokctl.model.parts import AddedToken
 
 #: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
@@ -62,6 +70,8 @@ def write(model: FilledRecipe) -> Files:
         private["companions"] = model.companions
     if model.lengths:
         private["lengths"] = model.lengths
+    if model.events is not None:
+        private["events"] = model.events.to_dict(is_byte_level=recipe.is_byte_level)
     if model.rounds:
         private["rounds"] = list(map(tuple, model.rounds))
     if model.counts:
@@ -189,6 +199,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         origin=_origin(private),
         companions=_companions(private),
         lengths=read_lengths(private.get("lengths", {})),
+        events=_events(private, recipe),
     )
 
 
@@ -230,6 +241,12 @@ def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) 
     if (triples and len(columns) != 3) or highest >= len(spelled):
         raise ValueError("one of the merges names no token")
     return columns
+
+
+def _events(private: dict[str, Any], recipe: Recipe) -> Events | None:
+    if "events" not in private:
+        return None
+    return Events.from_dict(private["events"], is_byte_level=recipe.is_byte_level)
 
 
 def _origin(private: dict[str, Any]) -> Origin | None:

@@ -6,9 +6,9 @@ model file holds a filled one, and nothing downstream knows where it came from.
 """
 
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
+from tokctl.model.events import Events, Merge, Removal
 from tokctl.model.filled import (
     FilledRecipe,
-    Merge,
     Origin,
     Round,
     TrainingRecord,
@@ -36,11 +36,13 @@ __all__ = [
     "UNITS",
     "UNKNOWNS",
     "Algorithm",
+    "Events",
     "FilledRecipe",
     "Marker",
     "Merge",
     "Origin",
     "Recipe",
+    "Removal",
     "Round",
     "TrainingRecord",
     "user_defined_score",

@@ -21,6 +21,12 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders"}
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
+    if recipe.traits.removes_tokens or old.recipe.traits.removes_tokens:
+        raise TokctlError(
+            f"a {old.recipe.algorithm} model can't be extended: its training took tokens away, "
+            "and might take others away if it went on",
+            "train a new one on the old and the new texts together",
+        )
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
         raise TokctlError(
             "a unigram model can't be extended: its scores are those of one vocabulary",
@@ -116,6 +122,7 @@ def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRec
         scores=[*model.scores, *none] if model.scores else [],
         counts=[*model.counts, *none] if model.counts else [],
         added_tokens=added,
+        events=model.events and model.events.shifted(first, first + len(new)),
     )
 
 
@@ -135,6 +142,12 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
         raise TokctlError(
             f"the model has {len(model.tokens)} ids, and can't be pruned to {size}",
             "ask for fewer ids; to have more, train on from a model of merges (--extend)",
+        )
+    if model.events is not None:
+        raise TokctlError(
+            f"a {model.recipe.algorithm} model can't be pruned: a smaller one would have other "
+            "tokens taken away",
+            f"train it again: --vocab {size}",
         )
     stays = _base(model)
     if size < len(stays):

@@ -8,7 +8,15 @@ from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
-from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.model import (
+    Events,
+    FilledRecipe,
+    Merge,
+    Recipe,
+    Removal,
+    Round,
+    TrainingRecord,
+)
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
@@ -25,6 +33,8 @@ from tokctl.values import available_threads
 #: in SentencePiece.
 SEEDS = 1_000_000
 USUAL_LONGEST_PIECE = 16
+#: Of PickyBPE, where none is asked for.
+USUAL_THRESHOLD = "0.9"
 
 
 @dataclass(eq=False, repr=False)
@@ -43,6 +53,7 @@ class _Trained:
     counts: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
+    events: Events | None = None
 
 
 def train(
@@ -161,10 +172,11 @@ def fill(
         seed=options.seed if options.sample is not None else 0,
         weights=tuple(map(str, read.weights)),
         count_scale=read.scale,
+        threshold=_threshold(recipe, options),
         extended=len(old.tokens) if old else 0,
     )
     if trained.core is not None:
-        return FilledRecipe.of_core(recipe, trained.core, record)
+        return FilledRecipe.of_core(recipe, trained.core, record, events=trained.events)
     return FilledRecipe(
         recipe,
         trained.tokens,
@@ -180,6 +192,13 @@ def fill(
 def limits(options: Options) -> _native._Limits:
     """What limits the alphabet, as the core takes it."""
     return share("coverage", options.coverage), options.alphabet_limit, options.initial_alphabet
+
+
+def _threshold(recipe: Recipe, options: Options) -> str | None:
+    """The threshold of removals, where there is one."""
+    if not recipe.traits.has_threshold:
+        return None
+    return USUAL_THRESHOLD if options.threshold is None else str(options.threshold)
 
 
 def _room(recipe: Recipe, options: Options) -> int:
@@ -216,14 +235,32 @@ def _by_merges(
         max_token_length=options.max_token_length,
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
+        removal=(
+            (recipe.traits.removal, share("threshold", _threshold(recipe, options)))
+            if recipe.traits.removes_tokens
+            else None
+        ),
         progress=report,
     )
     core, exhausted = trained.model, trained.exhausted
     if old is None:
-        return _Trained([], trained.alphabet_end - len(special), exhausted, core=core)
+        alphabet = trained.alphabet_end - len(special)
+        return _Trained([], alphabet, exhausted, core=core, events=_events(trained))
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
     return _Trained(core.tokens(), alphabet, exhausted, merges=merges)
+
+
+def _events(trained: _native.Training) -> Events | None:
+    """What a training that takes tokens away merged and removed."""
+    if trained.events is None:
+        return None
+    removed, merges, removals = trained.events
+    return Events(
+        tuple(removed),
+        [Merge(*row) for row in merges],
+        [Removal(*row) for row in removals],
+    )
 
 
 def _alphabet_size(old: FilledRecipe) -> int:

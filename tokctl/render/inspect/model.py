@@ -294,6 +294,8 @@ _SEGMENTATIONS = {
     "viterbi": "the segmentation with the highest sum of scores (Viterbi)",
     "lookup": "each pre-token is looked up whole",
     "symbols": "one token per character",
+    "events": "merges and removals replayed in the order learned",
+    "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
 }
 
 

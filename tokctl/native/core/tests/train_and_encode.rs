@@ -30,6 +30,7 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         max_token_length: None,
         limits: Limits::default(),
         extend: None,
+        removal: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use tokctl_core::encode::{
-    self, AddedToken, ByteSink, IdNumber, Ids, Learned, Precision, RaggedIds, Rng, Segment,
+    self, AddedToken, ByteSink, IdNumber, Ids, Learned, Precision, RaggedIds, RemovalEvents, Rng, Segment,
     Segmentation, Segmenter, SegmenterOptions, Token, Unigram, Unknown, CHUNK,
 };
 use tokctl_core::model::{Marker, Units, NO_ID};
@@ -45,7 +45,12 @@ pub struct Settings {
     unknown_id: Option<u32>,
     unknown: String,
     max_input_chars: Option<usize>,
+    events: Option<EventColumns>,
 }
+
+/// How many tokens have an id, and how many none any more; (left, right, token) of each merge; (merges
+/// before it, token) of each removal.
+type EventColumns = ((u32, u32), Vec<(u32, u32, u32)>, Vec<(u32, u32)>);
 
 impl Settings {
     fn options(self) -> tokctl_core::Result<SegmenterOptions> {
@@ -60,6 +65,12 @@ impl Settings {
             max_characters: self.max_input_chars,
             precision: Precision::named(&self.precision)?,
             user_defined: self.user_defined,
+            events: self.events.map(|(sizes, merges, removals)| RemovalEvents {
+                size: sizes.0,
+                removed: sizes.1,
+                merges,
+                removals,
+            }),
         })
     }
 }

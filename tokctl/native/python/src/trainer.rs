@@ -4,7 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
-use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Stop, Ties};
+use tokctl_core::train::{
+    frequency, unigram, Criterion, Extend, Options, RemovalRule, Stop, Ties, TrainingEvents,
+};
 
 use crate::counter::Counts;
 use crate::errors::{self, invalid, to_python};
@@ -85,12 +87,50 @@ pub struct Training {
     alphabet_end: u32,
     #[pyo3(get)]
     exhausted: bool,
+    events: Option<TrainingEvents>,
+}
+
+/// Removed tokens; (left, right, token, counts) of each merge; (merges before it, token, counts) of
+/// each removal.
+type EventRows<'py> = (
+    Vec<Bound<'py, PyBytes>>,
+    Vec<(u32, u32, u32, u64, u64, u64)>,
+    Vec<(u32, u32, u64, u64)>,
+);
+
+#[pymethods]
+impl Training {
+    /// Of a training that takes tokens away, what was merged and removed.
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> Option<EventRows<'py>> {
+        let events = self.events.as_ref()?;
+        let merges = events.merges.iter();
+        let removals = events.removals.iter();
+        Some((
+            (events.removed.iter().map(|token| PyBytes::new(py, token))).collect(),
+            merges
+                .map(|m| (m.left, m.right, m.token, m.count, m.left_count, m.right_count))
+                .collect(),
+            removals
+                .map(|r| (r.step, r.token, r.count, r.whole))
+                .collect(),
+        ))
+    }
+}
+
+/// `("intermediate", threshold)` or `("scaffold", None)`.
+fn removal_rule(kind: &str, threshold: Option<(u64, u64)>) -> PyResult<RemovalRule> {
+    match (kind, threshold) {
+        ("intermediate", Some(threshold)) => Ok(RemovalRule::Intermediate { threshold }),
+        ("scaffold", None) => Ok(RemovalRule::Scaffold),
+        _ => Err(invalid(format!("no rule of removals is called {kind}"))),
+    }
 }
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
     reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, limits,
-    extend, progress))]
+    extend, removal, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -108,6 +148,7 @@ pub fn train(
     max_token_length: Option<u64>,
     limits: LimitsRow,
     extend: Option<Model>,
+    removal: Option<(String, Option<(u64, u64)>)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Training> {
     let options = Options {
@@ -124,13 +165,15 @@ pub fn train(
         max_token_length,
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
+        removal: (removal.map(|(kind, threshold)| removal_rule(&kind, threshold))).transpose()?,
     };
-    let training = errors::watched(py, progress, |report| {
+    let mut training = errors::watched(py, progress, |report| {
         tokctl_core::train::train(&counts.0, &options, report)
     })?;
     Ok(Training {
         alphabet_end: training.alphabet_end,
         exhausted: training.stop == Stop::Exhausted,
+        events: training.events.take(),
         model: Py::new(py, StoredModel(training.into_stored()))?,
     })
 }

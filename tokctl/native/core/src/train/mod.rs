@@ -12,10 +12,12 @@ mod corpus;
 mod extend;
 pub mod frequency;
 mod pairs;
+pub mod removal;
 mod ties;
 pub mod unigram;
 
 pub use extend::Extend;
+pub use removal::{RemovalRule, TokenRemoval, TrainingEvents};
 pub use ties::Ties;
 
 use hashbrown::HashSet;
@@ -72,6 +74,8 @@ pub struct Options {
     pub limits: Limits,
     /// A model to go on from.
     pub extend: Option<Extend>,
+    /// Tokens that are taken away again (BPE only).
+    pub removal: Option<RemovalRule>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +96,8 @@ pub struct Training {
     pub alphabet_end: u32,
 
     pub stop: Stop,
+    /// Of a training that takes tokens away: its merges are there alone.
+    pub events: Option<TrainingEvents>,
 }
 
 impl Training {
@@ -153,6 +159,9 @@ fn check_counts(counts: &Counts, options: &Options) -> Result<()> {
 }
 
 pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<Training> {
+    if let Some(rule) = options.removal {
+        return removal::train(counts, options, rule, progress);
+    }
     check_counts(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
@@ -212,5 +221,6 @@ pub fn train(counts: &Counts, options: &Options, progress: Progress) -> Result<T
         merges,
         alphabet_end,
         stop,
+        events: None,
     })
 }
