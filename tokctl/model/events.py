@@ -54,14 +54,16 @@ class Events:
     merges: list[Merge]
     removals: list[Removal]
 
+    def spelled(self, *, is_byte_level: bool) -> list[str]:
+        """The removed tokens, as files spell them."""
+        if is_byte_level:
+            return byte_level.spell_all(self.removed)
+        return [token.decode() for token in self.removed]
+
     def to_dict(self, *, is_byte_level: bool) -> dict[str, Any]:
         """As JSON would hold it."""
-        if is_byte_level:
-            names = byte_level.spell_all(self.removed)
-        else:
-            names = [token.decode() for token in self.removed]
         return {
-            "removed": names,
+            "removed": self.spelled(is_byte_level=is_byte_level),
             "merges": list(map(tuple, self.merges)),
             "removals": list(map(tuple, self.removals)),
         }

@@ -54,6 +54,7 @@ class Summary:
 
     Attributes:
         merges: None where the model has no merges, or they are not known.
+        removed: tokens that training took away; None where it takes none.
         special: special tokens with their ids.
         added: other tokens that are found before the model segments the text.
         kinds: tokens by where they come from, see `kind_of`.
@@ -92,6 +93,7 @@ class Summary:
     highest: tuple[tuple[str, float], ...] = ()
     lowest: tuple[tuple[str, float], ...] = ()
     rounds: tuple[Round, ...] = ()
+    removed: int | None = None
 
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -143,6 +145,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         highest=_first(tokenizer, ids, model.scores) if recipe.traits.has_scores else (),
         lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.traits.has_scores else (),
         rounds=tuple(model.rounds),
+        removed=None if model.events is None else len(model.events.removed),
     )
 
 

@@ -109,7 +109,16 @@ impl Training {
         Some((
             (events.removed.iter().map(|token| PyBytes::new(py, token))).collect(),
             merges
-                .map(|m| (m.left, m.right, m.token, m.count, m.left_count, m.right_count))
+                .map(|m| {
+                    (
+                        m.left,
+                        m.right,
+                        m.token,
+                        m.count,
+                        m.left_count,
+                        m.right_count,
+                    )
+                })
                 .collect(),
             removals
                 .map(|r| (r.step, r.token, r.count, r.whole))

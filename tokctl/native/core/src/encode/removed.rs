@@ -94,7 +94,10 @@ impl TokenPast {
     /// The first removal at this time or later.
     fn removal_from(&self, time: u32) -> Option<u32> {
         let from = self.times.partition_point(|&other| other < time);
-        self.times[from..].iter().copied().find(|time| time % 2 == 1)
+        self.times[from..]
+            .iter()
+            .copied()
+            .find(|time| time % 2 == 1)
     }
 
     fn is_present(&self, time: u32) -> bool {
@@ -105,8 +108,6 @@ impl TokenPast {
 
 /// Stands in a slot that begins no symbol.
 const INSIDE: u32 = u32::MAX - 1;
-
-const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
 struct SymbolSlot {
@@ -177,8 +178,30 @@ impl EventReplay {
         memory::check(pre_token.len().saturating_mul(64))?;
         let mut symbols = Vec::new();
         (self.merging).symbols(pre_token, 0..pre_token.len(), &mut symbols);
-        let mut slots: Vec<SymbolSlot> = (0u32..)
-            .zip(&symbols)
+        self.replay(&mut symbols, u32::MAX, interrupt)?;
+        memory::reserve(out, symbols.len())?;
+        out.append(&mut symbols);
+        Ok(())
+    }
+
+    /// The segments after the first `steps` merges and the removals among these, unknown symbols
+    /// left as they are.
+    pub fn state(
+        &self,
+        pre_token: &[u8],
+        steps: u32,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Segment>> {
+        memory::check(pre_token.len().saturating_mul(64))?;
+        let (mut symbols, _) = self.merging.replay(pre_token, 0, interrupt)?;
+        self.replay(&mut symbols, steps.saturating_mul(2), interrupt)?;
+        Ok(symbols)
+    }
+
+    /// Makes the events before the time `limit` among initial symbols.
+    fn replay(&self, symbols: &mut Vec<Segment>, limit: u32, interrupt: Interrupt) -> Result<()> {
+        let slots = (0u32..).zip(symbols.iter());
+        let mut slots: Vec<SymbolSlot> = slots
             .map(|(at, symbol)| SymbolSlot {
                 id: symbol.id,
                 width: 1,
@@ -186,14 +209,13 @@ impl EventReplay {
                 length: symbol.length,
             })
             .collect();
-        self.replay(&mut slots, NONE, |_, _| {}, interrupt)?;
+        self.run(&mut slots, limit, interrupt)?;
         symbols.clear();
-        memory::reserve(out, slots.len())?;
         let mut at = 0;
         while at < slots.len() {
             let end = at + slots[at].width as usize;
             let length = slots[at..end].iter().map(|slot| slot.length).sum();
-            out.push(Segment {
+            symbols.push(Segment {
                 id: slots[at].id,
                 length,
             });
@@ -202,15 +224,7 @@ impl EventReplay {
         Ok(())
     }
 
-    /// Makes the events before the time `limit`; `done` is called with the time of each change and
-    /// the slot where it is made.
-    fn replay(
-        &self,
-        slots: &mut [SymbolSlot],
-        limit: u32,
-        mut done: impl FnMut(u32, u32),
-        interrupt: Interrupt,
-    ) -> Result<()> {
+    fn run(&self, slots: &mut [SymbolSlot], limit: u32, interrupt: Interrupt) -> Result<()> {
         let pairs = (0u32..).zip(slots.windows(2));
         let first = pairs.filter_map(|(at, two)| {
             let rank = self.merging.merges.rank(two[0].id, two[1].id);
@@ -226,24 +240,21 @@ impl EventReplay {
             if steps.is_multiple_of(1 << 16) && interrupt() {
                 return Err(Error::Interrupted);
             }
-            let changed = match time % 2 {
+            match time % 2 {
                 0 => self.merge(slots, time, at, &mut queue),
                 _ => self.remove(slots, time, at, &mut queue),
-            };
-            if changed {
-                done(time, at);
             }
         }
         Ok(())
     }
 
     /// Merges the pair at a slot, if it is the one of this time.
-    fn merge(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
+    fn merge(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) {
         let (left, right, token) = self.merges[time as usize / 2];
         let here = slots[at as usize];
         let next = at.wrapping_add(here.width) as usize;
         if here.id != left || slots.get(next).is_none_or(|slot| slot.id != right) {
-            return false;
+            return;
         }
         let width = here.width + slots[next].width;
         slots[at as usize].id = token;
@@ -255,15 +266,14 @@ impl EventReplay {
         self.enqueue_pair(slots, here.before, time, queue);
         self.enqueue_pair(slots, at, time, queue);
         self.enqueue_removal(token, at, time, queue);
-        true
     }
 
     /// Splits the token at a slot, if it is removed at this time.
-    fn remove(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
+    fn remove(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) {
         let here = slots[at as usize];
         let past = self.histories.get(&here.id);
         if past.is_none_or(|past| past.removal_from(time) != Some(time)) {
-            return false;
+            return;
         }
         let end = at + here.width;
         let mut waiting = vec![here.id];
@@ -292,7 +302,6 @@ impl EventReplay {
             self.enqueue_removal(part.id, part_at, time, queue);
             part_at += part.width;
         }
-        true
     }
 
     /// Notes when the pair at a slot merges next.
@@ -368,6 +377,16 @@ impl Demolition {
                 lengths,
             }),
         }
+    }
+
+    /// The segments after the first `steps` merges, with tokens that have no id.
+    pub fn state(
+        &self,
+        pre_token: &[u8],
+        steps: u32,
+        interrupt: Interrupt,
+    ) -> Result<Vec<Segment>> {
+        Ok(self.merging.replay(pre_token, steps, interrupt)?.0)
     }
 
     pub fn segment(

@@ -311,7 +311,9 @@ impl Refinement<'_> {
             return Ok(());
         }
         let parts = self.parts(token);
-        let parts: Vec<_> = (parts.iter()).map(|&part| (part, self.width(part))).collect();
+        let parts: Vec<_> = (parts.iter())
+            .map(|&part| (part, self.width(part)))
+            .collect();
         let (mut gained, mut rewritten, mut times) = (Vec::new(), Vec::new(), 0);
         for (number, &place) in places.iter().enumerate() {
             if number % (1 << 16) == (1 << 16) - 1 {
