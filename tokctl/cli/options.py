@@ -781,7 +781,7 @@ Algo = Annotated[
         "--algo -a",
         "The algorithm; by default bpe.",
         values=_algorithms,
-        short="bpe (default), wordpiece, unigram, word or char",
+        short="bpe (default), wordpiece, unigram, word, char, picky or scaffold",
     ),
 ]
 Preset = Annotated[
@@ -1463,8 +1463,8 @@ CompareAlgos = Annotated[
     list[str] | None,
     _models(
         "--algo ALGO,…",
-        "What to train: bpe, wordpiece, unigram, word, char, or a preset of train; by "
-        f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
+        "What to train: bpe, wordpiece, unigram, word, char, picky, scaffold, or a preset of "
+        f"train; by default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
         short="What to train; by default all",
     ),
