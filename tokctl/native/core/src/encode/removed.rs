@@ -69,8 +69,8 @@ fn invalid(message: &str) -> Error {
 ///
 /// An event has a time: twice its rank that of a merge, and one more that of the removals after
 /// it. A symbol takes as many slots as it has initial symbols, as in training, so that a removed
-/// token can be split where it is; slots in a heap by the time of their next event. A pre-token of
-/// n symbols takes O(n log n) for each time that its tokens are made and removed again.
+/// token can be split where it is; slots wait in a queue for the time of their next event. A pre-token
+/// of n symbols takes O(n log n) for each time that its tokens are made and removed again.
 pub struct EventReplay {
     /// What a pre-token starts as, and which are whole. Its merges are those of the events.
     merging: Merging,
@@ -120,7 +120,55 @@ struct SymbolSlot {
     length: u32,
 }
 
-type EventQueue = BinaryHeap<Reverse<(u32, u32)>>;
+/// Where events are due, by their time and from left to right. What is added comes later than what
+/// was taken last.
+enum EventQueue {
+    Heap(BinaryHeap<Reverse<(u32, u32)>>),
+    /// Slots by time; the list of the present one is sorted, and taken up to a place.
+    Lists {
+        slots: Vec<Vec<u32>>,
+        time: usize,
+        taken: usize,
+    },
+}
+
+/// From so many symbols on, a list for each time costs less than a heap.
+const LONG: usize = 1 << 12;
+
+impl EventQueue {
+    fn new(symbols: usize, times: usize) -> Self {
+        if symbols < LONG {
+            return EventQueue::Heap(BinaryHeap::with_capacity(symbols));
+        }
+        EventQueue::Lists {
+            slots: vec![Vec::new(); times],
+            time: 0,
+            taken: 0,
+        }
+    }
+
+    fn push(&mut self, time: u32, slot: u32) {
+        match self {
+            EventQueue::Heap(heap) => heap.push(Reverse((time, slot))),
+            EventQueue::Lists { slots, .. } => slots[time as usize].push(slot),
+        }
+    }
+
+    fn pop(&mut self) -> Option<(u32, u32)> {
+        match self {
+            EventQueue::Heap(heap) => heap.pop().map(|Reverse(entry)| entry),
+            EventQueue::Lists { slots, time, taken } => loop {
+                if let Some(&slot) = slots[*time].get(*taken) {
+                    *taken += 1;
+                    return Some((*time as u32, slot));
+                }
+                slots[*time] = Vec::new();
+                (*time, *taken) = (*time + 1, 0);
+                slots.get_mut(*time)?.sort_unstable();
+            },
+        }
+    }
+}
 
 impl EventReplay {
     /// `merging` gives the initial symbols.
@@ -225,14 +273,15 @@ impl EventReplay {
     }
 
     fn run(&self, slots: &mut [SymbolSlot], limit: u32, interrupt: Interrupt) -> Result<()> {
-        let pairs = (0u32..).zip(slots.windows(2));
-        let first = pairs.filter_map(|(at, two)| {
+        let mut queue = EventQueue::new(slots.len(), 2 * self.merges.len() + 1);
+        for (at, two) in (0u32..).zip(slots.windows(2)) {
             let rank = self.merging.merges.rank(two[0].id, two[1].id);
-            (rank != NO_RANK).then_some(Reverse((2 * rank, at)))
-        });
-        let mut queue: EventQueue = first.collect::<Vec<_>>().into();
+            if rank != NO_RANK {
+                queue.push(2 * rank, at);
+            }
+        }
         let mut steps = 0usize;
-        while let Some(Reverse((time, at))) = queue.pop() {
+        while let Some((time, at)) = queue.pop() {
             if time >= limit {
                 break;
             }
@@ -314,7 +363,7 @@ impl EventReplay {
         };
         let rank = (self.merging.merges).rank_after(left.id, right.id, time / 2);
         if rank != NO_RANK {
-            queue.push(Reverse((2 * rank, at)));
+            queue.push(2 * rank, at);
         }
     }
 
@@ -322,7 +371,7 @@ impl EventReplay {
     fn enqueue_removal(&self, token: u32, at: u32, time: u32, queue: &mut EventQueue) {
         let past = self.histories.get(&token);
         if let Some(removal) = past.and_then(|past| past.removal_from(time + 1)) {
-            queue.push(Reverse((removal, at)));
+            queue.push(removal, at);
         }
     }
 }
