@@ -128,6 +128,10 @@ class Training:
     def alphabet_end(self) -> int: ...
     @property
     def exhausted(self) -> bool: ...
+    @property
+    def events(
+        self,
+    ) -> tuple[list[bytes], list[tuple[int, ...]], list[tuple[int, int, int, int]]] | None: ...
 
 def train(
     counts: Counts,
@@ -151,6 +155,7 @@ def train(
     extend: tuple[list[bytes], list[tuple[int, int, int]]] | None,
     start: Encoder | None,
     threads: int,
+    removal: tuple[str, tuple[int, int] | None] | None,
     progress: Callable[[int], None] | None,
 ) -> Training: ...
 

@@ -22,6 +22,7 @@ from tokctl.analysis.explain.history import (
     MergeRecord,
     Pair,
     check_merges,
+    check_states,
     history_of,
     name_symbols,
     rounds,
@@ -638,6 +639,7 @@ class MergeReplay(Replay):
             TokctlError: the model has no merges; a text that is too large.
         """
         check_merges(tokenizer)
+        check_states(tokenizer)
         super().__init__(tokenizer, as_trained(tokenizer, counts))
         self.merges = tokenizer.merges
         self.total = len(self.merges)

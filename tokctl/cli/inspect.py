@@ -290,9 +290,11 @@ def _name(world: World, path: str | None) -> str:
 
 def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, merges_of
+    from tokctl.analysis.explain.history import step_count
     from tokctl.render.inspect.training import merges as merges_answer
 
-    first, last = _steps(steps, len(tokenizer.merges))
+    total = step_count(tokenizer)
+    first, last = _steps(steps, total)
     if token is not None:
         records, wanted = merges_of(tokenizer, token, first, last)
     else:
@@ -302,7 +304,7 @@ def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | 
             f"--merges {steps} is empty: step {last} comes before step {first}",
             f"give the earlier step first: --merges {last}:{first}",
         )
-    return merges_answer(records, len(tokenizer.merges), wanted, limit)
+    return merges_answer(records, total, wanted, limit)
 
 
 def _steps(steps: str, total: int) -> tuple[int, int | None]:
@@ -358,6 +360,11 @@ def _token(
     history = tokenizer.token_history(token)
     if texts is None:
         return token_answer(history, limit)
+    if history.id is None:
+        raise TokctlError(
+            f"{token!r} was removed in training: no text has it",
+            "leave the texts out to see when and why it was removed",
+        )
     use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))
     return token_answer(history, limit, use)
 

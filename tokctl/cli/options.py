@@ -840,6 +840,14 @@ Forbid = Annotated[
         "none: no text.",
     ),
 ]
+Threshold = Annotated[
+    str | None,
+    _vocabulary(
+        "--threshold SHARE",
+        "Remove a token when this share of its occurrences becomes part of another one (picky); "
+        "by default 0.9.",
+    ),
+]
 MaxTokenLength = Annotated[
     int | None,
     _vocabulary(
@@ -1577,8 +1585,8 @@ CompareAlgos = Annotated[
     list[str] | None,
     _models(
         "--algo ALGO,…",
-        "What to train: bpe, wordpiece, unigram, word, char, superbpe, or a preset; by "
-        f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
+        "What to train: an algorithm of train, such as superbpe, or a preset; "
+        f"by default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
         short="What to train; by default all",
     ),

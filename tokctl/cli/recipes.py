@@ -44,6 +44,7 @@ _NOT_FOR_ALL = (
     "transition",
     "max_words",
     "forbid",
+    "threshold",
 )
 
 

@@ -91,6 +91,7 @@ def train(
     marker: options.Marker = None,
     min_count: options.MinCount = 1,
     min_frequency: options.MinFrequency = 1,
+    threshold: options.Threshold = None,
     max_token_length: options.MaxTokenLength = None,
     transition: options.Transition = None,
     max_words: options.MaxWords = None,
@@ -150,6 +151,7 @@ def train(
         "transition": transition,
         "max_words": max_words,
         "forbid": forbid,
+        "threshold": threshold,
     }
     from tokctl import training
 
@@ -179,6 +181,7 @@ def train(
         weights=weights_of(weight or []),
         sample=share_of("--sample", sample),
         seed=seed or 0,
+        threshold=share_of("--threshold", threshold),
         extend=old,
     )
     by_language = languages.languages_of(

@@ -48,12 +48,14 @@ def report(
 
 def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
     """The facts of `--json`; of a Unigram training, its rounds are among them."""
+    from tokctl.analysis.explain.history import step_count
+
     record = tokenizer.model.training
     found: dict[str, Any] = {
         "path": text_or_bytes(os.fsencode(path)),
         "recipe": tokenizer.recipe.to_dict(),
         "vocab_size": tokenizer.vocab_size,
-        "merges": len(tokenizer.merges),
+        "merges": step_count(tokenizer),
         "training": asdict(record) if record else None,
         "seconds": timing.seconds,
     }

@@ -97,12 +97,13 @@ def check_terminal(world: World, *, from_stdin: bool) -> None:
 def check_steps(tokenizer: Tokenizer) -> None:
     """TokctlError for a model whose training has no steps, before a text is read."""
     from tokctl.analysis.explain import rounds
-    from tokctl.analysis.explain.history import check_merges
+    from tokctl.analysis.explain.history import check_merges, check_states
 
     if tokenizer.recipe.traits.has_scores:
         rounds(tokenizer)
         return
     check_merges(tokenizer)
+    check_states(tokenizer)
     if not tokenizer.merges:
         raise TokctlError(
             "there are no steps to watch: this model's file holds no merges",

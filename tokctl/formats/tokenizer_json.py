@@ -18,6 +18,7 @@ from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.lengths import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
 from tokctl.model import (
+    Events,
     FilledRecipe,
     Origin,
     ParityRecord,
@@ -72,6 +73,8 @@ def write(model: FilledRecipe) -> Files:
         private["companions"] = model.companions
     if model.lengths:
         private["lengths"] = model.lengths
+    if model.events is not None:
+        private["events"] = model.events.to_dict(is_byte_level=recipe.is_byte_level)
     if model.rounds:
         private["rounds"] = list(map(tuple, model.rounds))
     if model.counts:
@@ -200,6 +203,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         companions=_companions(private),
         lengths=read_lengths(private.get("lengths", {})),
         parity=_parity(private, core.lengths["merges"]),
+        events=_events(private, recipe),
     )
 
 
@@ -241,6 +245,12 @@ def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) 
     if (triples and len(columns) != 3) or highest >= len(spelled):
         raise ValueError("one of the merges names no token")
     return columns
+
+
+def _events(private: dict[str, Any], recipe: Recipe) -> Events | None:
+    if "events" not in private:
+        return None
+    return Events.from_dict(private["events"], is_byte_level=recipe.is_byte_level)
 
 
 def _origin(private: dict[str, Any]) -> Origin | None:

@@ -6,9 +6,9 @@ model file holds a filled one, and nothing downstream knows where it came from.
 """
 
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
+from tokctl.model.events import Events, Merge, Removal
 from tokctl.model.filled import (
     FilledRecipe,
-    Merge,
     Origin,
     ParityRecord,
     Round,
@@ -38,12 +38,14 @@ __all__ = [
     "UNITS",
     "UNKNOWNS",
     "Algorithm",
+    "Events",
     "FilledRecipe",
     "Marker",
     "Merge",
     "Origin",
     "ParityRecord",
     "Recipe",
+    "Removal",
     "Round",
     "TrainingRecord",
     "TrainingStage",

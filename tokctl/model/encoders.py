@@ -71,6 +71,7 @@ def _encoder(
         "unknown_id": unknown_id,
         "unknown": recipe.unknown,
         "max_input_chars": recipe.max_input_chars,
+        "events": _events(model),
     }
     if model.core is not None:
         return model.core.encoder(
@@ -94,6 +95,16 @@ def _encoder(
         scores=model.scores,
         byte_ids=byte_ids(model) if recipe.byte_fallback else None,
     )
+
+
+def _events(model: FilledRecipe) -> tuple[Any, ...] | None:
+    """What a training merged and removed, as the core takes it."""
+    events = model.events
+    if events is None:
+        return None
+    merges = [merge[:3] for merge in events.merges]
+    removals = [removal[:2] for removal in events.removals]
+    return (model.size, len(events.removed)), merges, removals
 
 
 def byte_ids(model: FilledRecipe) -> list[int]:

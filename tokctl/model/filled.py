@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from tokctl.errors import TokctlError
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
+from tokctl.model.events import Events, Merge
 from tokctl.model.parts import AddedToken, check_added
 from tokctl.model.recipe import Recipe, has_type, strings
 from tokctl.values import cached_property, no_garbage
@@ -30,17 +31,6 @@ class Origin(NamedTuple):
 
     format: str
     name: str = ""
-
-
-class Merge(NamedTuple):
-    """One step of a training. Counts are weighted occurrences before the merge."""
-
-    left: int
-    right: int
-    token: int
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
-    left_count: int
-    right_count: int
 
 
 class Round(NamedTuple):
@@ -181,6 +171,7 @@ class TrainingRecord:
         sample, seed: the share of the lines that was read, and what chose them.
         weights: of the documents, in their order, as fractions; empty: all alike.
         count_scale: every count is that many times the weighted one, to be a whole number.
+        threshold: of PickyBPE, as it was given; None for other algorithms.
         extended: ids of the model that this training went on from; 0: it started anew.
         pruned_from: ids before the last pruning; None: nothing was pruned.
         stage_ends: ids at the end of each stage but the last.
@@ -204,6 +195,7 @@ class TrainingRecord:
     seed: int = 0
     weights: tuple[str, ...] = ()
     count_scale: int = 1
+    threshold: str | None = None
     extended: int = 0
     pruned_from: int | None = None
     stage_ends: tuple[int, ...] = ()
@@ -258,6 +250,7 @@ class FilledRecipe:
         origin: None for a model that tokctl has trained.
         companions: files of other libraries that came with the model and that tokctl has
             no use for (a chat template, say): their texts by name, kept as they are.
+        events: of a training that took tokens away: its merges are there, and none in `merges`.
         lengths: `truncation` and `padding` that came with the model, as Hugging Face's file has
             them: what encodings get there, and here where it is asked for.
         parity: which language chose each merge; None but for a parity-aware training.
@@ -275,6 +268,7 @@ class FilledRecipe:
     companions: dict[str, str] = field(default_factory=dict)
     lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
     parity: ParityRecord | None = None
+    events: Events | None = None
 
     @classmethod
     def of_core(
@@ -289,6 +283,7 @@ class FilledRecipe:
         companions: dict[str, str] | None = None,
         lengths: dict[str, dict[str, Any]] | None = None,
         parity: ParityRecord | None = None,
+        events: Events | None = None,
     ) -> FilledRecipe:
         """A model whose tokens, merges, scores and counts the core holds. The lists of them are
         made when they are asked for: encoding and decoding do without."""
@@ -302,6 +297,7 @@ class FilledRecipe:
             companions=companions or {},
             lengths=lengths or {},
             parity=parity,
+            events=events,
             core=core,
         )
         model.__post_init__()
@@ -361,6 +357,14 @@ class FilledRecipe:
             id_ = token.id
             if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
                 raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
+        if (self.events is not None) != self.recipe.traits.removes_tokens:
+            raise TokctlError(
+                f"{self.recipe.algorithm} needs the events of a training that removed tokens"
+                if self.events is None
+                else f"{self.recipe.algorithm} removes no tokens, and this model has events that do"
+            )
+        if self.events is not None:
+            self.events.check(self.tokens)
         if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
             raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
 

@@ -66,11 +66,16 @@ def show_training(
     elif recipe.traits.by_frequency:
         rows += [size, *_frequency_rows(model, tokens)]
     else:
-        rows += [("merges", f"{len(model.merges):,}"), size, *_merge_rows(model.merges, tokens)]
+        merges = model.merges
+        if model.events is not None:
+            merges = model.events.merges
+            tokens = [*tokens, *model.events.spelled(is_byte_level=recipe.is_byte_level)]
+            rows.append(("removed", f"{len(model.events.removed):,} tokens"))
+        rows += [("merges", f"{len(merges):,}"), size, *_merge_rows(merges, tokens)]
     if model.parity:
         rows += _language_rows(language_shares(model.parity))
-    merges = recipe.traits.learns_merges
-    spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
+    phases = {} if recipe.traits.learns_merges else {"merge": "train"}
+    spent = ((phases.get(phase, phase), time) for phase, time in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
     for label, text in rows:
         _print_row(console, label, _visible_line(text))

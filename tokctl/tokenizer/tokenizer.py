@@ -137,6 +137,7 @@ class Tokenizer(Answering):
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
+        threshold: Number | None = None,
         weights: Mapping[str, Number] | None = None,
         sample: Number | None = None,
         seed: int = 0,
@@ -154,8 +155,8 @@ class Tokenizer(Answering):
         Args:
             sources: paths, or sources of `tokctl.sources`; one, or several.
             vocab_size: ids wanted in all: special tokens, alphabet and merged tokens.
-            algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word` or `char`, for its
-                default recipe.
+            algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word`, `char`, `picky` or
+                `scaffold`, for its default recipe.
             recipe: takes the place of `algorithm`.
             special_tokens: get the lowest ids, after those that the recipe has.
             min_count: pre-tokens that occur less often are dropped before training.
@@ -169,6 +170,7 @@ class Tokenizer(Answering):
             coverage: share of the characters' occurrences that the alphabet must cover.
             alphabet_limit: the most characters that get an id, the most frequent ones.
             initial_alphabet: characters that get an id though they are not seen.
+            threshold: of PickyBPE; None: 0.9.
             weights: what an occurrence in a source counts, by the source's name; else 1.
             sample: share of the lines, or documents, that are read.
             seed: of the sample.
@@ -203,6 +205,7 @@ class Tokenizer(Answering):
             coverage=coverage,
             alphabet_limit=alphabet_limit,
             initial_alphabet=initial_alphabet,
+            threshold=threshold,
             weights=weights or {},
             sample=sample,
             seed=seed,
@@ -231,6 +234,7 @@ class Tokenizer(Answering):
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
+        threshold: Number | None = None,
         sample: Number | None = None,
         seed: int = 0,
         extend: Tokenizer | FilledRecipe | None = None,
@@ -270,6 +274,7 @@ class Tokenizer(Answering):
             coverage=coverage,
             alphabet_limit=alphabet_limit,
             initial_alphabet=initial_alphabet,
+            threshold=threshold,
             sample=sample,
             seed=seed,
             extend=extend,
@@ -383,6 +388,7 @@ class Tokenizer(Answering):
         coverage: Number | None = None,
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
+        threshold: Number | None = None,
         extend: Tokenizer | FilledRecipe | None = None,
         errors: str = "strict",
         threads: int | None = None,
@@ -410,6 +416,7 @@ class Tokenizer(Answering):
             coverage=coverage,
             alphabet_limit=alphabet_limit,
             initial_alphabet=initial_alphabet,
+            threshold=threshold,
             extend=extend,
         )
         recipe = _recipe_of(algorithm, recipe, special_tokens, extend)

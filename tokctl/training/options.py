@@ -63,6 +63,8 @@ class Options:
         sample: the share of the lines that are read, or of the documents of a source of
             records; which ones is up to `seed` alone.
         seed: of the sample.
+        threshold: of PickyBPE: the share of a token's occurrences that must become another token
+            for it to be removed; None for the default.
         extend: a model to go on from; it keeps its ids and its merges.
         memory: bytes that counting may take for its tables; what does not fit goes to
             temporary files and is merged. None: no limit. The result does not depend on it. A
@@ -86,6 +88,7 @@ class Options:
     weights: Mapping[str, Number] = field(default_factory=dict)
     sample: Number | None = None
     seed: int = 0
+    threshold: Number | None = None
     extend: FilledRecipe | None = None
     memory: int | None = None
     temporary: str | Path | None = None
@@ -96,7 +99,7 @@ class Options:
             if value is not None and not (type(value) is int and 0 < value < MOST):
                 raise TokctlError(f"{what} can't be {value!r}", "it is a number from 1 to 2^63 - 1")
         check_errors(self.errors)
-        for name in ("coverage", "sample"):
+        for name in ("coverage", "sample", "threshold"):
             share(name, getattr(self, name))
         if not (type(self.seed) is int and 0 <= self.seed < 2**64):
             raise TokctlError(f"seed can't be {self.seed!r}", "it is a number from 0 to 2^64 - 1")
@@ -132,6 +135,11 @@ class Options:
 
     def check_against(self, recipe: Recipe) -> None:
         """TokctlError where an option means nothing for the recipe."""
+        if self.threshold is not None and not recipe.traits.has_threshold:
+            raise TokctlError(
+                f"a threshold is for removals by PickyBPE, and this is {recipe.algorithm}",
+                "leave it out, or take --algo picky",
+            )
         longest, most = self.max_token_length, recipe.traits.longest_token
         if most is not None and longest is not None and longest > most:
             raise TokctlError(

@@ -25,6 +25,12 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
+    if recipe.traits.removes_tokens or old.recipe.traits.removes_tokens:
+        raise TokctlError(
+            f"a {old.recipe.algorithm} model can't be extended: its training took tokens away, "
+            "and might take others away if it went on",
+            "train a new one on the old and the new texts together",
+        )
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
         raise TokctlError(
             "a unigram model can't be extended: its scores are those of one vocabulary",
@@ -144,6 +150,7 @@ def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) ->
         scores=[*model.scores, *none] if model.scores else [],
         counts=[*model.counts, *none] if model.counts else [],
         added_tokens=added,
+        events=model.events and model.events.shifted(first, first + len(new)),
     )
 
 
@@ -160,6 +167,12 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
         TokctlError: a size above the model's, or below what must stay; it says the least.
     """
     _check_size(len(model.tokens), size)
+    if model.events is not None:
+        raise TokctlError(
+            f"a {model.recipe.algorithm} model can't be pruned: a smaller one would have other "
+            "tokens taken away",
+            f"train it again: --vocab {size}",
+        )
     stays = _base(model)
     if size < len(stays):
         raise TokctlError(

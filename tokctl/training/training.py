@@ -8,7 +8,17 @@ from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
-from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord, TrainingStage, encoders
+from tokctl.model import (
+    Events,
+    FilledRecipe,
+    Merge,
+    Recipe,
+    Removal,
+    Round,
+    TrainingRecord,
+    TrainingStage,
+    encoders,
+)
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
@@ -33,6 +43,8 @@ from tokctl.values import available_threads
 #: in SentencePiece.
 SEEDS = 1_000_000
 USUAL_LONGEST_PIECE = 16
+#: Of PickyBPE, where none is asked for.
+USUAL_THRESHOLD = "0.9"
 
 
 @dataclass(eq=False, repr=False)
@@ -55,6 +67,7 @@ class _Trained:
     rounds: list[Round] = field(default_factory=list)
     ends: tuple[int, ...] = ()
     initial_merges: int = 0
+    events: Events | None = None
 
 
 def train(
@@ -175,6 +188,7 @@ def fill(
         seed=options.seed if options.sample is not None else 0,
         weights=tuple(map(str, read.weights)),
         count_scale=read.scale,
+        threshold=_threshold(recipe, options),
         extended=len(old.tokens) if old else 0,
         stage_ends=trained.ends,
         whole_characters=options.whole_characters,
@@ -182,7 +196,7 @@ def fill(
         initial_merges=trained.initial_merges,
     )
     if trained.core is not None:
-        model = FilledRecipe.of_core(recipe, trained.core, record)
+        model = FilledRecipe.of_core(recipe, trained.core, record, events=trained.events)
     else:
         model = FilledRecipe(
             recipe,
@@ -202,6 +216,13 @@ def fill(
 def limits(options: Options) -> _native._Limits:
     """What limits the alphabet, as the core takes it."""
     return share("coverage", options.coverage), options.alphabet_limit, options.initial_alphabet
+
+
+def _threshold(recipe: Recipe, options: Options) -> str | None:
+    """The threshold of removals, where there is one."""
+    if not recipe.traits.has_threshold:
+        return None
+    return USUAL_THRESHOLD if options.threshold is None else str(options.threshold)
 
 
 def _room(recipe: Recipe, options: Options) -> int:
@@ -286,12 +307,18 @@ def _merged(
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
         start=_start(recipe, old) if old else None,
         threads=threads,
+        removal=(
+            (recipe.traits.removal, share("threshold", _threshold(recipe, options)))
+            if recipe.traits.removes_tokens
+            else None
+        ),
         progress=report,
     )
     core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
     if old is None:
         alphabet = trained.alphabet_end - len(special)
-        return _Trained([], alphabet, exhausted, core=core, initial_merges=first)
+        events = _events(trained)
+        return _Trained([], alphabet, exhausted, core=core, initial_merges=first, events=events)
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
     first += len(old.merges) if first else 0
@@ -317,6 +344,18 @@ def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> FilledR
         return FilledRecipe.of_core(recipe, trained.core)
     added = options.extend.added_tokens if options.extend else None
     return FilledRecipe(recipe, trained.tokens, trained.merges, added_tokens=added)
+
+
+def _events(trained: _native.Training) -> Events | None:
+    """What a training that takes tokens away merged and removed."""
+    if trained.events is None:
+        return None
+    removed, merges, removals = trained.events
+    return Events(
+        tuple(removed),
+        [Merge(*row) for row in merges],
+        [Removal(*row) for row in removals],
+    )
 
 
 def _alphabet_size(old: FilledRecipe) -> int:

@@ -6,6 +6,7 @@ Results are plain data; `tokctl.render` shows them.
 from __future__ import annotations
 
 from tokctl.analysis.explain.history import MergeRecord, merge_records, rounds
+from tokctl.analysis.explain.removals import EventStep, RefinedWord, RemovalRecord
 from tokctl.analysis.explain.states import (
     PairCount,
     PairCounts,
@@ -62,6 +63,7 @@ __all__ = [
     "MATCHES",
     "Candidate",
     "Checks",
+    "EventStep",
     "Explanation",
     "FileFacts",
     "FoundWord",
@@ -82,6 +84,8 @@ __all__ = [
     "PieceScore",
     "PreTokenState",
     "Reach",
+    "RefinedWord",
+    "RemovalRecord",
     "ScoredWord",
     "Segmented",
     "Share",

@@ -24,6 +24,10 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
+#: Symbols or characters of one pre-token that is explained. An explanation by merges holds every
+#: state in between, which is quadratic, and nobody reads further.
+LONGEST = 1000
+
 #: Two neighbours by their ids.
 Pair = tuple[int, int]
 
@@ -99,6 +103,10 @@ class History(MergeRules):
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
         self.merges = tokenizer.merges
+        if events := tokenizer.model.events:
+            # Tokens that were removed have the numbers behind the ids.
+            self.merges = events.merges
+            self.tokens = [*tokenizer.tokens, *removed_names(tokenizer)]
 
     @cached_property
     def ranks(self) -> dict[Pair, list[int]]:
@@ -149,6 +157,8 @@ class History(MergeRules):
         return MergeRecord(rank + 1, *names, merge.count or None, score, stage, language)
 
     def alternative(self, pair: Pair) -> MergeRecord | None:
+        if max(pair) >= self.model.size:
+            return None
         left, right = (self.model.tokens[id_] for id_ in pair)
         token = self.ids.get(self.model.recipe.marker.merged(left, right), -1)
         return self.record(self.made_by[token][0]) if token in self.made_by else None
@@ -250,6 +260,12 @@ class Ranks(MergeRules):
 _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
 
 
+def removed_names(tokenizer: Tokenizer) -> list[str]:
+    """The tokens that training took away, as they would be spelled, by number."""
+    events = tokenizer.model.events
+    return events.spelled(is_byte_level=tokenizer.recipe.is_byte_level) if events else []
+
+
 def history_of(tokenizer: Tokenizer) -> History:
     """The tokenizer's history; made once, and kept as long as the tokenizer is."""
     found = _HISTORIES.get(tokenizer)
@@ -279,10 +295,35 @@ def merge_records(
 def merge_range(tokenizer: Tokenizer, first: int = 1, last: int | None = None) -> range:
     """The ranks of these steps; raises as `merge_records` does."""
     check_merges(tokenizer)
-    total = len(tokenizer.merges)
+    total = step_count(tokenizer)
     if total:
-        check_step(tokenizer, first, lowest=1)
+        _check_in_range(first, total, lowest=1)
     return range(first - 1, min(last or total, total))
+
+
+def step_count(tokenizer: Tokenizer) -> int:
+    """How many merges a training has made, as far as the model says."""
+    return len(history_of(tokenizer).merges)
+
+
+def check_states(tokenizer: Tokenizer) -> None:
+    """TokctlError where the states of a corpus can't be shown: merges alone don't make them."""
+    if tokenizer.recipe.traits.removes_tokens:
+        raise TokctlError(
+            f"the steps of a {tokenizer.recipe.algorithm} training can't be shown on a text: it "
+            "took tokens away between its merges",
+            "--merges lists its merges, --word TEXT shows how a word goes through them, and "
+            "--token TOKEN says why a token was removed",
+        )
+
+
+def check_symbols(count: int) -> None:
+    """TokctlError where a pre-token has too many symbols to be explained."""
+    if count > LONGEST:
+        raise TokctlError(
+            f"a pre-token of {count:,} symbols is too long to explain step by step",
+            f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
+        )
 
 
 def check_merges(tokenizer: Tokenizer) -> None:
@@ -311,7 +352,11 @@ def check_merges(tokenizer: Tokenizer) -> None:
 def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     """TokctlError where the model does not have that step."""
     check_merges(tokenizer)
-    total = len(tokenizer.merges)
+    check_states(tokenizer)
+    _check_in_range(step, len(tokenizer.merges), lowest)
+
+
+def _check_in_range(step: int, total: int, lowest: int) -> None:
     if type(step) is not int or not lowest <= step <= total:
         raise TokctlError(
             f"there is no step {step!r}: this model has {plural(total, 'merge')}",

@@ -55,6 +55,7 @@ class Summary:
 
     Attributes:
         merges: None where the model has no merges, or they are not known.
+        removed: tokens that training took away; None where it takes none.
         special: special tokens with their ids.
         added: other tokens that are found before the model segments the text.
         kinds: tokens by where they come from, see `kind_of`.
@@ -95,6 +96,7 @@ class Summary:
     lowest: tuple[tuple[str, float], ...] = ()
     rounds: tuple[Round, ...] = ()
     languages: LanguageShares | None = None
+    removed: int | None = None
 
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -147,6 +149,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         lowest=_first(tokenizer, ids, model.scores, sign=1) if recipe.traits.has_scores else (),
         rounds=tuple(model.rounds),
         languages=language_shares(model.parity) if model.parity else None,
+        removed=None if model.events is None else len(model.events.removed),
     )
 
 

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.analysis.explain.history import (
+    LONGEST,
     MergeRecord,
     MergeRules,
     Ranks,
@@ -24,7 +25,9 @@ from tokctl.analysis.explain.history import (
     history_of,
     merge_range,
     merge_rules,
+    removed_names,
 )
+from tokctl.analysis.explain.removals import RemovalRecord, removals_of
 from tokctl.analysis.explain.vocabulary import (
     is_byte_token,
     kind_of,
@@ -34,7 +37,7 @@ from tokctl.analysis.explain.vocabulary import (
     token_text,
     written_text,
 )
-from tokctl.analysis.explain.words import LONGEST, Path, paths_of
+from tokctl.analysis.explain.words import Path, paths_of
 from tokctl.analysis.metrics import space_mark
 from tokctl.errors import TokctlError
 from tokctl.model import byte_level
@@ -200,7 +203,8 @@ class TokenHistory(Brief):
 
     Attributes:
         data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
-        kind: see `tokctl.analysis.explain.vocabulary.kind_of`.
+        id: None for a token that was removed in training.
+        kind: see `tokctl.analysis.explain.vocabulary.kind_of`; `removed` for such a token.
         merge: the merge that it was born of; None where it is not merged.
         again: later merges that made the same token from another pair, or once more.
         tree: the merges it consists of.
@@ -210,10 +214,12 @@ class TokenHistory(Brief):
         piece_score: of a piece of a Unigram model.
         training_count: of a token of a word or character model.
         added: how the token is found in a text, where that is done before the model.
+        removals: when and why training took the token away, and each time again where merges had
+            made it once more.
     """
 
     token: str
-    id: int
+    id: int | None
     data: bytes
     kind: str
     merge: MergeRecord | None
@@ -225,6 +231,7 @@ class TokenHistory(Brief):
     piece_score: PieceScore | None = None
     training_count: TrainingCount | None = None
     added: AddedToken | None = None
+    removals: tuple[RemovalRecord, ...] = ()
 
 
 def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
@@ -238,6 +245,8 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
     Raises:
         TokctlError: no such token; the hint names some that are close.
     """
+    if isinstance(token, str) and (number := _removed(tokenizer, token)) is not None:
+        return _removed_history(tokenizer, number)
     id_ = token if isinstance(token, int) else find_token(tokenizer, token)
     _check_id(tokenizer, id_)
     rules = merge_rules(tokenizer)
@@ -258,6 +267,40 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
         piece_score=piece_score(tokenizer, id_),
         training_count=training_count(tokenizer, id_),
         added=next((token for token in tokenizer.model.added if token.id == id_), None),
+        removals=removals_of(tokenizer, id_),
+    )
+
+
+def _removed(tokenizer: Tokenizer, token: str) -> int | None:
+    """The number of a token that was removed, as it would be spelled, or its text."""
+    events = tokenizer.model.events
+    if events is None or token in tokenizer.vocabulary:
+        return None
+    names = removed_names(tokenizer)
+    text = token.encode("utf-8", "surrogateescape")
+    if token in names:
+        return tokenizer.vocab_size + names.index(token)
+    if text in events.removed and text not in tokenizer.model.tokens:
+        return tokenizer.vocab_size + events.removed.index(text)
+    return None
+
+
+def _removed_history(tokenizer: Tokenizer, number: int) -> TokenHistory:
+    """The past of a token that has no id any more."""
+    history = history_of(tokenizer)
+    tree, merges = merge_tree(history, number)
+    events = tokenizer.model.events
+    return TokenHistory(
+        token=history.tokens[number],
+        id=None,
+        data=events.removed[number - tokenizer.vocab_size] if events else b"",
+        kind="removed",
+        merge=history.record(history.made_by[number][0]),
+        again=tuple(history.record(rank) for rank in history.made_by[number][1:]),
+        tree=tree,
+        merges=merges,
+        uses=tuple(_uses(history, number)),
+        removals=removals_of(tokenizer, number),
     )
 
 

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID, normalize
 from tokctl.analysis.explain.history import (
+    LONGEST,
     MergeRecord,
     MergeRules,
     Pair,
     Ranks,
+    check_symbols,
     history_of,
     merge_rules,
     name_symbols,
 )
+from tokctl.analysis.explain.removals import RefinedWord, refined_word
 from tokctl.errors import TokctlError
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
@@ -30,11 +33,6 @@ from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
-
-
-#: Symbols or characters of one pre-token that is explained. An explanation by merges holds every
-#: state in between, which is quadratic, and nobody reads further.
-LONGEST = 1000
 
 
 # -- Merges -------------------------------------------------------------------------------------
@@ -126,11 +124,7 @@ def merge_word(
         TokctlError: it has over `LONGEST` symbols.
     """
     ids, lengths, _ = tokenizer.encoder.replay(data, 0)
-    if len(ids) > LONGEST:
-        raise TokctlError(
-            f"a pre-token of {len(ids):,} symbols is too long to explain step by step",
-            f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
-        )
+    check_symbols(len(ids))
     symbols = name_symbols(tokenizer, data, ids, lengths)
     rules = merge_rules(tokenizer)
     word = SymbolSequence(rules, ids, symbols, replay=tokenizer.recipe.replays_merges)
@@ -570,7 +564,7 @@ class FoundWord:
 
 
 #: A pre-token and how it is segmented.
-Word = MergedWord | MatchedWord | ScoredWord | LookedUpWord | FoundWord
+Word = MergedWord | RefinedWord | MatchedWord | ScoredWord | LookedUpWord | FoundWord
 
 
 @dataclass(frozen=True, repr=False)
@@ -660,6 +654,8 @@ def _word(
         return match_word(tokenizer, data)
     if recipe.traits.has_scores:
         return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
+    if recipe.traits.removes_tokens:
+        return refined_word(tokenizer, data, names, ids)
     if not recipe.segments_by_merging:
         return look_up(tokenizer, data, names, ids)
     if recipe.whole_words and len(ids) == 1:

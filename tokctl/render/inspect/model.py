@@ -139,6 +139,7 @@ def _summary_data(summary: Summary) -> dict[str, Any]:
         "differences": summary.differences,
         "vocab_size": summary.vocab_size,
         "merges": summary.merges,
+        "removed": summary.removed,
         "special": summary.special,
         "added": list(map(added_data, summary.added)),
         "kinds": summary.kinds,
@@ -199,7 +200,10 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 def _merges_known(summary: Summary) -> str:
     if summary.merges is not None:
-        return f", {plural(summary.merges, 'merge')}"
+        merges = f", {plural(summary.merges, 'merge')}"
+        if summary.removed is None:
+            return merges
+        return f"{merges}, {plural(summary.removed, 'token')} removed again"
     return ", ranked; merges follow from that" if summary.recipe.has_ranks else ""
 
 
@@ -305,6 +309,8 @@ _SEGMENTATIONS = {
     "viterbi": "the segmentation with the highest sum of scores (Viterbi)",
     "lookup": "each pre-token is looked up whole",
     "symbols": "one token per character",
+    "events": "merges and removals replayed in the order learned",
+    "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
 }
 
 
@@ -454,6 +460,8 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
     asked = f"{record.vocab_size:,} ids"
     if record.min_count > 1:
         asked += f", pre-tokens from {record.min_count:,} occurrences"
+    if record.threshold is not None:
+        asked += f", tokens removed from an IoS of {record.threshold}"
     if record.min_frequency > 1:
         asked += f", pairs from {record.min_frequency:,} occurrences"
     if record.max_token_length is not None:

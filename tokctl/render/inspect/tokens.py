@@ -39,7 +39,7 @@ from tokctl.render.inspect.training import (
     number,
     scored,
 )
-from tokctl.render.inspect.words import added_data, how_found, path_names
+from tokctl.render.inspect.words import added_data, how_found, path_names, why_removed
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
@@ -67,13 +67,16 @@ def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None)
 
 def _token_blocks(token: TokenHistory, limit: int, use: TokenUse | None) -> Iterator[Block]:
     """The facts, what a text makes of it, the tree, and the first `limit` uses."""
-    yield Paragraph([Span(brief(token.token), "bold"), f"  id {token.id:,}, {token.kind}"])
+    what = "no id, removed" if token.id is None else f"id {token.id:,}, {token.kind}"
+    yield Paragraph([Span(brief(token.token), "bold"), f"  {what}"])
     size = f"{plural(len(token.data), 'byte')}: {_hexadecimal(token.data)}"
     yield Paragraph(size + _spelled(token), "dim")
     if token.kind == "byte":
         yield Paragraph("Stands for that byte of characters that have no token.")
     if token.added:
         yield Paragraph(f"Found {how_found(token.added)}.")
+    for removal in token.removals:
+        yield Paragraph(f"Removed after step {removal.step:,}: {why_removed(removal)}.")
     if token.piece_score:
         yield from _piece_score_blocks(token.piece_score)
     if token.training_count:
@@ -177,11 +180,12 @@ def _token_records(
     """Each line says first what it is: `token`, `id`, `bytes` (hexadecimal), `kind`; `found`
     (an added token); `score`, `probability`, `place` among all by these, `without` (what is
     lost, the tokens instead) of a piece; `counted`; `merge` (the merges it is made of, in
-    order; `rank` where only ranks are known), `again`, `use` (step, partner, side, result).
+    order; `rank` where only ranks are known), `again`, `removed` (step, token that its merge makes,
+    the two counts that were compared), `use` (step, partner, side, result).
     With a text, `uses`: how often, the place by that, of how many tokens used, and the tokens of
     the text; and `word`: occurrences, uses in them, the word, its tokens."""
     yield "token", visible(token.token)
-    yield "id", str(token.id)
+    yield "id", "-" if token.id is None else str(token.id)
     yield "bytes", token.data.hex()
     yield "kind", token.kind
     if token.added:
@@ -205,6 +209,9 @@ def _token_records(
             score = [] if merge.score is None else [str(merge.score)]
             language = [] if merge.language is None else [visible(merge.language) or "-"]
             yield name, str(merge.step), *tokens, *count, *score, *language
+    for removal in token.removals:
+        by, figures = visible(removal.by), (str(removal.count), str(removal.whole))
+        yield "removed", str(removal.step), by, *figures
     for made in token.uses[:limit]:
         yield "use", str(made.step), visible(made.partner), made.side, visible(made.result)
     if use:
@@ -230,6 +237,7 @@ def _token_data(token: TokenHistory, limit: int | None, use: TokenUse | None) ->
         "merge": token.merge and merge_data(token.merge),
         "again": list(map(merge_data, token.again)),
         "merges": list(map(merge_data, token.merges)),
+        "removals": token.removals,
         "uses": token.uses[:limit],
     }
 

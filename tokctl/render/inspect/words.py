@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from tokctl.analysis.explain import (
@@ -18,6 +19,8 @@ from tokctl.analysis.explain import (
     MergeStep,
     Path,
     PathPiece,
+    RefinedWord,
+    RemovalRecord,
     ScoredWord,
     Word,
 )
@@ -83,6 +86,8 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
         match word:
             case MergedWord():
                 yield from _merged_blocks(word)
+            case RefinedWord():
+                yield from _refined_blocks(word)
             case MatchedWord():
                 yield from _matched_blocks(word)
             case ScoredWord():
@@ -104,6 +109,8 @@ def _records(explanation: Explanation) -> Iterator[Record]:
         match word:
             case MergedWord():
                 yield from _merged_records(word)
+            case RefinedWord():
+                yield from _refined_records(word)
             case MatchedWord():
                 yield from _matched_records(word)
             case ScoredWord():
@@ -119,6 +126,8 @@ def _data(word: Word) -> dict[str, Any]:
     match word:
         case MergedWord():
             return _merged_data(word)
+        case RefinedWord():
+            return {"whole": word.whole, "symbols": word.symbols, "steps": word.steps}
         case MatchedWord():
             return {"matches": word.matches, "failure": word.failure}
         case ScoredWord():
@@ -239,6 +248,54 @@ def _merged_data(word: MergedWord) -> dict[str, Any]:
         "steps": steps,
         "not_merged": rests,
     }
+
+
+# Words that go through merges and removals.
+
+
+def why_removed(removal: RemovalRecord) -> str:
+    """Why a token was taken away."""
+    count, whole = removal.count, removal.whole
+    if removal.scaffold:
+        return f"it occurred {plural(count, 'time')}, and what came next {whole:,} times"
+    share = Fraction(count, whole)
+    ios = "1" if share == 1 else f"{float(share):.4g}"
+    return f"{count:,} of {whole:,} had become part of {brief(removal.by)} (IoS {ios})"
+
+
+def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
+    if word.whole:
+        yield Paragraph(f"  {_WHOLE}", "dim")
+        return
+    rows: list[list[Content]] = [["", Span("symbols", "dim"), segments(word.symbols, _TOKENS)]]
+    for step in word.steps:
+        what: list[Inline] = [" + ".join(map(brief, step.parts))]
+        if step.apart:
+            what = [f"{brief(step.token)} taken apart"]
+            why = why_removed(step.removal) if step.removal else "a scaffold token"
+            what.append(Span(f"\n{why}", "dim"))
+        elif step.count is not None:
+            what.append(Span(f"\ncount {step.count:,}", "dim"))
+        number = "" if step.step is None else f"{step.step:,}"
+        rows.append([number, what, segments(step.state, _TOKENS, step.places)])
+    yield Table((Column(right=True), Column(fold=True), Column(fold=True)), rows)
+
+
+def _refined_records(word: RefinedWord) -> Iterator[Record]:
+    """Lines that begin with `whole`, `symbols`, `step`, `removed` (after the step), `scaffold`."""
+    if word.whole:
+        yield "whole", _WHOLE
+        return
+    yield "symbols", names(word.symbols)
+    for step in word.steps:
+        parts, state = names(step.parts), names(step.state)
+        if not step.apart:
+            yield "step", str(step.step), parts, visible(step.token), number(step.count), state
+        elif step.removal:
+            why = why_removed(step.removal)
+            yield "removed", str(step.step), visible(step.token), parts, why, state
+        else:
+            yield "scaffold", visible(step.token), parts, state
 
 
 # Words that are segmented by longest match.

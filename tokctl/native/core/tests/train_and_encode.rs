@@ -34,6 +34,7 @@ fn options(marker: Marker, criterion: Criterion, vocab_size: u64) -> Options {
         initial_tokens: Vec::new(),
         limits: Limits::default(),
         extend: None,
+        removal: None,
     }
 }
 

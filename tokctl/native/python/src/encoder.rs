@@ -6,8 +6,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use tokctl_core::encode::{
-    self, AddedToken, ByteSink, IdNumber, Ids, Learned, Precision, RaggedIds, Rng, Segment,
-    Segmentation, Segmenter, SegmenterOptions, Token, Unigram, Unknown, CHUNK,
+    self, AddedToken, ByteSink, IdNumber, Ids, Learned, Precision, RaggedIds, RemovalEvents, Rng,
+    Segment, Segmentation, Segmenter, SegmenterOptions, Token, Unigram, Unknown, CHUNK,
 };
 use tokctl_core::model::{Marker, Units, NO_ID};
 use tokctl_core::normalize::Edges;
@@ -45,7 +45,12 @@ pub struct Settings {
     unknown_id: Option<u32>,
     unknown: String,
     max_input_chars: Option<usize>,
+    events: Option<EventColumns>,
 }
+
+/// How many tokens have an id, and how many none any more; (left, right, token) of each merge; (merges
+/// before it, token) of each removal.
+type EventColumns = ((u32, u32), Vec<(u32, u32, u32)>, Vec<(u32, u32)>);
 
 impl Settings {
     fn options(self) -> tokctl_core::Result<SegmenterOptions> {
@@ -60,6 +65,12 @@ impl Settings {
             max_characters: self.max_input_chars,
             precision: Precision::named(&self.precision)?,
             user_defined: self.user_defined,
+            events: self.events.map(|(sizes, merges, removals)| RemovalEvents {
+                size: sizes.0,
+                removed: sizes.1,
+                merges,
+                removals,
+            }),
         })
     }
 }
@@ -275,13 +286,23 @@ impl Encoder {
         Ok((text, found.ranges, found.places, found.added))
     }
 
-    /// One pre-token after the first `steps` merges: ids, lengths, ranks of the merges made.
+    /// One pre-token after the first `steps` merges: ids, lengths, ranks of the merges made (none
+    /// where the training took tokens away).
     fn replay(&self, py: Python<'_>, pre_token: &[u8], steps: u32) -> PyResult<Replayed> {
-        let Segmenter::Merges(merging) = self.inner.segmenter() else {
-            return Err(invalid("this encoder has no merges".into()));
+        let (segments, ranks) = match self.inner.segmenter() {
+            Segmenter::Merges(merging) => {
+                detached(py, |interrupt| merging.replay(pre_token, steps, interrupt))?
+            }
+            Segmenter::Events(events) => {
+                let state = detached(py, |interrupt| events.state(pre_token, steps, interrupt))?;
+                (state, Vec::new())
+            }
+            Segmenter::Demolition(merging) => {
+                let state = detached(py, |interrupt| merging.state(pre_token, steps, interrupt))?;
+                (state, Vec::new())
+            }
+            _ => return Err(invalid("this encoder has no merges".into())),
         };
-        let (segments, ranks) =
-            detached(py, |interrupt| merging.replay(pre_token, steps, interrupt))?;
         Ok((
             segments.iter().map(|segment| segment.id).collect(),
             segments.iter().map(|segment| segment.length).collect(),

@@ -6,7 +6,9 @@ use tokctl_core::encode;
 use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
 use tokctl_core::train::parity::{self, GlobalMerges, Measure, ParityOptions, Window};
-use tokctl_core::train::{frequency, unigram, Criterion, Extend, Options, Start, Stop, Ties};
+use tokctl_core::train::{
+    frequency, unigram, Criterion, Extend, Options, RemovalRule, Start, Stop, Ties, TrainingEvents,
+};
 
 use crate::counter::Counts;
 use crate::encoder::Encoder;
@@ -104,12 +106,60 @@ pub struct Training {
     alphabet_end: u32,
     #[pyo3(get)]
     exhausted: bool,
+    events: Option<TrainingEvents>,
+}
+
+/// Removed tokens; (left, right, token, counts) of each merge; (merges before it, token, counts) of
+/// each removal.
+type EventRows<'py> = (
+    Vec<Bound<'py, PyBytes>>,
+    Vec<(u32, u32, u32, u64, u64, u64)>,
+    Vec<(u32, u32, u64, u64)>,
+);
+
+#[pymethods]
+impl Training {
+    /// Of a training that takes tokens away, what was merged and removed.
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> Option<EventRows<'py>> {
+        let events = self.events.as_ref()?;
+        let merges = events.merges.iter();
+        let removals = events.removals.iter();
+        Some((
+            (events.removed.iter().map(|token| PyBytes::new(py, token))).collect(),
+            merges
+                .map(|m| {
+                    (
+                        m.left,
+                        m.right,
+                        m.token,
+                        m.count,
+                        m.left_count,
+                        m.right_count,
+                    )
+                })
+                .collect(),
+            removals
+                .map(|r| (r.step, r.token, r.count, r.whole))
+                .collect(),
+        ))
+    }
+}
+
+/// `("intermediate", threshold)` or `("scaffold", None)`.
+fn removal_rule(kind: &str, threshold: Option<(u64, u64)>) -> PyResult<RemovalRule> {
+    match (kind, threshold) {
+        ("intermediate", Some(threshold)) => Ok(RemovalRule::Intermediate { threshold }),
+        ("scaffold", None) => Ok(RemovalRule::Scaffold),
+        _ => Err(invalid(format!("no rule of removals is called {kind}"))),
+    }
 }
 
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
     reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, max_words,
-    forbidden, whole_characters, initial_tokens, limits, extend, start, threads, progress))]
+    forbidden, whole_characters, initial_tokens, limits, extend, start, threads, removal,
+    progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train(
     py: Python<'_>,
@@ -133,6 +183,7 @@ pub fn train(
     extend: Option<Model>,
     start: Option<Py<Encoder>>,
     threads: usize,
+    removal: Option<(String, Option<(u64, u64)>)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Training> {
     let options = Options {
@@ -153,6 +204,7 @@ pub fn train(
         initial_tokens,
         limits: self::limits(limits),
         extend: extend.map(|(tokens, merges)| Extend { tokens, merges }),
+        removal: (removal.map(|(kind, threshold)| removal_rule(&kind, threshold))).transpose()?,
     };
     let encoder = start.as_ref().map(|start| &start.get().inner);
     let training = errors::watched(py, progress, |report| {
@@ -164,8 +216,9 @@ pub fn train(
 }
 
 impl Training {
-    fn of(py: Python<'_>, training: tokctl_core::train::Training) -> PyResult<Self> {
+    fn of(py: Python<'_>, mut training: tokctl_core::train::Training) -> PyResult<Self> {
         Ok(Training {
+            events: training.events.take(),
             initial_merges: training.initial_merges,
             alphabet_end: training.alphabet_end,
             exhausted: training.stop == Stop::Exhausted,
@@ -212,6 +265,7 @@ impl MergeSettings {
             initial_tokens: Vec::new(),
             limits: limits(self.limits),
             extend: None,
+            removal: None,
         })
     }
 }

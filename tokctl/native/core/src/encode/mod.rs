@@ -2,7 +2,8 @@
 //!
 //! [`encoder`] takes a text through its steps; [`lookup`] and [`sentences`] turn pre-tokens and
 //! words into ids with the help of [`cache`]. A kind of model is one arm of [`Segmenter`]:
-//! [`merging`] (BPE), the longest match and whole words in [`matching`], and [`unigram`].
+//! [`merging`] (BPE), [`removed`] (BPE with removals), the longest match and whole words in
+//! [`matching`], and [`unigram`].
 //! [`parallel`] does the same on several threads, [`side_by_side`] for many short texts, [`output`]
 //! for texts that come block by block.
 
@@ -14,6 +15,7 @@ mod matching;
 mod merging;
 mod output;
 mod parallel;
+mod removed;
 mod segmenter;
 mod sentences;
 mod side_by_side;
@@ -31,6 +33,7 @@ pub use output::{
     BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, MissingId, Sink, TokenNames,
 };
 pub use parallel::{RaggedIds, CHUNK};
+pub use removed::{Demolition, EventReplay, RemovalEvents};
 pub use segmenter::{Learned, Segment, Segmentation, Segmenter, SegmenterOptions};
 pub use tokens::{PreTokens, Token};
 pub use unigram::{Precision, Unigram, UnigramOptions};

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::borders::Borders;
 use super::unigram::UNKNOWN_PENALTY;
 use super::{
-    can_cut, LongestMatch, MergeOrder, Merging, Precision, Unigram, UnigramOptions, Unknown, Words,
+    can_cut, Demolition, EventReplay, LongestMatch, MergeOrder, Merging, Precision, RemovalEvents,
+    Unigram, UnigramOptions, Unknown, Words,
 };
 use crate::error::{Error, Result};
 use crate::memory;
@@ -26,6 +27,8 @@ pub enum Segmenter {
     LongestMatch(LongestMatch),
     Unigram(Unigram),
     Words(Words),
+    Events(EventReplay),
+    Demolition(Demolition),
 }
 
 impl Segmenter {
@@ -45,6 +48,8 @@ impl Segmenter {
                 words.segment(pre_token, out);
                 Ok(())
             }
+            Segmenter::Events(events) => events.segment(pre_token, out, interrupt),
+            Segmenter::Demolition(merging) => merging.segment(pre_token, out, interrupt),
         }
     }
 
@@ -94,6 +99,8 @@ pub enum Segmentation {
     LongestMatch,
     Viterbi,
     Lookup,
+    Events,
+    Demolish,
 }
 
 impl Segmentation {
@@ -106,6 +113,8 @@ impl Segmentation {
             "longest-match" => Segmentation::LongestMatch,
             "viterbi" => Segmentation::Viterbi,
             "lookup" => Segmentation::Lookup,
+            "events" => Segmentation::Events,
+            "demolish" => Segmentation::Demolish,
             _ => return Err(invalid(format!("no segmentation is called {name}"))),
         })
     }
@@ -130,6 +139,8 @@ pub struct SegmenterOptions {
     pub precision: Precision,
     /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
     pub user_defined: HashSet<u32>,
+    /// Of a model whose training took tokens away: it has no other merges.
+    pub events: Option<RemovalEvents>,
 }
 
 /// What a model has learned.
@@ -161,6 +172,11 @@ impl Segmenter {
                 words.fuse_unknown = options.fuse_unknown;
                 Ok(Segmenter::Words(words))
             }
+            Segmentation::Events => {
+                let events = options.events.clone().unwrap_or_default();
+                EventReplay::new(learned.merging(options), events).map(Segmenter::Events)
+            }
+            Segmentation::Demolish => learned.demolition(options).map(Segmenter::Demolition),
         }
     }
 }
@@ -206,6 +222,16 @@ impl<T: AsRef<[u8]>> Learned<T> {
             byte_ids: self.byte_ids,
             ..base
         }
+    }
+
+    fn demolition(mut self, options: &SegmenterOptions) -> Result<Demolition> {
+        let events = options.events.clone().unwrap_or_default();
+        let lengths = self
+            .tokens()
+            .map(|(text, id)| (id, text.len() as u32))
+            .collect();
+        self.merges = events.merges.clone();
+        Demolition::new(self.merging(options), &events, lengths)
     }
 
     /// Any two neighbours that spell a token merge: that of the highest score first, or, in a

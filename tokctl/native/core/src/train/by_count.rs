@@ -67,6 +67,13 @@ impl ByCount {
         }
     }
 
+    /// Takes in pairs that are new, or have won occurrences.
+    pub fn push_all(&mut self, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
+        for &pair in gained {
+            self.push(pair, pairs, corpus);
+        }
+    }
+
     /// Fills the heap with the highest counts of those that wait. False: none is left.
     fn descend(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> bool {
         while self.heap.is_empty() {
@@ -116,9 +123,7 @@ impl Selector for ByCount {
     fn refused(&mut self, _: PairId, _: &Pairs, _: &Corpus) {}
 
     fn merged(&mut self, _: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
-        for &pair in gained {
-            self.push(pair, pairs, corpus);
-        }
+        self.push_all(gained, pairs, corpus);
     }
 }
 

@@ -214,6 +214,19 @@ impl Corpus {
         let at = place as usize;
         let next = at + self.width(at);
         let end = next + self.width(next);
+        let around = self.around(at, end);
+        let inside = INSIDE | (end - at) as u32;
+        self.slots[at] = WIDE | token;
+        self.slots[next] = INSIDE;
+        self.slots[at + 1] = inside;
+        self.slots[end - 1] = inside;
+        around
+    }
+
+    /// What stands before the slot `at` and from the slot `end` on.
+    #[inline]
+    fn around(&self, at: usize, end: usize) -> AdjacentSymbols {
+        let place = at as Place;
         let before = match self.slots[at - 1] {
             EDGE => None,
             last if last & INSIDE == 0 => Some((place - 1, last)),
@@ -223,14 +236,43 @@ impl Corpus {
             }
         };
         let after = self.slots[end];
-        let inside = INSIDE | (end - at) as u32;
-        self.slots[at] = WIDE | token;
-        self.slots[next] = INSIDE;
-        self.slots[at + 1] = inside;
-        self.slots[end - 1] = inside;
         AdjacentSymbols {
             before,
             after: (after != EDGE).then_some(after & !WIDE),
+        }
+    }
+
+    /// The symbol whose first slot this is; another number than any symbol's where it is none's.
+    #[inline]
+    pub fn symbol_at(&self, place: Place) -> u32 {
+        self.slots[place as usize] & !WIDE
+    }
+
+    /// Splits the symbol at `place` into parts, each with its width. Returns the neighbours.
+    /// [`Self::count_split`] needs all such splits.
+    pub fn split_at(&mut self, place: Place, parts: &[(u32, u32)]) -> AdjacentSymbols {
+        let mut at = place as usize;
+        let around = self.around(at, at + self.width(at));
+        // The slots between are marked as inside a symbol, and those of a part still are.
+        for &(part, width) in parts {
+            if width == 1 {
+                self.slots[at] = part;
+            } else {
+                let end = at + width as usize;
+                self.slots[at] = WIDE | part;
+                self.slots[at + 1] = INSIDE | width;
+                self.slots[end - 1] = INSIDE | width;
+            }
+            at += width as usize;
+        }
+        around
+    }
+
+    /// Takes note that `token` has been split so many times, weighted.
+    pub fn count_split(&mut self, token: u32, parts: &[(u32, u32)], times: u64) {
+        self.symbol_counts[token as usize] -= times;
+        for &(part, _) in parts {
+            self.symbol_counts[part as usize] += times;
         }
     }
 

@@ -16,11 +16,13 @@ pub mod frequency;
 mod initial_tokens;
 mod pairs;
 pub mod parity;
+pub mod removal;
 mod ties;
 pub mod unigram;
 mod whole_characters;
 
 pub use extend::Extend;
+pub use removal::{RemovalRule, TokenRemoval, TrainingEvents};
 pub use ties::Ties;
 
 use hashbrown::HashSet;
@@ -109,6 +111,8 @@ pub struct Options {
     pub limits: Limits,
     /// A model to go on from.
     pub extend: Option<Extend>,
+    /// Tokens that are taken away again (BPE only).
+    pub removal: Option<RemovalRule>,
 }
 
 impl Options {
@@ -144,6 +148,8 @@ pub struct Training {
     pub alphabet_end: u32,
 
     pub stop: Stop,
+    /// Of a training that takes tokens away: its merges are there alone.
+    pub events: Option<TrainingEvents>,
 }
 
 impl Training {
@@ -221,6 +227,9 @@ pub fn train(
     start: Option<Start>,
     progress: Progress,
 ) -> Result<Training> {
+    if let Some(rule) = options.removal {
+        return removal::train(counts, options, rule, progress);
+    }
     // While initial tokens are made, `weight` is how often each is counted.
     let (words, mut weight) = initial_tokens::with_tokens(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
@@ -291,5 +300,6 @@ pub fn train(
         initial_merges,
         alphabet_end,
         stop,
+        events: None,
     })
 }

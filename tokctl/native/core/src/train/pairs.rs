@@ -426,7 +426,23 @@ impl Pairs {
         id
     }
 
-    fn lose(&mut self, left: u32, right: u32, weight: u64) {
+    /// Places where the pair is, and where it once was.
+    pub fn places(&self, pair: PairId) -> &[Place] {
+        self.pairs[pair as usize].places.as_slice()
+    }
+
+    /// The pair has won an occurrence.
+    pub fn gain_at(&mut self, left: u32, right: u32, place: Place, weight: u64) -> PairId {
+        let id = self.pair(left, right);
+        let pair = &mut self.pairs[id as usize];
+        pair.count += weight;
+        pair.key_bound = (0, 0);
+        pair.add_place(place);
+        id
+    }
+
+    /// The pair has lost occurrences.
+    pub fn lose(&mut self, left: u32, right: u32, weight: u64) {
         if let Some(id) = self.id(left, right) {
             let pair = &mut self.pairs[id as usize];
             pair.count -= weight;
@@ -527,13 +543,7 @@ impl Pairs {
         }
         for (index, place) in neighbours.places.drain(..) {
             let gained = neighbours.found[index as usize].gained;
-            let pair = &mut self.pairs[gained as usize];
-            match pair.places.as_slice().last() {
-                Some(&last) if last > place => pair.disordered = true,
-                Some(&last) if last == place => continue,
-                _ => {}
-            }
-            pair.places.push(place);
+            self.pairs[gained as usize].add_place(place);
         }
     }
 
@@ -598,6 +608,17 @@ impl Pairs {
 }
 
 impl Pair {
+    fn add_place(&mut self, place: Place) {
+        let places = self.places.as_slice();
+        match places.last() {
+            Some(&last) if last > place => self.disordered = true,
+            // One that is known to be outdated can come back where a token is split.
+            Some(&last) if last == place && (self.head as usize) < places.len() => return,
+            _ => {}
+        }
+        self.places.push(place);
+    }
+
     fn is_at(&self, place: Place, corpus: &Corpus) -> bool {
         corpus.has_pair(place, self.left, self.right)
     }

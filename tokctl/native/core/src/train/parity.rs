@@ -358,6 +358,7 @@ pub fn train_parity(
             vocabulary,
             merges,
             initial_merges: 0,
+            events: None,
             alphabet_end,
             stop,
         },

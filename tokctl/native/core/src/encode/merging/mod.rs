@@ -211,7 +211,7 @@ impl Merging {
     }
 
     /// Appends the symbols of a part of a pre-token, those without an id as the model has them.
-    fn symbols(&self, pre_token: &[u8], part: Range<usize>, out: &mut Vec<Segment>) {
+    pub(super) fn symbols(&self, pre_token: &[u8], part: Range<usize>, out: &mut Vec<Segment>) {
         let first = out.len();
         self.initial(pre_token, part, self.unknown, out);
         if self.drop_unknown {

@@ -1,0 +1,140 @@
+"""Models whose training removed tokens, on the command line: what is shown, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.cli.run import tokctl
+
+STORY = Path(__file__).parents[2] / "corpora" / "the-lamplighters-atlas.txt"
+TEXT = STORY.read_bytes()[:12_000]
+SIZE = 700
+
+
+def trained(*arguments: str) -> str:
+    """What a training says of its model, m.json."""
+    Path("a.txt").write_bytes(TEXT)
+    done = tokctl("train", "--vocab", str(SIZE), "-o", "m.json", *arguments, "a.txt")
+    assert done.code == 0, done.err
+    return done.err
+
+
+def events() -> dict[str, Any]:
+    """Those in the file."""
+    found: dict[str, Any] = orjson.loads(Path("m.json").read_bytes())["model"]["tokctl"]["events"]
+    return found
+
+
+def refused(*arguments: str) -> str:
+    """What is said about arguments that are an error."""
+    done = tokctl(*arguments)
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith("error: ") and "\nhint: " in done.err
+    return done.err
+
+
+def shown(*arguments: str) -> str:
+    done = tokctl("inspect", "m.json", *arguments)
+    assert (done.code, done.err) == (0, "")
+    return done.out.decode()
+
+
+def test_a_training_says_how_many_tokens_it_removed() -> None:
+    said = trained("--algo", "picky")
+    facts = orjson.loads(shown("--json"))
+    removed = facts["removed"]
+    assert removed > 0 and f"removed     {removed} tokens" in said
+    assert "Hugging Face refuses this file" in said
+    assert facts["vocab_size"] == SIZE and facts["merges"] >= SIZE - 256 + removed
+    assert f"{removed} tokens removed again" in shown()
+
+
+def test_a_threshold_decides() -> None:
+    counts = []
+    for threshold in ("0.2", "0.5", "1"):
+        trained("--algo", "picky", "--threshold", threshold)
+        assert f"tokens removed from an IoS of {threshold}" in shown()
+        counts.append(len(events()["removals"]))
+    assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1]
+
+
+def test_a_removed_token_says_why() -> None:
+    trained("--algo", "picky", "--threshold", "0.7")
+    step, _, count, whole = next(row for row in events()["removals"] if row[1] == SIZE)
+    name = events()["removed"][0]
+    lines = [line.split("\t") for line in shown("--token", name).splitlines()]
+    assert ["id", "-"] in lines and ["kind", "removed"] in lines
+    found = [line for line in lines if line[0] == "removed"]
+    assert [found[0][1], *found[0][3:]] == [str(step), str(count), str(whole)]
+    data = orjson.loads(shown("--token", name, "--json"))
+    assert data["id"] is None and data["removals"][0]["whole"] == whole
+    assert "was removed in training" in refused("inspect", "m.json", "--token", name, "a.txt")
+
+
+def test_a_word_shows_removals_among_its_steps() -> None:
+    trained("--algo", "picky", "--threshold", "0.7")
+    lines = [line.split("\t") for line in shown("--word", TEXT[:900].decode()).splitlines()]
+    removed = [line for line in lines if line[0] == "removed"]
+    assert removed and all("IoS" in line[4] for line in removed)
+    trained("--algo", "scaffold")
+    removed = events()["removed"]
+    assert removed
+    lines = [
+        line.split("\t") for line in shown("--word", removed[-1].replace("Ġ", " ")).splitlines()
+    ]
+    assert any(line[0] == "scaffold" for line in lines)
+
+
+@pytest.mark.parametrize("algorithm", ["picky", "scaffold"])
+def test_words_end_as_encode_has_them(algorithm: str) -> None:
+    trained("--algo", algorithm)
+    text = TEXT[600:1600].decode()
+    steps = orjson.loads(shown("--word", text, "--json"))["words"]
+    for word in steps:
+        if not word["whole"]:
+            state = word["steps"][-1]["state"] if word["steps"] else word["symbols"]
+            assert state == word["tokens"]
+
+
+@pytest.mark.parametrize("algorithm", ["picky", "scaffold"])
+def test_what_is_refused(algorithm: str) -> None:
+    trained("--algo", algorithm)
+    for question in (("--state", "1"), ("--pairs", "1")):
+        assert "took tokens away between its merges" in refused(
+            "inspect", "m.json", *question, "a.txt"
+        )
+    said = refused("convert", "m.json", "--to", "huggingface", "-o", "b.json")
+    assert "can't express this model" in said
+    assert "can't be pruned" in refused("convert", "m.json", "--prune", "260", "-o", "b.json")
+    assert "can't be extended" in refused(
+        "train", "--extend", "m.json", "--vocab", "300", "a.txt", "-o", "b.json"
+    )
+    assert not Path("b.json").exists()
+
+
+def test_compare_trains_them() -> None:
+    Path("a.txt").write_bytes(TEXT)
+    done = tokctl("compare", "--algo", "bpe,picky,scaffold", "--vocab", "400", "a.txt", "--json")
+    assert done.code == 0, done.err
+    names = [one["algorithm"] for one in orjson.loads(done.out)["models"]]
+    assert names == ["bpe", "picky", "scaffold"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--algo", "bpe", "--threshold", "0.5"), "--threshold is for picky, and this is bpe"),
+        (("--algo", "picky", "--threshold", "1.01"), "--threshold can't be 1.01"),
+        (("--algo", "picky", "--threshold", "0"), "--threshold can't be 0"),
+        (("--algo", "picky", "--threshold", "nan"), "--threshold can't be 'nan'"),
+        (("--algo", "scaffold", "--show-steps", "3"), "--show-steps is for"),
+        (("--algo", "picky", "--score", "likelihood"), "--score is for wordpiece"),
+    ],
+)
+def test_options_that_mean_nothing(arguments: tuple[str, ...], said: str) -> None:
+    Path("a.txt").write_bytes(TEXT)
+    assert said in refused("train", *arguments, "--vocab", str(SIZE), "a.txt", "-o", "m.json")

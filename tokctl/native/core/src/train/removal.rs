@@ -1,0 +1,418 @@
+//! Training that takes tokens away again: PickyBPE and Scaffold-BPE.
+//!
+//! Both merge as BPE does, and after each merge look at the two tokens that were merged. PickyBPE
+//! (Chizhov et al. 2024) removes one that now is hardly anything but a part of the new token, and
+//! splits what is left of it. Scaffold-BPE (Lian et al. 2024) leaves the corpus as it is: a token
+//! that has become rarer than what comes next only loses its place in the vocabulary, and gets it
+//! back once it is the most frequent of all that wait.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hashbrown::HashSet;
+
+use super::by_count::ByCount;
+use super::corpus::{Corpus, Place};
+use super::pairs::{PairId, Pairs};
+use super::{alphabet, count_symbols, never, Options, Progress, Selector, Stop, Training};
+use crate::count::Counts;
+use crate::error::{Error, Result};
+use crate::model::{Merge, Vocabulary};
+
+/// Which tokens are taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovalRule {
+    /// PickyBPE: where `merged / (merged + left over)` is at least this fraction.
+    Intermediate { threshold: (u64, u64) },
+    /// Scaffold-BPE: where the token is rarer than the head of the queue.
+    Scaffold,
+}
+
+/// A token is taken away after the merge number `step`, from 1.
+///
+/// PickyBPE: `count` of its `whole` occurrences have become the new token. Scaffold-BPE: it occurs
+/// `count` times, and the head of the queue `whole` times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenRemoval {
+    pub step: u32,
+    pub token: u32,
+    pub count: u64,
+    pub whole: u64,
+}
+
+/// What was merged and removed. The numbers of tokens are ids; those of removed tokens follow.
+#[derive(Debug, Clone, Default)]
+pub struct TrainingEvents {
+    pub removed: Vec<Vec<u8>>,
+    pub merges: Vec<Merge>,
+    pub removals: Vec<TokenRemoval>,
+}
+
+struct Refinement<'o> {
+    options: &'o Options,
+    vocabulary: Vocabulary,
+    corpus: Corpus,
+    pairs: Pairs,
+    selector: ByCount,
+    /// No merge makes them.
+    never: HashSet<&'o [u8]>,
+    /// Symbols from here on are merged ones: only these are ever removed.
+    alphabet_end: u32,
+    /// By number, from `alphabet_end` on.
+    merged: Vec<MergedToken>,
+    /// How many tokens have an id.
+    size: u64,
+    events: TrainingEvents,
+}
+
+/// A token that a merge made.
+struct MergedToken {
+    /// What it was merged of first.
+    sides: (u32, u32),
+    /// Initial symbols.
+    width: u32,
+    removed: bool,
+    /// Where it is, and places where it once was. Only kept where occurrences are split.
+    places: Vec<Place>,
+}
+
+pub fn train(
+    counts: &Counts,
+    options: &Options,
+    rule: RemovalRule,
+    progress: Progress,
+) -> Result<Training> {
+    count_symbols(counts, options)?;
+    if options.extend.is_some() {
+        let message = "a training that removes tokens can't go on from a model";
+        return Err(Error::Invalid(message.into()));
+    }
+    let vocabulary = alphabet::vocabulary(counts, options)?;
+    let corpus = Corpus::new(counts, &vocabulary, options, None, progress)?;
+    let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
+    let state = Refinement {
+        options,
+        alphabet_end: vocabulary.len() as u32,
+        size: vocabulary.len() as u64,
+        selector: ByCount::new(&mut pairs, &corpus),
+        never: never(options),
+        vocabulary,
+        corpus,
+        pairs,
+        merged: Vec::new(),
+        events: TrainingEvents::default(),
+    };
+    match rule {
+        RemovalRule::Intermediate { threshold } => state.remove_intermediate(threshold, progress),
+        RemovalRule::Scaffold => state.remove_scaffolds(progress),
+    }
+}
+
+impl Refinement<'_> {
+    fn is_full(&self) -> bool {
+        self.size >= self.options.vocab_size
+    }
+
+    fn report(&self, progress: Progress) -> Result<()> {
+        match progress(self.size) {
+            true => Ok(()),
+            false => Err(Error::Interrupted),
+        }
+    }
+
+    /// The pair that is merged next, and what it makes.
+    fn next(&mut self) -> Option<(PairId, Vec<u8>)> {
+        loop {
+            let best = self.selector.next(&mut self.pairs, &self.corpus)?;
+            let (left, right) = self.pairs.symbols(best);
+            let token = |id| self.vocabulary.token(id).expect("symbols are tokens");
+            let string = self.options.marker.join(token(left), token(right));
+            let allowed = self.options.may_be_made(token(left), &string);
+            if allowed && !self.never.contains(string.as_slice()) {
+                return Some((best, string));
+            }
+            self.pairs.refuse(best);
+        }
+    }
+
+    fn merged(&mut self, token: u32) -> Option<&mut MergedToken> {
+        let number = token.checked_sub(self.alphabet_end)?;
+        self.merged.get_mut(number as usize)
+    }
+
+    fn width(&self, symbol: u32) -> u32 {
+        match symbol.checked_sub(self.alphabet_end) {
+            Some(number) => self.merged[number as usize].width,
+            None => 1,
+        }
+    }
+
+    fn is_removed(&self, symbol: u32) -> bool {
+        let number = symbol.checked_sub(self.alphabet_end);
+        number.is_some_and(|number| self.merged[number as usize].removed)
+    }
+
+    /// Merges a pair wherever it occurs: which token that made, and how often.
+    fn merge(&mut self, pair: PairId, string: &[u8], progress: Progress) -> Result<(u32, u64)> {
+        let (left, right) = self.pairs.symbols(pair);
+        let token = self.vocabulary.intern(string);
+        if (token - self.alphabet_end) as usize == self.merged.len() {
+            let width = self.width(left) + self.width(right);
+            self.merged.push(MergedToken {
+                sides: (left, right),
+                width,
+                removed: true,
+                places: Vec::new(),
+            });
+        }
+        if let Some(merged) = self.merged(token) {
+            // What is new, or was removed, has an id from now on.
+            let gained = std::mem::take(&mut merged.removed);
+            self.size += u64::from(gained);
+        }
+        let merge = Merge {
+            left,
+            right,
+            token,
+            count: self.pairs.count(pair),
+            left_count: self.corpus.symbol_count(left),
+            right_count: self.corpus.symbol_count(right),
+        };
+        let before = self.corpus.symbol_count(token);
+        let gained = self.pairs.merge(pair, token, &mut self.corpus, progress)?;
+        (self.selector).merged(&merge, &gained, &mut self.pairs, &self.corpus);
+        self.events.merges.push(merge);
+        Ok((token, self.corpus.symbol_count(token) - before))
+    }
+
+    /// Takes a token out of the vocabulary.
+    fn remove(&mut self, token: u32, count: u64, whole: u64) {
+        self.merged(token).expect("a merged token").removed = true;
+        self.size -= 1;
+        self.events.removals.push(TokenRemoval {
+            step: self.events.merges.len() as u32,
+            token,
+            count,
+            whole,
+        });
+    }
+
+    fn finish(mut self, stop: Stop, progress: Progress) -> Training {
+        progress(self.size);
+        let total = self.vocabulary.len() as u32;
+        let (removed, kept): (Vec<u32>, Vec<u32>) = (0..total).partition(|&id| self.is_removed(id));
+        let mut numbers = vec![0; total as usize];
+        let mut vocabulary = Vocabulary::default();
+        let token = |id: &u32| self.vocabulary.token(*id).expect("an id of the vocabulary");
+        for (number, id) in (0..).zip(kept.iter().chain(&removed)) {
+            numbers[*id as usize] = number;
+        }
+        for id in &kept {
+            vocabulary.intern(token(id));
+        }
+        self.events.removed = removed.iter().map(|id| token(id).to_vec()).collect();
+        let number = |id: &mut u32| *id = numbers[*id as usize];
+        for merge in &mut self.events.merges {
+            number(&mut merge.left);
+            number(&mut merge.right);
+            number(&mut merge.token);
+        }
+        for removal in &mut self.events.removals {
+            number(&mut removal.token);
+        }
+        Training {
+            vocabulary,
+            merges: Vec::new(),
+            initial_merges: 0,
+            alphabet_end: self.alphabet_end,
+            stop,
+            events: Some(self.events),
+        }
+    }
+}
+
+// -- PickyBPE ---------------------------------------------------------------------------
+
+impl Refinement<'_> {
+    fn remove_intermediate(
+        mut self,
+        threshold: (u64, u64),
+        progress: Progress,
+    ) -> Result<Training> {
+        let mut stop = Stop::VocabularyFull;
+        while !self.is_full() {
+            self.report(progress)?;
+            let Some((pair, string)) = self.next() else {
+                stop = Stop::Exhausted;
+                break;
+            };
+            let (left, right) = self.pairs.symbols(pair);
+            let places = self.pairs.places(pair).to_vec();
+            let (token, times) = self.merge(pair, &string, progress)?;
+            let made = places.into_iter();
+            let made: Vec<Place> = made
+                .filter(|&place| self.corpus.symbol_at(place) == token)
+                .collect();
+            let merged = self.merged(token).expect("a merged token");
+            match merged.places.is_empty() {
+                true => merged.places = made,
+                false => merged.places.extend(made),
+            }
+            self.judge(left, times, threshold, progress)?;
+            if left != right {
+                self.judge(right, times, threshold, progress)?;
+            }
+        }
+        Ok(self.finish(stop, progress))
+    }
+
+    /// Removes a side of a merge that was made so many times, if its IoS reaches the threshold.
+    fn judge(
+        &mut self,
+        side: u32,
+        times: u64,
+        (numerator, denominator): (u64, u64),
+        progress: Progress,
+    ) -> Result<()> {
+        let whole = self.corpus.symbol_count(side) + times;
+        let reached = u128::from(times) * u128::from(denominator)
+            >= u128::from(whole) * u128::from(numerator);
+        if side < self.alphabet_end || self.is_removed(side) || !reached {
+            return Ok(());
+        }
+        self.remove(side, times, whole);
+        self.split(side, progress)
+    }
+
+    /// What a removed token falls into: the sides of its first merge, and of those that are
+    /// removed theirs.
+    fn parts(&self, token: u32) -> Vec<u32> {
+        let (mut waiting, mut parts) = (vec![token], Vec::new());
+        while let Some(symbol) = waiting.pop() {
+            if self.is_removed(symbol) {
+                let (left, right) = self.merged[(symbol - self.alphabet_end) as usize].sides;
+                waiting.extend([right, left]);
+            } else {
+                parts.push(symbol);
+            }
+        }
+        parts
+    }
+
+    /// Splits what is left of a removed token.
+    fn split(&mut self, token: u32, progress: Progress) -> Result<()> {
+        let merged = self.merged(token).expect("a merged token");
+        let mut places = std::mem::take(&mut merged.places);
+        places.retain(|&place| self.corpus.symbol_at(place) == token);
+        places.sort_unstable();
+        places.dedup();
+        if places.is_empty() {
+            return Ok(());
+        }
+        let parts = self.parts(token);
+        let parts: Vec<_> = (parts.iter())
+            .map(|&part| (part, self.width(part)))
+            .collect();
+        let (mut gained, mut rewritten, mut times) = (Vec::new(), Vec::new(), 0);
+        for (number, &place) in places.iter().enumerate() {
+            if number % (1 << 16) == (1 << 16) - 1 {
+                self.report(progress)?;
+            }
+            let weight = self.corpus.weight(place);
+            times += weight;
+            let around = self.corpus.split_at(place, &parts);
+            if let Some((before, symbol)) = around.before {
+                self.pairs.lose(symbol, token, weight);
+                gained.push(self.pairs.gain_at(symbol, parts[0].0, before, weight));
+            }
+            let mut at = place;
+            for (index, &(part, width)) in parts.iter().enumerate() {
+                if let Some(merged) = self.merged(part) {
+                    merged.places.push(at);
+                }
+                let next = parts.get(index + 1).map(|next| next.0).or(around.after);
+                if let Some(next) = next {
+                    gained.push(self.pairs.gain_at(part, next, at, weight));
+                }
+                at += width;
+            }
+            if let Some(symbol) = around.after {
+                self.pairs.lose(token, symbol, weight);
+            }
+            if self.corpus.keeps_scan_order() {
+                rewritten.push(self.corpus.word(place));
+            }
+        }
+        self.corpus.count_split(token, &parts, times);
+        self.corpus.move_to_end(&mut rewritten);
+        gained.sort_unstable();
+        gained.dedup();
+        gained.retain(|&pair| self.pairs.is_candidate(pair));
+        (self.selector).push_all(&gained, &mut self.pairs, &self.corpus);
+        Ok(())
+    }
+}
+
+// -- Scaffold-BPE -----------------------------------------------------------------------
+
+impl Refinement<'_> {
+    fn remove_scaffolds(mut self, progress: Progress) -> Result<Training> {
+        let mut waiting = BinaryHeap::new();
+        let mut stop = Stop::VocabularyFull;
+        let mut next = self.next();
+        while !self.is_full() {
+            self.report(progress)?;
+            let count = next.as_ref().map_or(0, |next| self.pairs.count(next.0));
+            if let Some((scaffold, _)) = self.most_frequent(&mut waiting).filter(|s| s.1 >= count) {
+                waiting.pop();
+                self.merged(scaffold).expect("a merged token").removed = false;
+                self.size += 1;
+                continue;
+            }
+            let Some((pair, string)) = next else {
+                stop = Stop::Exhausted;
+                break;
+            };
+            let (left, right) = self.pairs.symbols(pair);
+            self.merge(pair, &string, progress)?;
+            next = self.next();
+            let head = next.as_ref().map_or(0, |next| self.pairs.count(next.0));
+            let scaffold = self.most_frequent(&mut waiting).map_or(0, |found| found.1);
+            let head = head.max(scaffold);
+            let sides = [left, right];
+            for &side in &sides[usize::from(left == right)..] {
+                let count = self.corpus.symbol_count(side);
+                if side >= self.alphabet_end && !self.is_removed(side) && count < head {
+                    self.remove(side, count, head);
+                    waiting.push((count, Reverse(side)));
+                }
+            }
+        }
+        // What came back is none; and of the others the last time counts.
+        let mut seen = HashSet::new();
+        let mut removals = std::mem::take(&mut self.events.removals);
+        removals.reverse();
+        removals.retain(|removal| self.is_removed(removal.token) && seen.insert(removal.token));
+        removals.reverse();
+        self.events.removals = removals;
+        Ok(self.finish(stop, progress))
+    }
+
+    /// The scaffold token that occurs most often, of equal ones the oldest, and how often that
+    /// is. It stays the first of those that wait.
+    fn most_frequent(&self, waiting: &mut BinaryHeap<(u64, Reverse<u32>)>) -> Option<(u32, u64)> {
+        let least = self.options.min_frequency.max(1);
+        while let Some(&(count, Reverse(token))) = waiting.peek() {
+            let now = self.corpus.symbol_count(token);
+            if count == now && now >= least && self.is_removed(token) {
+                return Some((token, now));
+            }
+            waiting.pop();
+            // Its merges take occurrences from a scaffold token, too.
+            if self.is_removed(token) && now < count && now >= least {
+                waiting.push((now, Reverse(token)));
+            }
+        }
+        None
+    }
+}
