@@ -17,7 +17,7 @@ from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unl
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.lengths import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
-from tokctl.model import FilledRecipe, Origin, Recipe, Round, TrainingRecord, byte_level
+from tokctl.model import FilledRecipe, Merge, Origin, Recipe, Round, TrainingRecord, byte_level
 from tokctl.model.parts import AddedToken
 
 #: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
@@ -72,6 +72,8 @@ def write(model: FilledRecipe) -> Files:
         private.update(zip(_COUNTS, counts, strict=True))
         name = spelled.__getitem__
         pairs = list(zip(map(name, lefts), map(name, rights), strict=True))
+    if model.supermerges:
+        private["supermerges"] = list(map(tuple, model.supermerges))
     if ambiguous:
         private["merge_ids"], pairs = [merge[:3] for merge in model.merges], []
     inner = document["model"]
@@ -189,6 +191,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         origin=_origin(private),
         companions=_companions(private),
         lengths=read_lengths(private.get("lengths", {})),
+        supermerges=_supermerges(private, recipe),
     )
 
 
@@ -230,6 +233,16 @@ def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) 
     if (triples and len(columns) != 3) or highest >= len(spelled):
         raise ValueError("one of the merges names no token")
     return columns
+
+
+def _supermerges(private: dict[str, Any], recipe: Recipe) -> list[Merge]:
+    rows = private.get("supermerges", [])
+    if rows and not recipe.traits.learns_superwords:
+        raise ValueError(f"{recipe.algorithm} has no supermerges")
+    for row in rows:
+        if len(_column(row, "supermerges")) != len(Merge._fields):
+            raise ValueError("one of the supermerges is not whole")
+    return list(starmap(Merge, rows))
 
 
 def _origin(private: dict[str, Any]) -> Origin | None:

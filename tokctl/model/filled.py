@@ -132,6 +132,8 @@ class FilledRecipe:
         training: None for a model that tokctl has not trained.
         scores: each token's natural log probability, by id (unigram); 0 where it has none.
         rounds: of a Unigram training.
+        supermerges: merges of neighbouring pre-tokens that are one token each, in the order learned;
+            the superwords that they make have the highest ids.
         counts: how often each token was counted in training, by id (word, char).
         added_tokens: those that are found before the model segments the text; by default
             the recipe's special tokens, with the lowest ids.
@@ -153,6 +155,7 @@ class FilledRecipe:
     origin: Origin | None = None
     companions: dict[str, str] = field(default_factory=dict)
     lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
+    supermerges: list[Merge] = field(default_factory=list)
 
     @classmethod
     def of_core(
@@ -166,6 +169,7 @@ class FilledRecipe:
         origin: Origin | None = None,
         companions: dict[str, str] | None = None,
         lengths: dict[str, dict[str, Any]] | None = None,
+        supermerges: list[Merge] | None = None,
     ) -> FilledRecipe:
         """A model whose tokens, merges, scores and counts the core holds. The lists of them are
         made when they are asked for: encoding and decoding do without."""
@@ -178,6 +182,7 @@ class FilledRecipe:
             origin=origin,
             companions=companions or {},
             lengths=lengths or {},
+            supermerges=supermerges or [],
             core=core,
         )
         model.__post_init__()

@@ -26,6 +26,11 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
             "a unigram model can't be extended: its scores are those of one vocabulary",
             "train a new one on the old and the new texts together",
         )
+    if recipe.traits.learns_superwords:
+        raise TokctlError(
+            "a model of superwords can't be extended: its supermerges compete with its merges",
+            "train a new one on the old and the new texts together",
+        )
     for entry in fields(Recipe):
         if entry.name in _MAY_DIFFER:
             continue

@@ -43,6 +43,7 @@ class _Trained:
     counts: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
+    supermerges: list[Merge] = field(default_factory=list)
 
 
 def train(
@@ -164,7 +165,8 @@ def fill(
         extended=len(old.tokens) if old else 0,
     )
     if trained.core is not None:
-        return FilledRecipe.of_core(recipe, trained.core, record)
+        found = trained.supermerges
+        return FilledRecipe.of_core(recipe, trained.core, record, supermerges=found)
     return FilledRecipe(
         recipe,
         trained.tokens,
@@ -224,6 +226,38 @@ def _by_merges(
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
     return _Trained(core.tokens(), alphabet, exhausted, merges=merges)
+
+
+def _by_superwords(
+    counts: _native.Counts,
+    read: TextStats,
+    recipe: Recipe,
+    options: Options,
+    report: Callable[[int], None] | None,
+) -> _Trained:
+    """BoundlessBPE: BPE, then the texts once more, for supermerges over runs of words."""
+    if read.again is None:
+        raise TokctlError(
+            "superwords need texts: counts of words don't say which words stand side by side",
+            "train on the texts that were counted",
+        )
+    trained = _by_merges(counts, read, recipe, options, report)
+    assert trained.core is not None
+    special = [token.encode() for token in recipe.special_tokens]
+    runs = read.again(_native.RunWords(trained.core, len(special)))
+    core, rows, exhausted = _native.train_superwords(
+        trained.core,
+        runs,
+        ties=recipe.tie_break,
+        vocab_size=options.vocab_size,
+        special_tokens=special,
+        reserved=_reserved(recipe),
+        min_frequency=scaled(options.min_frequency, read.scale),
+        max_token_length=options.max_token_length,
+        progress=report,
+    )
+    supermerges = list(map(Merge._make, rows))
+    return _Trained([], trained.alphabet, exhausted, core=core, supermerges=supermerges)
 
 
 def _alphabet_size(old: FilledRecipe) -> int:
@@ -311,6 +345,7 @@ def _round(row: _native._RoundRow) -> Round:
 #: By what an algorithm says its trainer is.
 TRAINERS = {
     "merges": _by_merges,
+    "superwords": _by_superwords,
     "unigram": _by_likelihood_of_pieces,
     "frequency": _by_frequency,
 }

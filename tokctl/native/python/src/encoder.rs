@@ -45,6 +45,7 @@ pub struct Settings {
     unknown_id: Option<u32>,
     unknown: String,
     max_input_chars: Option<usize>,
+    supermerges: Vec<(u32, u32, u32)>,
 }
 
 impl Settings {
@@ -60,6 +61,7 @@ impl Settings {
             max_characters: self.max_input_chars,
             precision: Precision::named(&self.precision)?,
             user_defined: self.user_defined,
+            supermerges: self.supermerges,
         })
     }
 }
@@ -287,6 +289,17 @@ impl Encoder {
             segments.iter().map(|segment| segment.length).collect(),
             ranks,
         ))
+    }
+
+    /// The ranks of the supermerges that a row of words sees, in order.
+    fn supermerge_steps(&self, py: Python<'_>, words: Vec<u32>) -> PyResult<Vec<u32>> {
+        let Segmenter::Merges(merging) = self.inner.segmenter() else {
+            return Ok(Vec::new());
+        };
+        match &merging.superwords {
+            Some(superwords) => detached(py, |interrupt| superwords.steps(&words, interrupt)),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The merges that are ever made, as (left, right, token) by rank, of these tokens.

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::borders::Borders;
 use super::unigram::UNKNOWN_PENALTY;
 use super::{
-    can_cut, LongestMatch, MergeOrder, Merging, Precision, Unigram, UnigramOptions, Unknown, Words,
+    can_cut, LongestMatch, MergeOrder, Merging, Precision, Superwords, Unigram, UnigramOptions,
+    Unknown, Words,
 };
 use crate::error::{Error, Result};
 use crate::memory;
@@ -57,8 +58,31 @@ impl Segmenter {
         }
     }
 
-    /// Appends the ids of one pre-token: those of its segments.
+    /// Merges across pre-tokens.
+    pub(crate) fn superwords(&self) -> Option<&Superwords> {
+        match self {
+            Segmenter::Merges(merging) => merging.superwords.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Appends the ids of one pre-token: those of its segments, with the marks of [`Superwords`].
     pub(crate) fn ids(
+        &self,
+        pre_token: &[u8],
+        scratch: &mut Vec<Segment>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        let first = out.len();
+        self.unmarked_ids(pre_token, scratch, out, interrupt)?;
+        if let Some(superwords) = self.superwords() {
+            superwords.mark(&mut out[first..]);
+        }
+        Ok(())
+    }
+
+    fn unmarked_ids(
         &self,
         pre_token: &[u8],
         scratch: &mut Vec<Segment>,
@@ -130,6 +154,8 @@ pub struct SegmenterOptions {
     pub precision: Precision,
     /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
     pub user_defined: HashSet<u32>,
+    /// Merges across pre-tokens, (left, right, token) in the order learned; none for most models.
+    pub supermerges: Vec<(u32, u32, u32)>,
 }
 
 /// What a model has learned.
@@ -150,7 +176,7 @@ impl Segmenter {
             Segmentation::Merges
             | Segmentation::Replay
             | Segmentation::Ranks
-            | Segmentation::Symbols => Ok(Segmenter::Merges(learned.merging(options))),
+            | Segmentation::Symbols => learned.merging(options).map(Segmenter::Merges),
             Segmentation::LongestMatch => {
                 learned.longest_match(options).map(Segmenter::LongestMatch)
             }
@@ -174,7 +200,11 @@ impl<T: AsRef<[u8]>> Learned<T> {
         Words::new(self.tokens(), unknown_id)
     }
 
-    fn merging(self, options: &SegmenterOptions) -> Merging {
+    fn merging(self, options: &SegmenterOptions) -> Result<Merging> {
+        let superwords = match &options.supermerges[..] {
+            [] => None,
+            merges => Some(Box::new(Superwords::new(merges, &self.tokens)?)),
+        };
         let by_words = match (options.segmentation, options.units, &options.marker) {
             (Segmentation::Merges, Units::Characters, Marker::None) => {
                 can_cut(&self.tokens, Some(&self.merges))
@@ -193,7 +223,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
             _ => Merges::new(self.merges.iter().copied()),
         };
         let base = Merging::new(self.alphabet(options), merges);
-        Merging {
+        Ok(Merging {
             order: match options.segmentation {
                 Segmentation::Replay => MergeOrder::Replay,
                 _ => MergeOrder::ByRank,
@@ -204,8 +234,9 @@ impl<T: AsRef<[u8]>> Learned<T> {
             whole: options.whole_words.then(|| self.words(None)),
             by_words,
             byte_ids: self.byte_ids,
+            superwords,
             ..base
-        }
+        })
     }
 
     /// Any two neighbours that spell a token merge: that of the highest score first, or, in a

@@ -142,6 +142,7 @@ fn merging(tokens: &[String], unknown: Option<u32>, byte_ids: Option<fn(u8) -> u
         max_characters: None,
         precision: Precision::Single,
         user_defined: HashSet::new(),
+        supermerges: Vec::new(),
     };
     match Segmenter::new(&options, learned) {
         Ok(Segmenter::Merges(merging)) => merging,

@@ -9,7 +9,7 @@
 
 use super::alphabet::initial_symbols;
 use super::{Options, Ties};
-use crate::count::Counts;
+use crate::count::{run_ids, Counts};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
@@ -82,6 +82,38 @@ impl Corpus {
         }
         if options.ties == Ties::RewrittenLast {
             corpus.scan_order = Some((0..counts.len() as u64).collect());
+        }
+        Ok(corpus)
+    }
+
+    /// Of rows whose symbols are ids already: runs of words. Every id is below `symbols`.
+    pub fn of_runs(runs: &Counts, symbols: usize, ties: Ties) -> Result<Self> {
+        // Four bytes are a symbol, and each row has an edge.
+        let most = runs.text_length() / 4 + runs.len() + 1;
+        memory::check(most.saturating_mul(15))?;
+        let mut corpus = Corpus {
+            slots: Vec::with_capacity(most),
+            words: WordIndex::default(),
+            word_counts: Vec::with_capacity(runs.len()),
+            scan_order: (ties == Ties::RewrittenLast).then(|| (0..runs.len() as u64).collect()),
+            next_in_scan: runs.len() as u64,
+            symbol_counts: vec![0; symbols],
+        };
+        corpus.slots.push(EDGE);
+        for (run, count) in runs.iter() {
+            for id in run_ids(run) {
+                let known = corpus.symbol_counts.get_mut(id as usize);
+                *known.ok_or_else(|| Error::Invalid("a run names no token".into()))? += count;
+                corpus.slots.push(id);
+            }
+            corpus.words.end_at(corpus.slots.len());
+            corpus.slots.push(EDGE);
+            corpus.word_counts.push(count);
+            if corpus.slots.len() >= Place::MAX as usize {
+                return Err(Error::TooLarge(
+                    "the distinct runs of words have over 4 billion words together".into(),
+                ));
+            }
         }
         Ok(corpus)
     }

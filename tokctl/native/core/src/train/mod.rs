@@ -12,10 +12,12 @@ mod corpus;
 mod extend;
 pub mod frequency;
 mod pairs;
+mod superwords;
 mod ties;
 pub mod unigram;
 
 pub use extend::Extend;
+pub use superwords::{train_superwords, SuperwordTraining};
 pub use ties::Ties;
 
 use hashbrown::HashSet;
