@@ -189,6 +189,7 @@ def train_unigram(
 ) -> UnigramTraining: ...
 def train_superwords(
     model: StoredModel,
+    pre_tokens: Counts,
     runs: Counts,
     *,
     ties: str,

@@ -57,7 +57,7 @@ CASES = [
     ("text.txt --preset gpt2 --algo wordpiece", "the preset gpt2 is bpe, not wordpiece",
      "leave --algo or --preset out"),
     ("text.txt --algo nosuch", "no algorithm is called 'nosuch'",
-     "choose one of: bpe, wordpiece, unigram, word, char"),
+     "choose one of: bpe, wordpiece, unigram, word, char, boundless"),
     ("text.txt --pretokenize regex:(",
      "the pattern '(' does not compile: missing ) at position 1", PATTERN_HINT),
     ("text.txt --pretokenize regex:", "the pre-tokenizer regex needs a value",

@@ -19,6 +19,7 @@ from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import DEFAULTS
 from tokctl.sources import Document, Source
 from tokctl.training import Options
+from tokctl.training.resizing import prune
 
 BOOK = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "treasure-island.txt"
 BOOK_IS_HERE = pytest.mark.skipif(not BOOK.exists(), reason="the shared texts are not here")
@@ -26,8 +27,9 @@ RECIPE = DEFAULTS["boundless"]
 
 #: Few words, so that they often stand side by side; and what parts them, or may seem to.
 PIECES = st.sampled_from(
-    [" the", " of", "the", " a", "a", " a a a", " o", "\n", "\n\n", " \n", ".", ", ", " 1", "12", "é",
-     " É", "’s", "'s", " dont'", "\t", "  ", "\r\n", "東", "A", " bA", "\x00", "_x", " -a", "\u0301"]
+    [" the", " of", "the", " a", "a", " a a a", " o", "\n", "\n\n", " \n", ".", ", ", " 1", "12",
+     "é", " É", "\u2019s", "'s", " dont'", "\t", "  ", "\r\n", "東", "A", " bA", "\0", "_x", " -a",
+     "\u0301"]
 )  # fmt: skip
 TEXTS = st.lists(st.lists(PIECES, max_size=40).map("".join), min_size=1, max_size=4)
 
@@ -70,6 +72,23 @@ def test_two_phases_are_one(
     assert [found.tokens[merge.token] for merge in (*found.merges, *found.supermerges)] == (
         found.tokens[256:]
     )
+
+
+@given(TEXTS, st.integers(1, 60), st.integers(0, 60), st.sampled_from(["lowest-id", "first-seen"]))
+def test_pruning_gives_what_training_would(
+    texts: list[str], size: int, less: int, tie_break: str
+) -> None:
+    if not any(texts):
+        return
+    recipe = replace(RECIPE, tie_break=tie_break)
+    sources = [records("texts", list(map(str.encode, texts)))]
+    large, small = (
+        training.train(sources, recipe, Options(vocab_size=256 + n)) for n in (size + less, size)
+    )
+    pruned = prune(large, min(256 + size, large.size))
+    assert (pruned.tokens, pruned.merges, pruned.supermerges) == (
+        small.tokens, small.merges, small.supermerges
+    )  # fmt: skip
 
 
 @given(TEXTS, st.integers(1, 60), TEXTS)
@@ -128,7 +147,8 @@ def test_the_authors_code_agrees() -> None:
     documents = ["the the the cat. the cat sat on the mat the cat sat on the the mat"] * 3
     documents += ["a a a a a a b a a a", "A bc d A bc d. x A bc d"]
     found = twin.train(list(map(split, documents)), 18, rules=AUTHORS)
-    merges = "h|e|24 t|he|24 _|the|21 a|t|21 _|c|9 _c|at|9 _|a|8 _|m|6 _|o|6 _|s|6 _m|at|6 _o|n|6 _s|at|6 _|b|4"
+    merges = "h|e|24 t|he|24 _|the|21 a|t|21 _|c|9 _c|at|9 _|a|8 _|m|6 _|o|6 _|s|6 _m|at|6 _o|n|6 "
+    merges += "_s|at|6 _|b|4"
     supermerges = "_the|_cat|9 _on|_the|6 _sat|_on_the|6 _the_cat|_sat_on_the|6"
     assert expected(found) == (rows(merges), rows(supermerges))
     text = "the cat sat on the the the mat a a a a"

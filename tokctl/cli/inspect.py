@@ -288,7 +288,8 @@ def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | 
     from tokctl.analysis.explain import merge_records, merges_of
     from tokctl.render.inspect.training import merges as merges_answer
 
-    first, last = _steps(steps, len(tokenizer.merges))
+    total = len(tokenizer.merges) + len(tokenizer.model.supermerges)
+    first, last = _steps(steps, total)
     if token is not None:
         records, wanted = merges_of(tokenizer, token, first, last)
     else:
@@ -298,7 +299,7 @@ def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | 
             f"--merges {steps} is empty: step {last} comes before step {first}",
             f"give the earlier step first: --merges {last}:{first}",
         )
-    return merges_answer(records, len(tokenizer.merges), wanted, limit)
+    return merges_answer(records, total, wanted, limit)
 
 
 def _steps(steps: str, total: int) -> tuple[int, int | None]:

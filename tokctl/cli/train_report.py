@@ -56,6 +56,8 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
         "training": asdict(record) if record else None,
         "seconds": timing.seconds,
     }
+    if tokenizer.model.supermerges:
+        found["supermerges"] = len(tokenizer.model.supermerges)
     if tokenizer.model.rounds:
         rounds = [one._asdict() for one in tokenizer.model.rounds]
         found["rounds"] = [{k: v for k, v in one.items() if k != "examples"} for one in rounds]

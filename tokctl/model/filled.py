@@ -132,8 +132,8 @@ class FilledRecipe:
         training: None for a model that tokctl has not trained.
         scores: each token's natural log probability, by id (unigram); 0 where it has none.
         rounds: of a Unigram training.
-        supermerges: merges of neighbouring pre-tokens that are one token each, in the order learned;
-            the superwords that they make have the highest ids.
+        supermerges: merges of neighbouring pre-tokens that are one token each, in the order
+            learned; training gives the superwords that they make the highest ids.
         counts: how often each token was counted in training, by id (word, char).
         added_tokens: those that are found before the model segments the text; by default
             the recipe's special tokens, with the lowest ids.
@@ -262,6 +262,11 @@ class FilledRecipe:
     def special_id_set(self) -> frozenset[int]:
         """The ids of the special tokens, to be asked for one by one."""
         return frozenset(self.special_ids.values())
+
+    @cached_property
+    def superword_ids(self) -> frozenset[int]:
+        """The ids of the tokens that supermerges make."""
+        return frozenset(merge.token for merge in self.supermerges)
 
     @cached_property
     def reserved_ids(self) -> frozenset[int]:

@@ -355,6 +355,7 @@ def check(recipe: Recipe) -> None:
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
     _check_rules(recipe.normalizers)
     _check_segmentation(recipe)
+    _check_superwords(recipe)
     _check_unknown(recipe)
     _check_pre_tokenizers(recipe)
     _check_marker(recipe)
@@ -410,6 +411,16 @@ def _check_segmentation(recipe: Recipe) -> None:
         raise TokctlError(
             f"{recipe.algorithm} reads characters, not bytes",
             "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
+        )
+
+
+def _check_superwords(recipe: Recipe) -> None:
+    if not recipe.traits.learns_superwords:
+        return
+    if not recipe.is_byte_level or recipe.whole_words or recipe.merges_by_likelihood:
+        raise TokctlError(
+            f"{recipe.algorithm} merges bytes by count, and nothing comes before its merges",
+            "leave --chars and --score out, or take --algo bpe",
         )
 
 

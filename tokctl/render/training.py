@@ -64,6 +64,9 @@ def show_training(
         rows += [size, *_frequency_rows(model, tokens)]
     else:
         rows += [("merges", f"{len(model.merges):,}"), size, *_merge_rows(model.merges, tokens)]
+        if model.supermerges:
+            rows.append(("superwords", f"{len(model.supermerges):,}"))
+            rows += _merge_rows(model.supermerges, tokens)
     merges = recipe.traits.learns_merges
     spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))

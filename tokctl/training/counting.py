@@ -259,28 +259,28 @@ class _Recording:
 
     def __init__(self, folder: str | Path | None) -> None:
         self.digests: list[str] = []
-        self._folder = folder
-        self._file: Scratch | None = None
+        self._file = Scratch(
+            folder,
+            what="the texts",
+            hint="they go there because they are read twice, and stdin and pipes come only once: "
+            "name a folder with more room in $TMPDIR, or put the text into a file",
+        )
         self._sizes: list[int] = []
 
     def add(self, part: bytes | Batch | None) -> None:
         """A block, a batch, or None for the end of a document."""
-        if self._file is None:
-            self._file = Scratch(
-                self._folder,
-                what="the texts",
-                hint="they go there because they are read twice, and stdin and pipes come only "
-                "once: name a folder with more room in $TMPDIR, or put the text into a file",
-            )
-        plain = (list(map(bytes, part.texts)), part.counts) if isinstance(part, Batch) else part
+        plain: Any = part
+        if isinstance(part, Batch):
+            counts = None if part.counts is None else list(part.counts)
+            plain = list(map(bytes, part.texts)), counts
         data = marshal.dumps(plain)
         self._file.append(data)
         self._sizes.append(len(data))
 
-    def parts(self) -> Iterator[bytes | tuple[list[bytes], Sequence[int] | None] | None]:
+    def parts(self) -> Iterator[bytes | tuple[list[bytes], list[int] | None] | None]:
         """What was added, a batch as its texts and counts."""
         at = 0
-        for size in self._sizes if self._file else ():
+        for size in self._sizes:
             yield marshal.loads(self._file.read(at, size))
             at += size
 

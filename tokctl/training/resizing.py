@@ -6,7 +6,8 @@ hands on. Pruning takes tokens away without training again, and special tokens c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 
 from tokctl.errors import TokctlError
@@ -157,7 +158,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
             ranked.sort(key=lambda id_: -model.scores[id_])
         return _renumbered(model, stays | set(ranked[: size - len(stays)]), [])
     merges = []
-    for merge in model.merges:
+    for merge in _as_learned(model):
         if len(stays) == size:
             break
         if merge.left in stays and merge.right in stays:
@@ -166,13 +167,24 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     return _renumbered(model, stays, merges)
 
 
+def _as_learned(model: FilledRecipe) -> Iterator[Merge]:
+    """The merges and the supermerges in the order in which training has learned them: of equal
+    counts a merge comes first."""
+    supermerges = deque(model.supermerges)
+    for merge in model.merges:
+        while supermerges and supermerges[0].count > merge.count:
+            yield supermerges.popleft()
+        yield merge
+    yield from supermerges
+
+
 def _base(model: FilledRecipe) -> set[int]:
     """The ids that always stay."""
     recipe = model.recipe
     stays = {token.id for token in model.added}
     if recipe.traits.by_frequency:
         return stays
-    made = {merge.token for merge in model.merges}
+    made = {merge.token for merge in (*model.merges, *model.supermerges)}
     for id_, token in enumerate(model.tokens):
         symbol = model.recipe.is_initial_symbol(token)
         # With merges, what no merge makes is what segmentation starts from.
@@ -185,6 +197,10 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
     kept = sorted(stays)
     new = {old: id_ for id_, old in enumerate(kept)}
     added = model.added_tokens
+    superwords = model.superword_ids
+    renumbered = [
+        Merge(new[merge.left], new[merge.right], new[merge.token], *merge[3:]) for merge in merges
+    ]
     record = model.training
     if record:
         record = replace(
@@ -201,10 +217,8 @@ def _renumbered(model: FilledRecipe, stays: set[int], merges: list[Merge]) -> Fi
     return replace(
         model,
         tokens=[model.tokens[id_] for id_ in kept],
-        merges=[
-            Merge(new[merge.left], new[merge.right], new[merge.token], *merge[3:])
-            for merge in merges
-        ],
+        merges=[merge for merge in renumbered if kept[merge.token] not in superwords],
+        supermerges=[merge for merge in renumbered if kept[merge.token] in superwords],
         training=record,
         scores=[model.scores[id_] for id_ in kept] if model.scores else [],
         counts=[model.counts[id_] for id_ in kept] if model.counts else [],

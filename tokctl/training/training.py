@@ -247,6 +247,7 @@ def _by_superwords(
     runs = read.again(_native.RunWords(trained.core, len(special)))
     core, rows, exhausted = _native.train_superwords(
         trained.core,
+        counts,
         runs,
         ties=recipe.tie_break,
         vocab_size=options.vocab_size,

@@ -44,8 +44,8 @@ class Algorithm(NamedTuple):
         learns_characters: the tokens are characters, the most frequent ones.
         reads_bytes: its recipes can be byte-level.
         can_fall_back: its recipes can have byte fallback.
-        is_nested: of two trainings on the same text, the smaller vocabulary is the start of the
-            larger one, so that pruning gives what training would.
+        is_nested: of two trainings on the same text, what the smaller one learns is the start of
+            what the larger one does, so that pruning gives what training would.
         longest_token: the most characters that a token can have; None: no limit.
     """
 

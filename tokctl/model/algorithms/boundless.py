@@ -1,4 +1,4 @@
-"""BoundlessBPE: BPE whose tokens can also join whole pre-tokens to superwords, such as ` of the`."""
+"""BoundlessBPE: byte-pair encoding that also merges whole pre-tokens, to superwords."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 
@@ -21,4 +21,5 @@ BOUNDLESS = Algorithm(
     learns_merges=True,
     learns_superwords=True,
     reads_bytes=True,
+    is_nested=True,
 )

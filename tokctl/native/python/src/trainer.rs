@@ -141,12 +141,13 @@ type MergeRow = (u32, u32, u32, u64, u64, u64);
 /// The second phase of BoundlessBPE, from the model of the first: the model, the supermerges, and
 /// whether no more were found. See `tokctl_core::train::train_superwords`.
 #[pyfunction]
-#[pyo3(signature = (model, runs, *, ties, vocab_size, special_tokens, reserved, min_frequency,
+#[pyo3(signature = (model, pre_tokens, runs, *, ties, vocab_size, special_tokens, reserved, min_frequency,
     max_token_length, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_superwords(
     py: Python<'_>,
     model: &StoredModel,
+    pre_tokens: &Counts,
     runs: &Counts,
     ties: &str,
     vocab_size: u64,
@@ -172,7 +173,7 @@ pub fn train_superwords(
         extend: None,
     };
     let training = errors::watched(py, progress, |report| {
-        tokctl_core::train::train_superwords(&model.0, &runs.0, &options, report)
+        tokctl_core::train::train_superwords(&model.0, &pre_tokens.0, &runs.0, &options, report)
     })?;
     let rows = training.supermerges.iter().map(|merge| {
         let counts = (merge.count, merge.left_count, merge.right_count);

@@ -118,6 +118,12 @@ impl Corpus {
         Ok(corpus)
     }
 
+    /// Takes note that a symbol occurs outside of the corpus, too: so often in all.
+    pub fn count_all(&mut self, symbol: u32, count: u64) {
+        let known = &mut self.symbol_counts[symbol as usize];
+        *known = count.max(*known);
+    }
+
     pub fn symbol_count(&self, symbol: u32) -> u64 {
         self.symbol_counts
             .get(symbol as usize)

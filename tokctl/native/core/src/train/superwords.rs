@@ -25,12 +25,13 @@ pub struct SuperwordTraining {
     pub stop: Stop,
 }
 
-/// Goes on from the model of the first phase, whose merges each make one new token, with the ids
-/// of the runs that [`Counter::of_runs`](crate::count::Counter::of_runs) has counted. Of the
-/// options `vocab_size`, `ties`, `min_frequency`, `max_token_length`, `special_tokens` and
+/// Goes on from the model of the first phase, whose merges each make one new token, with the
+/// pre-tokens that it was trained on, and with the runs that
+/// [`Counter::of_runs`](crate::count::Counter::of_runs) has counted of its tokens. Of the options `vocab_size`, `ties`, `min_frequency`, `max_token_length`, `special_tokens` and
 /// `reserved` count.
 pub fn train_superwords(
     first: &Stored,
+    pre_tokens: &Counts,
     runs: &Counts,
     options: &Options,
     progress: Progress,
@@ -59,6 +60,11 @@ pub fn train_superwords(
         ));
     }
     let mut corpus = Corpus::of_runs(runs, words, options.ties)?;
+    for (pre_token, count) in pre_tokens.iter() {
+        if let Some(word) = vocabulary.id(pre_token) {
+            corpus.count_all(word, count);
+        }
+    }
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     let mut selector = ByCount::new(&mut pairs, &corpus);
     let never: HashSet<&[u8]> = options
