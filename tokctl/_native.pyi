@@ -20,6 +20,7 @@ __all__ = [
     "Matchers",
     "ModelFile",
     "ParityTraining",
+    "RunWords",
     "StoredModel",
     "Training",
     "UnigramTraining",
@@ -34,6 +35,7 @@ __all__ = [
     "train",
     "train_by_frequency",
     "train_parity",
+    "train_superwords",
     "train_unigram",
 ]
 
@@ -44,7 +46,7 @@ _Limits: TypeAlias = tuple[tuple[int, int] | None, int | None, str]
 #: options. For pre-tokenizers a name alone is a list of one.
 _Parts: TypeAlias = str | Sequence[str | dict[str, Any]]
 #: How a recipe segments: segmentation, units, marker, user_defined, fuse_unknown, whole_words,
-#: precision, unknown_id, unknown, max_input_chars. See `tokctl.model.Recipe`.
+#: precision, unknown_id, unknown, max_input_chars, supermerges. See `tokctl.model.Recipe`.
 _Settings: TypeAlias = dict[str, Any]
 #: What gives the bytes of a text that can't be read where it stands: one with lone surrogates, or
 #: bytes that are not UTF-8.
@@ -75,6 +77,7 @@ class Counter:
         *,
         memory: int | None = None,
         store: _Store | None = None,
+        words: RunWords | None = None,
     ) -> Counter: ...
     def feed(self, block: bytes) -> None: ...
     def feed_documents(
@@ -87,6 +90,10 @@ class Counter:
     def finish(
         self, min_count: int, progress: Callable[[int, int], None] | None = None
     ) -> Counts: ...
+
+@final
+class RunWords:
+    def __new__(cls, model: StoredModel, first: int) -> RunWords: ...
 
 def last_words(names: list[str]) -> None: ...
 def framed(texts: Sequence[bytes], counts: Sequence[int] | None = None) -> bytes: ...
@@ -228,6 +235,19 @@ def train_unigram(
     threads: int,
     progress: Callable[[int], None] | None,
 ) -> UnigramTraining: ...
+def train_superwords(
+    model: StoredModel,
+    pre_tokens: Counts,
+    runs: Counts,
+    *,
+    ties: str,
+    vocab_size: int,
+    special_tokens: list[bytes],
+    reserved: list[bytes],
+    min_frequency: int,
+    max_token_length: int | None,
+    progress: Callable[[int], None] | None,
+) -> tuple[StoredModel, list[tuple[int, int, int, int, int, int]], bool]: ...
 def chars_map_named(name: str) -> bytes: ...
 def compile_chars_map(rules: dict[str, str]) -> bytes: ...
 def normalize(parts: _Parts, text: bytes) -> bytes: ...
@@ -335,6 +355,7 @@ class Encoder:
         self, text: bytes, matchers: Matchers | None = None
     ) -> tuple[bytes, _Ranges, _Ranges, list[int | None]]: ...
     def replay(self, pre_token: bytes, steps: int) -> tuple[list[int], list[int], list[int]]: ...
+    def supermerge_steps(self, words: list[int]) -> list[int]: ...
     def made(self, tokens: list[tuple[bytes, int]]) -> list[tuple[int, int, int]]: ...
     def nbest(self, pre_token: bytes, n: int) -> list[tuple[list[int], list[int], float]]: ...
     def total(self, pre_token: bytes) -> float: ...
@@ -487,6 +508,7 @@ class StoredModel:
     def merge_columns(self) -> tuple[list[int], ...]: ...
     def highest_merged(self) -> int | None: ...
     def scores(self) -> list[float]: ...
+    def check_supermerges(self, supermerges: list[tuple[int, int, int]]) -> None: ...
     def token_counts(self) -> list[int]: ...
     def encoder(
         self,

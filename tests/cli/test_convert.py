@@ -26,7 +26,7 @@ def trained() -> dict[str, Path]:
     Path("text.txt").write_text(TEXT, encoding="utf-8")
     for name, option in {**dict.fromkeys(DEFAULTS, "--algo"), "bert": "--preset"}.items():
         path = Path(f"{name}.json")
-        size = "300" if name in ("bpe", "superbpe") else "60"
+        size = "300" if DEFAULTS.get(name, DEFAULTS["word"]).is_byte_level else "60"
         done = tokctl("train", "-q", option, name, "--vocab", size, "-o", path, "text.txt")
         assert done.code == 0, done.err
         made[name] = path

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import error, names, process, tokctl
+from tokctl.model import ALGORITHMS
 from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS
 from tokctl.model.presets import PRESETS
 
@@ -57,7 +58,7 @@ CASES = [
     ("text.txt --preset gpt2 --algo wordpiece", "the preset gpt2 is bpe, not wordpiece",
      "leave --algo or --preset out"),
     ("text.txt --algo nosuch", "no algorithm is called 'nosuch'",
-     "choose one of: bpe, wordpiece, unigram, word, char, superbpe"),
+     f"choose one of: {', '.join(ALGORITHMS)}"),
     ("text.txt --pretokenize regex:(",
      "the pattern '(' does not compile: missing ) at position 1", PATTERN_HINT),
     ("text.txt --pretokenize regex:", "the pre-tokenizer regex needs a value",

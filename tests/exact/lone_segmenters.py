@@ -25,6 +25,7 @@ def encoder(segmentation: str, tokens: list[tuple[bytes, int]], **options: Any) 
         "unknown_id": None,
         "unknown": "word",
         "max_input_chars": None,
+        "supermerges": [],
     }
     for name, value in options.items():
         (learned if name in learned else settings)[name] = value

@@ -127,6 +127,11 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
         )
     if characters and base.is_byte_level:
         like = default_recipe(base.algorithm, characters=True)
+        if like.is_byte_level:
+            raise TokctlError(
+                f"{base.algorithm} reads bytes, and can't be trained on characters",
+                "leave --chars out, or take --algo bpe",
+            )
         base = replace(base, units=like.units, alphabet=like.alphabet, tie_break=like.tie_break)
         base = replace(base, name="custom", **_unknown_token(base, like.unk_token or ""))
     return base

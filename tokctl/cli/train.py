@@ -370,6 +370,12 @@ def check_before(
                 "all leave nothing to learn",
                 f"ask for more in all: --vocab {size + 1000}",
             )
+    if counts and recipe.traits.learns_superwords:
+        raise TokctlError(
+            f"{recipe.algorithm} needs texts: counts of words don't say which words stand side "
+            "by side",
+            "train on the texts that were counted",
+        )
     if counts and len(files or []) > 1:
         raise TokctlError(
             "--word-counts takes one file",

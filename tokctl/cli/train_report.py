@@ -64,6 +64,8 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
         from tokctl.render.inspect.training import languages_data
 
         found["languages"] = languages_data(language_shares(tokenizer.model.parity))
+    if tokenizer.model.supermerges:
+        found["supermerges"] = len(tokenizer.model.supermerges)
     if tokenizer.model.rounds:
         rounds = [one._asdict() for one in tokenizer.model.rounds]
         found["rounds"] = [{k: v for k, v in one.items() if k != "examples"} for one in rounds]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import starmap
 from typing import Any
 
-from tokctl._native import ModelFile
+from tokctl._native import ModelFile, StoredModel
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
@@ -20,6 +20,7 @@ from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
 from tokctl.model import (
     Events,
     FilledRecipe,
+    Merge,
     Origin,
     ParityRecord,
     Recipe,
@@ -85,6 +86,8 @@ def write(model: FilledRecipe) -> Files:
         private.update(zip(_COUNTS, counts, strict=True))
         name = spelled.__getitem__
         pairs = list(zip(map(name, lefts), map(name, rights), strict=True))
+    if model.supermerges:
+        private["supermerges"] = list(map(tuple, model.supermerges))
     if ambiguous:
         private["merge_ids"], pairs = [merge[:3] for merge in model.merges], []
     inner = document["model"]
@@ -204,6 +207,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         lengths=read_lengths(private.get("lengths", {})),
         parity=_parity(private, core.lengths["merges"]),
         events=_events(private, recipe),
+        supermerges=_supermerges(private, recipe, core),
     )
 
 
@@ -251,6 +255,20 @@ def _events(private: dict[str, Any], recipe: Recipe) -> Events | None:
     if "events" not in private:
         return None
     return Events.from_dict(private["events"], is_byte_level=recipe.is_byte_level)
+
+
+def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
+    rows = private.get("supermerges", [])
+    if rows and not recipe.traits.learns_superwords:
+        raise ValueError(f"{recipe.algorithm} has no supermerges")
+    for row in rows:
+        if len(_column(row, "supermerges")) != len(Merge._fields):
+            raise ValueError("one of the supermerges is not whole")
+        if max(row[:3]) >= len(core):
+            raise ValueError("one of the supermerges names no token")
+    if rows:
+        core.check_supermerges([tuple(row[:3]) for row in rows])
+    return list(starmap(Merge, rows))
 
 
 def _origin(private: dict[str, Any]) -> Origin | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tokctl import _native
-from tokctl.model import FilledRecipe
+from tokctl.model import FilledRecipe, Merge
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import native_parts
 
@@ -21,6 +22,7 @@ def encoder(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.
         pre_tokenizers=native_parts(recipe.pre_tokenizers),
         segmentation=recipe.segmentation,
         unknown_id=_unknown_id(model),
+        supermerges=model.supermerges,
     )
 
 
@@ -57,6 +59,7 @@ def _encoder(
     segmentation: str,
     unknown_id: int | None,
     reserved: frozenset[int] | None = None,
+    supermerges: Sequence[Merge] = (),
 ) -> _native.Encoder:
     recipe = model.recipe
     reserved = model.reserved_ids if reserved is None else reserved
@@ -72,6 +75,7 @@ def _encoder(
         "unknown": recipe.unknown,
         "max_input_chars": recipe.max_input_chars,
         "events": _events(model),
+        "supermerges": [merge[:3] for merge in supermerges],
     }
     if model.core is not None:
         return model.core.encoder(

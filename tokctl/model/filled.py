@@ -244,6 +244,8 @@ class FilledRecipe:
         training: None for a model that tokctl has not trained.
         scores: each token's natural log probability, by id (unigram); 0 where it has none.
         rounds: of a Unigram training.
+        supermerges: merges of neighbouring pre-tokens that are one token each, in the order
+            learned; training gives the superwords that they make the highest ids.
         counts: how often each token was counted in training, by id (word, char).
         added_tokens: those that are found before the model segments the text; by default
             the recipe's special tokens, with the lowest ids.
@@ -269,6 +271,7 @@ class FilledRecipe:
     lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
     parity: ParityRecord | None = None
     events: Events | None = None
+    supermerges: list[Merge] = field(default_factory=list)
 
     @classmethod
     def of_core(
@@ -284,6 +287,7 @@ class FilledRecipe:
         lengths: dict[str, dict[str, Any]] | None = None,
         parity: ParityRecord | None = None,
         events: Events | None = None,
+        supermerges: list[Merge] | None = None,
     ) -> FilledRecipe:
         """A model whose tokens, merges, scores and counts the core holds. The lists of them are
         made when they are asked for: encoding and decoding do without."""
@@ -298,6 +302,7 @@ class FilledRecipe:
             lengths=lengths or {},
             parity=parity,
             events=events,
+            supermerges=supermerges or [],
             core=core,
         )
         model.__post_init__()
@@ -385,6 +390,11 @@ class FilledRecipe:
     def special_id_set(self) -> frozenset[int]:
         """The ids of the special tokens, to be asked for one by one."""
         return frozenset(self.special_ids.values())
+
+    @cached_property
+    def superword_ids(self) -> frozenset[int]:
+        """The ids of the tokens that supermerges make."""
+        return frozenset(merge.token for merge in self.supermerges)
 
     @cached_property
     def reserved_ids(self) -> frozenset[int]:

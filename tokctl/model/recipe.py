@@ -466,6 +466,7 @@ def check(recipe: Recipe) -> None:
             "take another tie break, or the score count (--score count)",
         )
     _check_segmentation(recipe)
+    _check_superwords(recipe)
     _check_unknown(recipe)
     _check_pre_tokenizers(recipe)
     _check_marker(recipe)
@@ -522,6 +523,16 @@ def _check_segmentation(recipe: Recipe) -> None:
         raise TokctlError(
             f"{recipe.algorithm} reads characters, not bytes",
             "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
+        )
+
+
+def _check_superwords(recipe: Recipe) -> None:
+    if not recipe.traits.learns_superwords:
+        return
+    if not recipe.is_byte_level or recipe.whole_words or recipe.merges_by_likelihood:
+        raise TokctlError(
+            f"{recipe.algorithm} merges bytes by count, and nothing comes before its merges",
+            "leave --chars and --score out, or take --algo bpe",
         )
 
 

@@ -72,6 +72,10 @@ def show_training(
             tokens = [*tokens, *model.events.spelled(is_byte_level=recipe.is_byte_level)]
             rows.append(("removed", f"{len(model.events.removed):,} tokens"))
         rows += [("merges", f"{len(merges):,}"), size, *_merge_rows(merges, tokens)]
+        if model.supermerges:
+            first = _merge_list(tokens, model.supermerges[:_ENDS])
+            more = ", …" if len(model.supermerges) > _ENDS else ""
+            rows.append(("superwords", f"{len(model.supermerges):,} of these: {first}{more}"))
     if model.parity:
         rows += _language_rows(language_shares(model.parity))
     phases = {} if recipe.traits.learns_merges else {"merge": "train"}

@@ -574,7 +574,7 @@ class Tokenizer(Answering):
     @property
     def _content(self) -> tuple[object, ...]:
         model = self.model
-        merges = [merge[:3] for merge in model.merges]
+        merges = [merge[:3] for merge in (*model.merges, *model.supermerges)]
         return model.recipe, model.tokens, merges, model.scores, model.added, model.lengths
 
     # -- the recipe and the vocabulary ---------------------------------------------------
@@ -586,7 +586,8 @@ class Tokenizer(Answering):
 
     @property
     def merges(self) -> list[Merge]:
-        """The merge history, in the order learned."""
+        """The merge history, in the order learned; merges of whole pre-tokens
+        (`model.supermerges`) are not in it."""
         return self.model.merges
 
     @property

@@ -7,8 +7,9 @@ What does not fit `--memory` goes to temporary files.
 from __future__ import annotations
 
 import hashlib
+import marshal
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import compress
@@ -57,6 +58,8 @@ class TextStats:
         compressed, or written (JSON Lines, a table).
     weights: of the sources, in their order; empty: all alike.
     scale: every count is that many times the weighted one, so that it is a whole number.
+    again: reads the texts a second time and counts runs of these words; None where there are
+        no texts to be read.
     """
 
     documents: int
@@ -64,6 +67,7 @@ class TextStats:
     digest: str
     weights: tuple[Fraction, ...] = ()
     scale: int = 1
+    again: Callable[[_native.RunWords], _native.Counts] | None = None
 
 
 def count(
@@ -80,11 +84,38 @@ def count(
     """
     weights, scale = weigh([source.name for source in sources], options.weights)
     least = scaled(least_count(recipe, options), scale)
-    texts = _TextCounter(recipe, options, progress, total_size(sources))
-    for number, source in enumerate(sources):
-        texts.read(source, int(weights[number] * scale) if weights else 1)
+    twice = recipe.traits.learns_superwords
+    # stdin, pipes and downloads come once.
+    kept = {
+        number: _Recording(options.temporary)
+        for number, source in enumerate(sources)
+        if twice and not source.prompt
+    }
+
+    def read_all(words: _native.RunWords | None = None) -> _TextCounter:
+        texts = _TextCounter(recipe, options, progress, total_size(sources), words)
+        for number, source in enumerate(sources):
+            weight = int(weights[number] * scale) if weights else 1
+            if words is not None and number in kept:
+                texts.replay(kept[number], weight)
+            else:
+                texts.read(source, weight, kept.get(number))
+        return texts
+
+    def count_runs(words: _native.RunWords) -> _native.Counts:
+        again = read_all(words)
+        if again.digests != texts.digests:
+            raise TokctlError(
+                "the texts have changed while they were read, and this algorithm reads them twice",
+                "train again when nothing writes to them",
+            )
+        return finish(again.counter, 1, progress)
+
+    texts = read_all()
     counts = finish(texts.counter, least, progress)
     read = TextStats(texts.documents, texts.bytes, digest_of(texts.digests), tuple(weights), scale)
+    if twice:
+        read.again = count_runs
     return counts, read
 
 
@@ -116,11 +147,18 @@ class _TextCounter:
     """
 
     def __init__(
-        self, recipe: Recipe, options: Options, progress: Progress | None, total: int | None
+        self,
+        recipe: Recipe,
+        options: Options,
+        progress: Progress | None,
+        total: int | None,
+        words: _native.RunWords | None,
     ) -> None:
+        """`words`: runs of them are counted, not pre-tokens."""
         self.threads = options.threads or available_threads()
         parts = native_parts(recipe.pre_tokenizers), native_parts(recipe.normalizers)
-        self.counter = _native.Counter(*parts, self.threads, **memory_limit(options))
+        limit = memory_limit(options)
+        self.counter = _native.Counter(*parts, self.threads, words=words, **limit)
         self.documents = self.bytes = 0
         self.digests: list[str] = []
         self._errors = options.errors if not recipe.is_byte_level else None
@@ -129,10 +167,24 @@ class _TextCounter:
         self._progress = progress
         self._total = total
         self._before = 0  # bytes of the sources that are done, as they lie there
+        self._recording: _Recording | None = None
 
-    def read(self, source: Source, weight: int) -> None:
+    def replay(self, recording: _Recording, weight: int) -> None:
+        """The same of a source that was recorded."""
+        self.counter.set_weight(weight)
+        for part in recording.parts():
+            if part is None:
+                self.counter.end_document()
+            elif isinstance(part, bytes):
+                self.counter.feed(part)
+            else:
+                self.counter.feed_documents(*part)
+        self.digests += recording.digests
+
+    def read(self, source: Source, weight: int, recording: _Recording | None = None) -> None:
         """Counts all documents of a source, each occurrence `weight` times."""
         self.counter.set_weight(weight)
+        self._recording = recording
         start = self.bytes
         tell = source.tell or (lambda: self.bytes - start)
         if isinstance(source, Archive):
@@ -153,6 +205,8 @@ class _TextCounter:
             ready = read_ahead(ready)
         with closing(ready):
             for part, done in ready:
+                if self._recording:
+                    self._recording.add(part)
                 if isinstance(part, Batch):
                     self.counter.feed_documents(part.texts, part.counts)
                 else:
@@ -162,9 +216,13 @@ class _TextCounter:
         if isinstance(source, Document):
             self.documents += 1
             self.counter.end_document()
+            if self._recording:
+                self._recording.add(None)
             if self._sampler:
                 self._sampler.end_document()
         self.digests.append(digest.hexdigest())
+        if self._recording:
+            self._recording.digests.append(digest.hexdigest())
 
     def _blocks(
         self, text: Document, digest: hashlib._Hash, tell: Callable[[], int]
@@ -209,6 +267,41 @@ class _TextCounter:
         return Batch(
             list(compress(texts, kept)), None if counts is None else list(compress(counts, kept))
         )
+
+
+class _Recording:
+    """What a source gave the counter, in a temporary file, to be counted once more.
+
+    Attributes:
+        digests: those of its texts.
+    """
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self.digests: list[str] = []
+        self._file = Scratch(
+            folder,
+            what="the texts",
+            hint="they go there because they are read twice, and stdin and pipes come only once: "
+            "name a folder with more room in $TMPDIR, or put the text into a file",
+        )
+        self._sizes: list[int] = []
+
+    def add(self, part: bytes | Batch | None) -> None:
+        """A block, a batch, or None for the end of a document."""
+        plain: Any = part
+        if isinstance(part, Batch):
+            counts = None if part.counts is None else list(part.counts)
+            plain = list(map(bytes, part.texts)), counts
+        data = marshal.dumps(plain)
+        self._file.append(data)
+        self._sizes.append(len(data))
+
+    def parts(self) -> Iterator[bytes | tuple[list[bytes], list[int] | None] | None]:
+        """What was added, a batch as its texts and counts."""
+        at = 0
+        for size in self._sizes:
+            yield marshal.loads(self._file.read(at, size))
+            at += size
 
 
 def _without_unread(batch: Batch) -> Batch:
@@ -410,9 +503,18 @@ class Spill:
 class Scratch:
     """One such file. Written at its end, read anywhere; it goes when nobody has it any more."""
 
-    def __init__(self, folder: str | Path | None) -> None:
+    def __init__(
+        self,
+        folder: str | Path | None,
+        *,
+        what: str = "counts",
+        hint: str = "they go there because of --memory: name a folder with more room in $TMPDIR, "
+        "or allow more memory",
+    ) -> None:
+        """`what` goes there, and what to do where that fails: for messages."""
         self._end = 0
         self._folder = folder
+        self._what, self._hint = what, hint
         try:
             self._folder = folder or gettempdir()
             # No buffer: blocks come large, and are read once.
@@ -453,7 +555,7 @@ class Scratch:
     def _fail(self, error: Exception) -> NoReturn:
         reason = getattr(error, "strerror", None) or str(error)
         raise TokctlError(
-            f"can't keep counts in a temporary file in {self._folder or 'any folder'}: {reason}",
-            "they go there because of --memory: name a folder with more room in $TMPDIR, or allow "
-            "more memory",
+            f"can't keep {self._what} in a temporary file in {self._folder or 'any folder'}: "
+            f"{reason}",
+            self._hint,
         ) from None

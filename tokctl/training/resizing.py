@@ -8,8 +8,8 @@ uses them, and added tokens can be added so.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush
 
@@ -34,6 +34,11 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
         raise TokctlError(
             "a unigram model can't be extended: its scores are those of one vocabulary",
+            "train a new one on the old and the new texts together",
+        )
+    if recipe.traits.learns_superwords:
+        raise TokctlError(
+            "a model of superwords can't be extended: its supermerges compete with its merges",
             "train a new one on the old and the new texts together",
         )
     for entry in fields(Recipe):
@@ -188,14 +193,14 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
             # The sort is stable: ties stay in id order.
             ranked.sort(key=lambda id_: -model.scores[id_])
         return keeping(model, stays | set(ranked[: size - len(stays)]))
-    ranks = []
-    for rank, merge in enumerate(model.merges):
+    taken = []
+    for merge in _as_learned(model):
         if len(stays) == size:
             break
         if merge.left in stays and merge.right in stays:
             stays.add(merge.token)
-            ranks.append(rank)
-    return _keeping(model, stays, ranks)
+            taken.append(merge)
+    return _keeping(model, stays, taken)
 
 
 def _check_size(most: int, size: int) -> None:
@@ -206,13 +211,24 @@ def _check_size(most: int, size: int) -> None:
         )
 
 
+def _as_learned(model: FilledRecipe) -> Iterator[Merge]:
+    """The merges and the supermerges in the order in which training has learned them: of equal
+    counts a merge comes first."""
+    supermerges = deque(model.supermerges)
+    for merge in model.merges:
+        while supermerges and supermerges[0].count > merge.count:
+            yield supermerges.popleft()
+        yield merge
+    yield from supermerges
+
+
 def _base(model: FilledRecipe) -> set[int]:
     """The ids that always stay."""
     recipe = model.recipe
     stays = {token.id for token in model.added}
     if recipe.traits.by_frequency:
         return stays
-    made = {merge.token for merge in model.merges}
+    made = {merge.token for merge in (*model.merges, *model.supermerges)}
     for id_, token in enumerate(model.tokens):
         symbol = model.recipe.is_initial_symbol(token)
         # With merges, what no merge makes is what segmentation starts from.
@@ -290,13 +306,15 @@ def keeping(model: FilledRecipe, ids: Iterable[int]) -> FilledRecipe:
     """The model with these ids alone, numbered anew without holes in the order that they had, and
     the merges that take and make nothing else."""
     stays = set(ids)
-    ranks = [rank for rank, merge in enumerate(model.merges) if stays.issuperset(merge[:3])]
-    return _keeping(model, stays, ranks)
+    merges = (*model.merges, *model.supermerges)
+    return _keeping(model, stays, [merge for merge in merges if stays.issuperset(merge[:3])])
 
 
-def _keeping(model: FilledRecipe, stays: set[int], ranks: Sequence[int]) -> FilledRecipe:
-    """The model with these ids and the merges of these ranks, numbered anew."""
+def _keeping(model: FilledRecipe, stays: set[int], merges: Iterable[Merge]) -> FilledRecipe:
+    """The model with these ids and with these of its merges, numbered anew."""
     kept = sorted(stays)
+    same = set(map(id, merges))
+    ranks = [rank for rank, merge in enumerate(model.merges) if id(merge) in same]
     record = model.training
     if record:
         record = replace(
@@ -315,10 +333,15 @@ def _keeping(model: FilledRecipe, stays: set[int], ranks: Sequence[int]) -> Fill
     pruned = replace(
         model,
         merges=[model.merges[rank] for rank in ranks],
+        supermerges=[merge for merge in model.supermerges if id(merge) in same],
         training=record,
         parity=model.parity and model.parity.of(ranks),
     )
     return renumbered(pruned, {old: id_ for id_, old in enumerate(kept)})
+
+
+def _renumbered_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[Merge]:
+    return [Merge(ids[m.left], ids[m.right], ids[m.token], *m[3:]) for m in merges]
 
 
 def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
@@ -336,10 +359,8 @@ def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
         model,
         recipe=recipe,
         tokens=[model.tokens[id_] for id_ in order],
-        merges=[
-            Merge(ids[merge.left], ids[merge.right], ids[merge.token], *merge[3:])
-            for merge in model.merges
-        ],
+        merges=_renumbered_merges(model.merges, ids),
+        supermerges=_renumbered_merges(model.supermerges, ids),
         scores=[model.scores[id_] for id_ in order] if model.scores else [],
         counts=[model.counts[id_] for id_ in order] if model.counts else [],
         # Without it, special tokens have the lowest ids.

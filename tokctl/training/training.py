@@ -68,6 +68,7 @@ class _Trained:
     ends: tuple[int, ...] = ()
     initial_merges: int = 0
     events: Events | None = None
+    supermerges: list[Merge] = field(default_factory=list)
 
 
 def train(
@@ -196,7 +197,13 @@ def fill(
         initial_merges=trained.initial_merges,
     )
     if trained.core is not None:
-        model = FilledRecipe.of_core(recipe, trained.core, record, events=trained.events)
+        model = FilledRecipe.of_core(
+            recipe,
+            trained.core,
+            record,
+            events=trained.events,
+            supermerges=trained.supermerges,
+        )
     else:
         model = FilledRecipe(
             recipe,
@@ -358,6 +365,39 @@ def _events(trained: _native.Training) -> Events | None:
     )
 
 
+def _by_superwords(
+    counts: _native.Counts,
+    read: TextStats,
+    recipe: Recipe,
+    options: Options,
+    report: Callable[[int], None] | None,
+) -> _Trained:
+    """BoundlessBPE: BPE, then the texts once more, for supermerges over runs of words."""
+    if read.again is None:
+        raise TokctlError(
+            "superwords need texts: counts of words don't say which words stand side by side",
+            "train on the texts that were counted",
+        )
+    trained = _by_merges(counts, read, recipe, options, report)
+    assert trained.core is not None
+    special = [token.encode() for token in recipe.special_tokens]
+    runs = read.again(_native.RunWords(trained.core, len(special)))
+    core, rows, exhausted = _native.train_superwords(
+        trained.core,
+        counts,
+        runs,
+        ties=recipe.tie_break,
+        vocab_size=options.vocab_size,
+        special_tokens=special,
+        reserved=reserved(recipe),
+        min_frequency=scaled(options.min_frequency, read.scale),
+        max_token_length=options.max_token_length,
+        progress=report,
+    )
+    supermerges = list(map(Merge._make, rows))
+    return _Trained([], trained.alphabet, exhausted, core=core, supermerges=supermerges)
+
+
 def _alphabet_size(old: FilledRecipe) -> int:
     if old.training:
         return old.training.alphabet_size
@@ -448,6 +488,7 @@ def _round(row: _native._RoundRow) -> Round:
 #: By what an algorithm says its trainer is.
 TRAINERS = {
     "merges": _by_merges,
+    "superwords": _by_superwords,
     "unigram": _by_likelihood_of_pieces,
     "frequency": _by_frequency,
 }

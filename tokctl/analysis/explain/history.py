@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from tokctl import _native
 from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
-from tokctl.model import Recipe, Round, byte_level
+from tokctl.model import Merge, Recipe, Round, byte_level
 from tokctl.wording import plural
 
 if TYPE_CHECKING:
@@ -100,9 +100,10 @@ class MergeRules(ABC):
 class History(MergeRules):
     """What a tokenizer's merges say, looked up from every side."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, merges: list[Merge] | None = None) -> None:
+        """`merges`: other ones than the tokenizer's."""
         super().__init__(tokenizer)
-        self.merges = tokenizer.merges
+        self.merges = tokenizer.merges if merges is None else merges
         if events := tokenizer.model.events:
             # Tokens that were removed have the numbers behind the ids.
             self.merges = events.merges
@@ -274,8 +275,30 @@ def history_of(tokenizer: Tokenizer) -> History:
     return found
 
 
+_WITH_SUPERWORDS: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
+
+
+def full_history_of(tokenizer: Tokenizer) -> History:
+    """The same with the supermerges, if there are any: steps after all merges, as encoding makes
+    them."""
+    supermerges = tokenizer.model.supermerges
+    if not supermerges:
+        return history_of(tokenizer)
+    found = _WITH_SUPERWORDS.get(tokenizer)
+    if found is None:
+        merges = [*tokenizer.merges, *supermerges]
+        found = _WITH_SUPERWORDS[tokenizer] = History(tokenizer, merges)
+    return found
+
+
+def token_rules(tokenizer: Tokenizer) -> MergeRules:
+    """What says which tokens a token is made of: the ranks of a model, or else its history with
+    the supermerges."""
+    return Ranks(tokenizer) if tokenizer.recipe.has_ranks else full_history_of(tokenizer)
+
+
 def merge_rules(tokenizer: Tokenizer) -> MergeRules:
-    """What says which pairs merge in a model: its ranks, or else its history."""
+    """What says which pairs of a pre-token merge in a model: its ranks, or else its history."""
     return Ranks(tokenizer) if tokenizer.recipe.has_ranks else history_of(tokenizer)
 
 
@@ -288,7 +311,7 @@ def merge_records(
         TokctlError: the model has no merges, or not the step `first`. A `last` behind the
             end is the end.
     """
-    history = history_of(tokenizer)
+    history = full_history_of(tokenizer)
     return [history.record(rank) for rank in merge_range(tokenizer, first, last)]
 
 

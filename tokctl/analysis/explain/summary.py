@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tokctl.analysis.explain.history import MergeRecord, history_of
+from tokctl.analysis.explain.history import MergeRecord, history_of, merge_records
 from tokctl.analysis.explain.languages import LanguageShares, language_shares
 from tokctl.analysis.explain.vocabulary import (
     Reach,
@@ -23,7 +23,7 @@ from tokctl.model import Recipe, Round, TrainingRecord
 from tokctl.model.parts import AddedToken
 
 if TYPE_CHECKING:
-    from tokctl.model import Origin
+    from tokctl.model import FilledRecipe, Origin
     from tokctl.tokenizer import Tokenizer
 
 Number = TypeVar("Number", int, float)
@@ -56,6 +56,9 @@ class Summary:
     Attributes:
         merges: None where the model has no merges, or they are not known.
         removed: tokens that training took away; None where it takes none.
+        supermerges: merges of whole pre-tokens; the words end, and the superwords begin, at the id
+            `vocab_size - supermerges`.
+        merges_before: those that were learned before the first supermerge.
         special: special tokens with their ids.
         added: other tokens that are found before the model segments the text.
         kinds: tokens by where they come from, see `kind_of`.
@@ -76,6 +79,8 @@ class Summary:
     training: TrainingRecord | None
     vocab_size: int
     merges: int | None
+    supermerges: int
+    merges_before: int
     special: dict[str, int]
     added: tuple[AddedToken, ...]
     kinds: dict[str, int]
@@ -97,6 +102,15 @@ class Summary:
     rounds: tuple[Round, ...] = ()
     languages: LanguageShares | None = None
     removed: int | None = None
+    first_supermerges: tuple[MergeRecord, ...] = ()
+
+
+def _before_superwords(model: FilledRecipe) -> int:
+    """Of equal counts a merge is learned before a supermerge."""
+    if not model.supermerges:
+        return len(model.merges)
+    highest = model.supermerges[0].count
+    return sum(merge.count >= highest for merge in model.merges)
 
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -129,6 +143,8 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         training=model.training,
         vocab_size=tokenizer.vocab_size,
         merges=total if recipe.traits.learns_merges and not recipe.has_ranks else None,
+        supermerges=len(model.supermerges),
+        merges_before=_before_superwords(model),
         special=tokenizer.special_ids,
         added=tuple(token for token in model.added if not token.special),
         kinds=_kinds(tokenizer),
@@ -140,6 +156,9 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         longest=tuple((tokenizer.tokens[id_], lengths[id_]) for id_ in longest),
         first_merges=tuple(history.record(rank) for rank in range(min(SHOWN, total))),
         last_merges=tuple(history.record(rank) for rank in last),
+        first_supermerges=tuple(merge_records(tokenizer, total + 1, total + SHOWN))
+        if model.supermerges
+        else (),
         checks=_checks(tokenizer, groups),
         obstacle=refused,
         differences=() if refused else _differences(tokenizer),

@@ -22,10 +22,11 @@ from tokctl.analysis.explain.history import (
     MergeRules,
     Ranks,
     check_merges,
+    full_history_of,
     history_of,
     merge_range,
-    merge_rules,
     removed_names,
+    token_rules,
 )
 from tokctl.analysis.explain.removals import RemovalRecord, removals_of
 from tokctl.analysis.explain.vocabulary import (
@@ -249,10 +250,10 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
         return _removed_history(tokenizer, number)
     id_ = token if isinstance(token, int) else find_token(tokenizer, token)
     _check_id(tokenizer, id_)
-    rules = merge_rules(tokenizer)
+    rules = token_rules(tokenizer)
     tree, merges = merge_tree(rules, id_)
     born = rules.parts_of(id_)
-    history = history_of(tokenizer)
+    history = full_history_of(tokenizer)
     return TokenHistory(
         token=tokenizer.tokens[id_],
         id=id_,
@@ -401,7 +402,7 @@ def merges_of(
     """
     check_merges(tokenizer)
     ids, pattern = _matching(tokenizer, token)
-    history = history_of(tokenizer)
+    history = full_history_of(tokenizer)
     ranks = merge_range(tokenizer, first, last)
     found = [history.record(rank) for rank in ranks if not ids.isdisjoint(history.merges[rank][:3])]
     return found, pattern
@@ -531,7 +532,7 @@ class _CardMaker:
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[Mapping[int, int]]) -> None:
         self.tokenizer = tokenizer
         self.counts = counts
-        self.rules = merge_rules(tokenizer)
+        self.rules = token_rules(tokenizer)
         self.ranked = tokenizer.recipe.has_ranks
         self.matches = tokenizer.recipe.matches_longest
         self.scored = tokenizer.recipe.traits.has_scores

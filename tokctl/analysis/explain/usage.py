@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import groupby, repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
@@ -28,7 +29,8 @@ SHOWN = 30
 
 @dataclass(frozen=True)
 class Segmented:
-    """A distinct pre-token of a text, or an added token found in it.
+    """A distinct pre-token of a text, or an added token found in it; or several pre-tokens that
+    are one token.
 
     Attributes:
         ids: as `encode` gives them; `NO_ID` for what has none.
@@ -134,6 +136,8 @@ def segmented(
         TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
             puts U+FFFD in its place.
     """
+    if tokenizer.model.supermerges:
+        return _with_superwords(tokenizer, sources, errors)
     added: Counter[int] = Counter()
     if tokenizer.special_matcher("none") is None:
         counts = count_pre_tokens(tokenizer, sources, errors)
@@ -149,6 +153,22 @@ def segmented(
     for id_, count in added.items():
         found.append(Segmented(tokenizer.model.tokens[id_], (id_,), count))
     return found
+
+
+def _with_superwords(
+    tokenizer: Tokenizer, sources: Sequence[Source], errors: str
+) -> list[Segmented]:
+    """The same where tokens reach over pre-tokens: texts are encoded as a whole."""
+    counts: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
+    matchers = tokenizer.special_matcher("none")
+    for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
+        for document, times in zip(batch.texts, batch.counts or repeat(1), strict=False):
+            columns = tokenizer.encoder.tokens(document, matchers)
+            by_number = groupby(zip(*columns, strict=True), key=itemgetter(3))
+            for tokens in (list(group) for _, group in by_number):
+                data = document[tokens[0][1] : tokens[-1][2]]
+                counts[data, tuple(id_ for id_, *_ in tokens)] += times
+    return [Segmented(data, ids, count) for (data, ids), count in counts.items()]
 
 
 def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
@@ -224,7 +244,8 @@ def _words(
     """The words of a pre-token with their ids. Some models take a whole sentence or text for
     one pre-token: it is cut where a token begins with a space, or with what stands for one."""
     mark = (space_mark(tokenizer.recipe) or " ").encode()
-    if not (mark in pre_token.data[1:] or b"\n" in pre_token.data[1:]):
+    has_words = mark in pre_token.data[1:] or b"\n" in pre_token.data[1:]
+    if not has_words or tokenizer.model.supermerges:
         yield pre_token.data, tuple(pre_token.ids)
         return
     ids, starts, ends, _ = encoder.tokens(pre_token.data)

@@ -81,6 +81,7 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
     | `byte` | `<0x0A>`: what characters without a token fall back to |
     | `alphabet` | a symbol that words start as |
     | `merged` | made of two others |
+    | `superword` | made of whole pre-tokens |
     | `character` | one character, in a model that merges nothing |
     | `piece` | a piece of several characters of a Unigram model |
     | `word` | a whole pre-token |
@@ -100,6 +101,8 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
         return "character"
     if traits.has_scores:
         return "piece" if len(model.tokens[id_].decode()) > 1 else "character"
+    if id_ in model.superword_ids:
+        return "superword"
     if id_ in history_of(tokenizer).made_by:
         return "merged"
     if model.training is not None:

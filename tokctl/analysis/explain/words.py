@@ -21,6 +21,7 @@ from tokctl.analysis.explain.history import (
     Pair,
     Ranks,
     check_symbols,
+    full_history_of,
     history_of,
     merge_rules,
     name_symbols,
@@ -101,6 +102,8 @@ class MergedWord:
             it; there are no steps then.
         ranked: there is no history of merges: the steps are ranks of tokens.
         fallbacks: the characters that fell back to bytes, with their tokens.
+        joined: several pre-tokens that are one token: the symbols are these, and the steps are
+            supermerges.
     """
 
     data: bytes
@@ -113,6 +116,21 @@ class MergedWord:
     whole: bool = False
     ranked: bool = False
     fallbacks: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    joined: bool = False
+
+
+def join_words(tokenizer: Tokenizer, words: Sequence[bytes], name: str, id_: int) -> MergedWord:
+    """How supermerges make one token of some pre-tokens."""
+    history = full_history_of(tokenizer)
+    ids = [history.ids[word] for word in words]
+    row = SymbolSequence(history, ids, [tokenizer.tokens[one] for one in ids], replay=False)
+    first = len(tokenizer.merges)
+    ranks = (first + rank for rank in tokenizer.encoder.supermerge_steps(ids))
+    merges = ((rank, history.merges[rank]) for rank in ranks)
+    steps = tuple(row.steps((rank, (merge.left, merge.right)) for rank, merge in merges))
+    symbols = tuple(tokenizer.tokens[one] for one in ids)
+    data = b"".join(words)
+    return MergedWord(data, symbols, steps, (name,), (), (name,), (id_,), joined=True)
 
 
 def merge_word(
@@ -629,6 +647,9 @@ def _words(tokenizer: Tokenizer, data: bytes, nbest: int) -> Iterator[Word]:
     for number, name, id_ in columns:
         if number is not None:
             made.setdefault(number, []).append((name, id_))
+    if tokenizer.model.supermerges:
+        yield from _with_joined(tokenizer, data, made)
+        return
     groups = iter(made.values())
     for found in pre_tokens_of(tokenizer, data):
         if isinstance(found, AddedToken):
@@ -639,6 +660,23 @@ def _words(tokenizer: Tokenizer, data: bytes, nbest: int) -> Iterator[Word]:
         names = tuple(name for name, _ in tokens)
         ids = tuple(tokenizer.unk_id if id_ == NO_ID else id_ for _, id_ in tokens)
         yield _word(tokenizer, found, names, ids, nbest)
+
+
+def _with_joined(
+    tokenizer: Tokenizer, data: bytes, made: dict[int, list[tuple[str, int]]]
+) -> Iterator[Word]:
+    """The same where a token can be several pre-tokens: it has the number of the first."""
+    found = list(pre_tokens_of(tokenizer, data))
+    for place, tokens in made.items():
+        end = next((n for n in range(place + 1, len(found)) if n in made), len(found))
+        first, names = found[place], tuple(name for name, _ in tokens)
+        if isinstance(first, AddedToken):
+            yield FoundWord(first.text.encode(), first, (first.text,), (first.id,))
+        elif end - place > 1:
+            words = [word for word in found[place:end] if isinstance(word, bytes)]
+            yield join_words(tokenizer, words, *tokens[0])
+        else:
+            yield _word(tokenizer, first, names, tuple(id_ for _, id_ in tokens), BEST)
 
 
 def _word(

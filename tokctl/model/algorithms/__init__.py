@@ -1,6 +1,7 @@
 """The algorithms, each in a file of its own: the one place that knows them by name."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
+from tokctl.model.algorithms.boundless import BOUNDLESS
 from tokctl.model.algorithms.bpe import BPE
 from tokctl.model.algorithms.char import CHAR
 from tokctl.model.algorithms.picky import PICKY
@@ -14,5 +15,6 @@ __all__ = ["ALGORITHMS", "Algorithm"]
 
 #: Every algorithm by its name, in the order in which they are listed.
 ALGORITHMS = {
-    one.name: one for one in (BPE, WORDPIECE, UNIGRAM, WORD, CHAR, SUPERBPE, PICKY, SCAFFOLD)
+    one.name: one
+    for one in (BPE, WORDPIECE, UNIGRAM, WORD, CHAR, SUPERBPE, BOUNDLESS, PICKY, SCAFFOLD)
 }

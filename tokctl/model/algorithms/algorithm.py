@@ -33,6 +33,9 @@ class Algorithm(NamedTuple):
             missing.
         marker_kinds: the kinds of word markers that its recipes can have.
         learns_merges: training merges pairs of symbols (BPE, WordPiece).
+        learns_superwords: training merges neighbouring pre-tokens, too, each of which is one token
+            by then. Its models have supermerges (`FilledRecipe.supermerges`), their text must not
+            be changed by splitting it, and training reads the texts twice.
         is_plain_bpe: merges by rank, or ranks, say all about its segmentation, as files of merges
             (merges.txt), of ranks (tiktoken) and SentencePiece's BPE have it.
         has_scores: each token has a log probability, and training goes in rounds (Unigram). A
@@ -44,8 +47,8 @@ class Algorithm(NamedTuple):
         removal: which tokens training takes away again: `intermediate` (PickyBPE) or `scaffold`
             (Scaffold-BPE); empty where it keeps all. The model then has `Events`, and no merges
             that others could make.
-        is_nested: of two trainings on the same text, the smaller vocabulary is the start of the
-            larger one, so that pruning gives what training would.
+        is_nested: of two trainings on the same text, what the smaller one learns is the start of
+            what the larger one does, so that pruning gives what training would.
         longest_token: the most characters that a token can have; None: no limit.
     """
 
@@ -62,6 +65,7 @@ class Algorithm(NamedTuple):
     default_characters: Mapping[str, Any] = {}
     marker_kinds: tuple[str, ...] = ("none",)
     learns_merges: bool = False
+    learns_superwords: bool = False
     is_plain_bpe: bool = False
     has_scores: bool = False
     learns_words: bool = False

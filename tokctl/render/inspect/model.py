@@ -140,6 +140,8 @@ def _summary_data(summary: Summary) -> dict[str, Any]:
         "vocab_size": summary.vocab_size,
         "merges": summary.merges,
         "removed": summary.removed,
+        "supermerges": summary.supermerges,
+        "merges_before_superwords": summary.merges_before,
         "special": summary.special,
         "added": list(map(added_data, summary.added)),
         "kinds": summary.kinds,
@@ -153,6 +155,7 @@ def _summary_data(summary: Summary) -> dict[str, Any]:
         "longest": [{"token": name, "length": length} for name, length in summary.longest],
         "first_merges": list(map(merge_data, summary.first_merges)),
         "last_merges": list(map(merge_data, summary.last_merges)),
+        "first_supermerges": list(map(merge_data, summary.first_supermerges)),
         "frequent": [{"token": name, "count": count} for name, count in summary.frequent],
         "highest": [{"token": name, "score": score} for name, score in summary.highest],
         "lowest": [{"token": name, "score": score} for name, score in summary.lowest],
@@ -184,6 +187,8 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     yield from source_facts(summary.source)
     yield "algorithm", f"{recipe.traits.title}, recipe {visible(recipe.name)}"
     yield "vocabulary", f"{plural(summary.vocab_size, 'id')}{_merges_known(summary)}"
+    if summary.supermerges:
+        yield "superwords", _superwords(summary)
     yield from added_facts(summary.special.items(), summary.added)
     yield from recipe_facts(recipe, trained=summary.training is not None)
     refused = f"Hugging Face refuses it: {readable(summary.obstacle or '')}"
@@ -196,6 +201,16 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield from training_facts(recipe, summary.training)
     else:
         yield "trained on", "not known: the file does not say"
+
+
+def _superwords(summary: Summary) -> str:
+    first = summary.first_supermerges[0]
+    words = summary.vocab_size - summary.supermerges
+    return (
+        f"{plural(summary.supermerges, 'supermerge')} of whole pre-tokens: the ids from {words:,} "
+        f"on; the first, counted {first.count or 0:,} times, came after "
+        f"{plural(summary.merges_before, 'merge')}"
+    )
 
 
 def _merges_known(summary: Summary) -> str:
@@ -247,6 +262,8 @@ def histories(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
         yield "first merges", summary.first_merges
     if summary.last_merges:
         yield "last merges", summary.last_merges
+    if summary.first_supermerges:
+        yield "first supermerges", summary.first_supermerges
 
 
 def check_rows(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:

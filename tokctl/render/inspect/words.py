@@ -151,13 +151,18 @@ def _merged_blocks(word: MergedWord) -> Iterator[Block]:
         ["", Span(f"{brief(character)} has no token", "dim"), segments(tokens, _TOKENS)]
         for character, tokens in word.fallbacks
     ]
-    rows.append(["", Span("symbols", "dim"), segments(word.symbols, _TOKENS)])
+    rows.append(["", Span(_symbols(word), "dim"), segments(word.symbols, _TOKENS)])
     rows += [_step_cells(word, step) for step in word.steps]
     yield Table((Column(right=True), Column(fold=True), Column(fold=True)), rows)
     for rest in word.leftovers:
         pair = f"{brief(rest.left)} + {brief(rest.right)}"
         why = Span(f"  {_why_not(word, rest, brief)}", "dim")
         yield Paragraph(["  not merged: ", pair, why], "dim")
+
+
+def _symbols(word: MergedWord) -> str:
+    """What the steps begin with."""
+    return "words" if word.joined else "symbols"
 
 
 def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
@@ -207,13 +212,14 @@ def _why_not(word: MergedWord, rest: Leftover, name: Callable[[str], str]) -> st
 
 
 def _merged_records(word: MergedWord) -> Iterator[Record]:
-    """Lines that begin with `whole`, `bytes`, `symbols`, `step` or `rank`, `rest`."""
+    """Lines that begin with `whole`, `bytes`, `symbols` or `words` (pre-tokens that are joined),
+    `step` or `rank`, `rest`."""
     if word.whole:
         yield "whole", _WHOLE
         return
     for character, tokens in word.fallbacks:
         yield "bytes", visible(character), names(tokens)
-    yield "symbols", names(word.symbols)
+    yield _symbols(word), names(word.symbols)
     label = "rank" if word.ranked else "step"
     for step in word.steps:
         merge = step.merge
@@ -243,6 +249,7 @@ def _merged_data(word: MergedWord) -> dict[str, Any]:
     return {
         "whole": word.whole,
         "ranked": word.ranked,
+        "joined": word.joined,
         "symbols": word.symbols,
         "byte_fallback": [{"text": text, "tokens": tokens} for text, tokens in word.fallbacks],
         "steps": steps,

@@ -13,7 +13,7 @@ pub(crate) const LONGEST: usize = 15;
 /// The bytes of a pre-token of 1 to 15 bytes, zeros behind them, and its length in the last
 /// byte: no two pre-tokens have the same key. The four highest bits are free for whoever keeps
 /// it, and the key of all zeros is no pre-token's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub(crate) struct Key {
     pub low: u64,

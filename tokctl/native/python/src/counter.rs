@@ -8,6 +8,7 @@ use tokctl_core::count::{Scratch, Store};
 use tokctl_core::{count, Error, Result};
 
 use crate::errors::{self, bytes, invalid, to_python};
+use crate::stored::StoredModel;
 use crate::texts::{Reader, Text};
 use crate::{normalizers, pretokenizers};
 
@@ -43,7 +44,8 @@ impl Counter {
 #[pymethods]
 impl Counter {
     #[new]
-    #[pyo3(signature = (pre_tokenizers, normalizers, threads, *, memory=None, store=None))]
+    /// With `words` runs of them are counted, not pre-tokens.
+    #[pyo3(signature = (pre_tokenizers, normalizers, threads, *, memory=None, store=None, words=None))]
     fn new(
         py: Python<'_>,
         pre_tokenizers: &Bound<'_, PyAny>,
@@ -51,6 +53,7 @@ impl Counter {
         threads: usize,
         memory: Option<u64>,
         store: Option<Py<PyAny>>,
+        words: Option<&RunWords>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
         let pre_tokenizer = pretokenizers::pre_tokenizer(py, pre_tokenizers)?;
@@ -62,6 +65,9 @@ impl Counter {
                 bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
                 store: Arc::new(PythonStore { store, raised }),
             });
+        }
+        if let Some(words) = words {
+            counter = counter.of_runs(words.0.clone());
         }
         let counter = Some(counter);
         Ok(Counter { counter, raised })
@@ -211,6 +217,23 @@ impl Counts {
         items
             .map(|(text, count)| (PyBytes::new(py, text), count))
             .collect()
+    }
+}
+
+/// The words of which runs are counted; see `tokctl_core::count::RunWords`.
+#[pyclass(module = "tokctl._native", frozen)]
+pub struct RunWords(Arc<count::RunWords>);
+
+#[pymethods]
+impl RunWords {
+    /// The words among the tokens of a model from the id `first` on.
+    #[new]
+    fn new(model: &StoredModel, first: u32) -> Self {
+        let tokens = (0..)
+            .zip(model.0.tokens.iter())
+            .map(|(id, token)| (token, id));
+        let ordinary = tokens.filter(|&(_, id)| id >= first);
+        RunWords(Arc::new(count::RunWords::new(ordinary)))
     }
 }
 

@@ -46,6 +46,7 @@ pub struct Settings {
     unknown: String,
     max_input_chars: Option<usize>,
     events: Option<EventColumns>,
+    supermerges: Vec<(u32, u32, u32)>,
 }
 
 /// How many tokens have an id, and how many none any more; (left, right, token) of each merge; (merges
@@ -71,6 +72,7 @@ impl Settings {
                 merges,
                 removals,
             }),
+            supermerges: self.supermerges,
         })
     }
 }
@@ -308,6 +310,17 @@ impl Encoder {
             segments.iter().map(|segment| segment.length).collect(),
             ranks,
         ))
+    }
+
+    /// The ranks of the supermerges that a row of words sees, in order.
+    fn supermerge_steps(&self, py: Python<'_>, words: Vec<u32>) -> PyResult<Vec<u32>> {
+        let Segmenter::Merges(merging) = self.inner.segmenter() else {
+            return Ok(Vec::new());
+        };
+        match &merging.superwords {
+            Some(superwords) => detached(py, |interrupt| superwords.steps(&words, interrupt)),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The merges that are ever made, as (left, right, token) by rank, of these tokens.

@@ -32,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errors::last_words, module)?)?;
     module.add_class::<counter::Counter>()?;
     module.add_class::<counter::Counts>()?;
+    module.add_class::<counter::RunWords>()?;
     module.add_class::<counter::CountLines>()?;
     module.add_class::<counter::LineSampler>()?;
     module.add_class::<counter::Utf8Check>()?;
@@ -41,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trainer::ParityTraining>()?;
     module.add_function(wrap_pyfunction!(trainer::train_parity, module)?)?;
     module.add_function(wrap_pyfunction!(trainer::train_unigram, module)?)?;
+    module.add_function(wrap_pyfunction!(trainer::train_superwords, module)?)?;
     module.add_class::<encoder::Encoder>()?;
     module.add_class::<encoder::Matchers>()?;
     module.add_class::<blocks::IdWriter>()?;

@@ -326,6 +326,69 @@ pub fn train_parity(
     })
 }
 
+/// (left, right, token, count, left count, right count)
+type MergeRow = (u32, u32, u32, u64, u64, u64);
+
+/// The second phase of BoundlessBPE, from the model of the first: the model, the supermerges, and
+/// whether no more were found. See `tokctl_core::train::train_superwords`.
+#[pyfunction]
+#[pyo3(signature = (model, pre_tokens, runs, *, ties, vocab_size, special_tokens, reserved, min_frequency,
+    max_token_length, progress))]
+#[allow(clippy::too_many_arguments)]
+pub fn train_superwords(
+    py: Python<'_>,
+    model: &StoredModel,
+    pre_tokens: &Counts,
+    runs: &Counts,
+    ties: &str,
+    vocab_size: u64,
+    special_tokens: Vec<Vec<u8>>,
+    reserved: Vec<Vec<u8>>,
+    min_frequency: u64,
+    max_token_length: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Py<StoredModel>, Vec<MergeRow>, bool)> {
+    let options = Options {
+        criterion: Criterion::Count,
+        ties: Ties::named(ties).map_err(to_python)?,
+        units: Units::Bytes,
+        marker: Marker::None,
+        vocab_size,
+        special_tokens,
+        reserved,
+        initial_alphabet: Vec::new(),
+        bare_characters: false,
+        min_frequency,
+        max_token_length,
+        max_words: None,
+        forbidden: Vec::new(),
+        whole_characters: false,
+        initial_tokens: Vec::new(),
+        removal: None,
+        limits: Limits::default(),
+        extend: None,
+    };
+    let training = errors::watched(py, progress, |report| {
+        tokctl_core::train::train_superwords(&model.0, &pre_tokens.0, &runs.0, &options, report)
+    })?;
+    let rows = training.supermerges.iter().map(|merge| {
+        let counts = (merge.count, merge.left_count, merge.right_count);
+        (
+            merge.left,
+            merge.right,
+            merge.token,
+            counts.0,
+            counts.1,
+            counts.2,
+        )
+    });
+    Ok((
+        Py::new(py, StoredModel(training.model))?,
+        rows.collect(),
+        training.stop == Stop::Exhausted,
+    ))
+}
+
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct UnigramTraining(unigram::UnigramTraining);
 

@@ -1,9 +1,10 @@
 //! The streaming, parallel counter.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::counts::Counts;
+use super::runs::RunWords;
 use super::spilling::{finish, Limit, Tally};
 use super::table::Adder;
 use crate::error::Result;
@@ -43,6 +44,8 @@ pub struct Counter {
     pub(super) counted: u64,
     /// What one occurrence counts, in the document at hand.
     pub(super) weight: u64,
+    /// Runs of these are counted, not pre-tokens.
+    runs: Option<Arc<RunWords>>,
 }
 
 impl Counter {
@@ -58,6 +61,16 @@ impl Counter {
             split: false,
             counted: 0,
             weight: 1,
+            runs: None,
+        }
+    }
+
+    /// The same, but what is counted are runs of words: see [`RunWords`].
+    pub fn of_runs(self, words: Arc<RunWords>) -> Self {
+        Counter {
+            pre_tokenizer: self.pre_tokenizer.with_runs(),
+            runs: Some(words),
+            ..self
         }
     }
 
@@ -188,6 +201,7 @@ impl Counter {
         memory::check(text.len().saturating_mul(4))?;
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.counted, self.weight);
+        let runs = self.runs.as_deref();
         let (begun, room) = (self.split, self.room());
         let count = |tally: &mut Tally, piece: usize| {
             let start = piece.checked_sub(1).map_or(0, |before| pieces[before]);
@@ -197,7 +211,7 @@ impl Counter {
                 weight,
                 opens: piece == 0 && !begun,
             };
-            stretch.count(pre_tokenizer, tally)
+            stretch.count(pre_tokenizer, runs, tally)
         };
         let result = count_pieces(&mut self.tallies, pieces.len(), count);
         self.counted += text.len() as u64;
@@ -262,7 +276,15 @@ pub(super) struct Stretch<'t> {
 }
 
 impl Stretch<'_> {
-    pub fn count(&self, pre_tokenizer: &PreTokenizer, tally: &mut Tally) -> Result<()> {
+    pub fn count(
+        &self,
+        pre_tokenizer: &PreTokenizer,
+        runs: Option<&RunWords>,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        if let Some(words) = runs {
+            return words.count(self, pre_tokenizer, tally);
+        }
         if pre_tokenizer.rewrites() {
             let splits = pre_tokenizer.run(self.text, self.opens.into())?;
             let mut adder = Adder::new(tally, &splits.text, self.first, self.weight);
@@ -318,6 +340,7 @@ impl Counter {
     fn feed_small(&mut self, texts: &[&[u8]], weight: impl Fn(usize) -> u64 + Sync) -> Result<()> {
         let groups = groups(texts.iter().map(|text| text.len()), PIECE);
         let (normalizers, pre_tokenizer) = (&self.normalizers, &self.pre_tokenizer);
+        let runs = self.runs.as_deref();
         let normalize = |_: &mut Worker<()>, group: usize| -> Result<Vec<Cow<[u8]>>> {
             let texts = texts[groups[group].clone()].iter();
             match normalizers.is_empty() {
@@ -351,7 +374,7 @@ impl Counter {
                         weight: usual.saturating_mul(weight),
                         opens: true,
                     };
-                    stretch.count(pre_tokenizer, tally)?;
+                    stretch.count(pre_tokenizer, runs, tally)?;
                 }
                 place += text.len() as u64;
             }

@@ -3,6 +3,7 @@
 mod counter;
 mod counts;
 mod lines;
+mod runs;
 mod sample;
 mod spilling;
 mod table;
@@ -11,6 +12,7 @@ mod utf8;
 pub use counter::{framed, Counter};
 pub use counts::Counts;
 pub use lines::CountLines;
+pub use runs::{run_ids, RunWords};
 pub use sample::LineSampler;
 
 pub use spilling::{Limit, Scratch, Store};

@@ -76,6 +76,10 @@ impl CallState {
 
 impl Encoder {
     pub fn new(normalizers: Chain, pre_tokenizer: PreTokenizer, segmenter: Segmenter) -> Self {
+        let pre_tokenizer = match segmenter.superwords() {
+            Some(_) => pre_tokenizer.with_runs(),
+            None => pre_tokenizer,
+        };
         Encoder {
             tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
             tidy_in_blocks: Once::default(),

@@ -366,6 +366,10 @@ impl<'b> PreTokenLookup<'b> {
         if self.result.is_ok() {
             self.resolve();
         }
-        self.result
+        self.result?;
+        match self.segmenter.superwords() {
+            Some(superwords) => superwords.join(self.out, self.first, self.interrupt),
+            None => Ok(()),
+        }
     }
 }

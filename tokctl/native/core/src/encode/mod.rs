@@ -28,7 +28,7 @@ pub use borders::Borders;
 pub use cache::{BufferPool, CacheMemory, CacheStats, IdNumber, Ids};
 pub use encoder::Encoder;
 pub use matching::{AddedToken, AddedTokens, LongestMatch, Matchers, Unknown, Words};
-pub use merging::{MergeOrder, Merging};
+pub use merging::{MergeOrder, Merging, Superwords};
 pub use output::{
     BlockEncoder, ByteSink, Context, Cuts, Form, IdSink, MissingId, Sink, TokenNames,
 };

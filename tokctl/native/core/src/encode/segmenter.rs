@@ -6,7 +6,7 @@ use super::borders::Borders;
 use super::unigram::UNKNOWN_PENALTY;
 use super::{
     can_cut, Demolition, EventReplay, LongestMatch, MergeOrder, Merging, Precision, RemovalEvents,
-    Unigram, UnigramOptions, Unknown, Words,
+    Superwords, Unigram, UnigramOptions, Unknown, Words,
 };
 use crate::error::{Error, Result};
 use crate::memory;
@@ -62,8 +62,31 @@ impl Segmenter {
         }
     }
 
-    /// Appends the ids of one pre-token: those of its segments.
+    /// Merges across pre-tokens.
+    pub(crate) fn superwords(&self) -> Option<&Superwords> {
+        match self {
+            Segmenter::Merges(merging) => merging.superwords.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Appends the ids of one pre-token: those of its segments, with the marks of [`Superwords`].
     pub(crate) fn ids(
+        &self,
+        pre_token: &[u8],
+        scratch: &mut Vec<Segment>,
+        out: &mut Vec<u32>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
+        let first = out.len();
+        self.unmarked_ids(pre_token, scratch, out, interrupt)?;
+        if let Some(superwords) = self.superwords() {
+            superwords.mark(&mut out[first..]);
+        }
+        Ok(())
+    }
+
+    fn unmarked_ids(
         &self,
         pre_token: &[u8],
         scratch: &mut Vec<Segment>,
@@ -141,6 +164,8 @@ pub struct SegmenterOptions {
     pub user_defined: HashSet<u32>,
     /// Of a model whose training took tokens away: it has no other merges.
     pub events: Option<RemovalEvents>,
+    /// Merges across pre-tokens, (left, right, token) in the order learned; none for most models.
+    pub supermerges: Vec<(u32, u32, u32)>,
 }
 
 /// What a model has learned.
@@ -161,7 +186,7 @@ impl Segmenter {
             Segmentation::Merges
             | Segmentation::Replay
             | Segmentation::Ranks
-            | Segmentation::Symbols => Ok(Segmenter::Merges(learned.merging(options))),
+            | Segmentation::Symbols => learned.merging(options).map(Segmenter::Merges),
             Segmentation::LongestMatch => {
                 learned.longest_match(options).map(Segmenter::LongestMatch)
             }
@@ -174,7 +199,7 @@ impl Segmenter {
             }
             Segmentation::Events => {
                 let events = options.events.clone().unwrap_or_default();
-                EventReplay::new(learned.merging(options), events).map(Segmenter::Events)
+                EventReplay::new(learned.merging(options)?, events).map(Segmenter::Events)
             }
             Segmentation::Demolish => learned.demolition(options).map(Segmenter::Demolition),
         }
@@ -190,7 +215,11 @@ impl<T: AsRef<[u8]>> Learned<T> {
         Words::new(self.tokens(), unknown_id)
     }
 
-    fn merging(self, options: &SegmenterOptions) -> Merging {
+    fn merging(self, options: &SegmenterOptions) -> Result<Merging> {
+        let superwords = match &options.supermerges[..] {
+            [] => None,
+            merges => Some(Box::new(Superwords::new(merges, &self.tokens)?)),
+        };
         let by_words = match (options.segmentation, options.units, &options.marker) {
             (Segmentation::Merges, Units::Characters, Marker::None) => {
                 can_cut(&self.tokens, Some(&self.merges))
@@ -209,7 +238,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
             _ => Merges::new(self.merges.iter().copied()),
         };
         let base = Merging::new(self.alphabet(options), merges);
-        Merging {
+        Ok(Merging {
             order: match options.segmentation {
                 Segmentation::Replay => MergeOrder::Replay,
                 _ => MergeOrder::ByRank,
@@ -220,8 +249,9 @@ impl<T: AsRef<[u8]>> Learned<T> {
             whole: options.whole_words.then(|| self.words(None)),
             by_words,
             byte_ids: self.byte_ids,
+            superwords,
             ..base
-        }
+        })
     }
 
     fn demolition(mut self, options: &SegmenterOptions) -> Result<Demolition> {
@@ -231,7 +261,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
             .map(|(text, id)| (id, text.len() as u32))
             .collect();
         self.merges = events.merges.clone();
-        Demolition::new(self.merging(options), &events, lengths)
+        Demolition::new(self.merging(options)?, &events, lengths)
     }
 
     /// Any two neighbours that spell a token merge: that of the highest score first, or, in a

@@ -143,6 +143,7 @@ fn merging(tokens: &[String], unknown: Option<u32>, byte_ids: Option<fn(u8) -> u
         precision: Precision::Single,
         user_defined: HashSet::new(),
         events: None,
+        supermerges: Vec::new(),
     };
     match Segmenter::new(&options, learned) {
         Ok(Segmenter::Merges(merging)) => merging,

@@ -17,7 +17,8 @@ pub struct Token {
     /// Bytes of the original text.
     pub start: usize,
     pub end: usize,
-    /// Number of the pre-token, from 0. An added token is one.
+    /// Number of the pre-token, from 0; of a superword that of its first one. An added token is
+    /// one.
     pub pre_token: usize,
 }
 
@@ -126,8 +127,22 @@ impl Encoder {
             }
             Part::Stretch(splits, origin) => {
                 let first = out.tokens.len();
+                let superwords = self.segmenter.superwords();
                 self.each_range(&splits.text, &splits.ranges, call, |segments, from| {
                     let place = |a, b| origin.of_split(&splits, a, b);
+                    if let (Some(superwords), &[segment]) = (superwords, segments) {
+                        let mut id = [segment.id];
+                        superwords.mark(&mut id);
+                        out.segments(
+                            &[Segment {
+                                id: id[0],
+                                ..segment
+                            }],
+                            from,
+                            place,
+                        );
+                        return Ok(());
+                    }
                     match self.bytes_of_stretches() {
                         Some(ids) => out.stretches(segments, &splits.text, from, ids, place),
                         None => out.segments(segments, from, place),
@@ -137,7 +152,12 @@ impl Encoder {
                 if let Some(unknown) = self.fused() {
                     out.fuse(unknown, first);
                 }
-                Ok(())
+                match superwords {
+                    Some(superwords) => {
+                        superwords.join_tokens(&mut out.tokens, first, call.interrupt)
+                    }
+                    None => Ok(()),
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ use super::rewrite::Rewrite;
 use super::scanner::Scanner;
 use super::sequence::{PreTokenizer, Step};
 use crate::unicode::{
-    decode_before, scripts, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE,
+    decode_before, scripts, well_formed, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE,
 };
 
 /// What becomes of the pieces when the text is cut.
@@ -142,7 +142,10 @@ fn is_blank(byte: &u8) -> bool {
 /// stay the same, those of the steps behind it do too; and a step before it does no harm
 /// if it only parts a piece in two where that later step parts it anyway.
 fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
-    if at == 0 || !(is_blank(&text[at]) || text[at - 1] == b'\n') {
+    if at == 0
+        || !(is_blank(&text[at]) || text[at - 1] == b'\n')
+        || pre_tokenizer.has_runs() && !ends_run(pre_tokenizer, text, at)
+    {
         return false;
     }
     let effect = match is_blank(&text[at]) {
@@ -157,6 +160,45 @@ fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
         }
     }
     false
+}
+
+/// Is a pre-token a word, which can be part of a superword: well-formed text with a letter (`\p{L}`)
+/// and without a line break?
+pub fn is_word(pre_token: &[u8]) -> bool {
+    let classes = Classes::get();
+    let mut has_letter = false;
+    let mut at = 0;
+    while at < pre_token.len() {
+        let (class, length) = classes.at(pre_token, at);
+        if matches!(pre_token[at], b'\n' | b'\r') {
+            return false;
+        }
+        has_letter |= class & LETTER != 0;
+        at += length;
+    }
+    has_letter && well_formed(pre_token).is_some()
+}
+
+/// Is the pre-token before a cut, or the one after it, no word?
+///
+/// The one that starts with a line break is none. And with the scanners that keep letters apart
+/// from digits and from the punctuation behind them, one that ends in ASCII digits or
+/// punctuation has no letter.
+fn ends_run(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
+    let keeps_letters_apart = matches!(
+        pre_tokenizer.steps().last().map(|step| &step.scanner),
+        Some(
+            Scanner::Gpt2
+                | Scanner::Cl100k
+                | Scanner::Llama3
+                | Scanner::Qwen2
+                | Scanner::O200k
+                | Scanner::DeepseekV3
+        )
+    );
+    let before = text[at - 1];
+    matches!(text[at], b'\n' | b'\r')
+        || keeps_letters_apart && (before.is_ascii_punctuation() || before.is_ascii_digit())
 }
 
 impl PreTokenizer {

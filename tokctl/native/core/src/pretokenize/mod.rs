@@ -22,7 +22,9 @@ mod split;
 mod together;
 
 pub use behaviour::Behaviour;
-pub use cuts::{cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_blocks, safe_cut};
+pub use cuts::{
+    cut_into_pieces, first_cut, is_word, last_cut, last_safe_cut, safe_blocks, safe_cut,
+};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use masks::{HasAvx512, Level};
 pub use metaspace::Metaspace;

@@ -26,6 +26,8 @@ impl From<Scanner> for Step {
 #[derive(Debug, Clone, Default)]
 pub struct PreTokenizer {
     steps: Vec<Step>,
+    /// See [`Self::with_runs`].
+    has_runs: bool,
 }
 
 impl From<Scanner> for PreTokenizer {
@@ -57,7 +59,21 @@ impl Splits<'_> {
 
 impl PreTokenizer {
     pub fn new(steps: Vec<Step>) -> Self {
-        PreTokenizer { steps }
+        let has_runs = false;
+        PreTokenizer { steps, has_runs }
+    }
+
+    /// The same for a model of superwords, whose tokens reach over runs of words
+    /// ([`is_word`](super::is_word)): a text is only cut where no run goes on.
+    pub fn with_runs(self) -> Self {
+        PreTokenizer {
+            has_runs: true,
+            ..self
+        }
+    }
+
+    pub fn has_runs(&self) -> bool {
+        self.has_runs
     }
 
     pub fn steps(&self) -> &[Step] {

@@ -9,7 +9,7 @@
 
 use super::alphabet::initial_symbols;
 use super::{Options, Progress, Start, Ties};
-use crate::count::Counts;
+use crate::count::{run_ids, Counts};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
@@ -150,6 +150,38 @@ impl Corpus {
             ));
         }
         Ok(())
+    }
+
+    /// Of rows whose symbols are ids already: runs of words. Every id is below `symbols`.
+    pub fn of_runs(runs: &Counts, symbols: usize, ties: Ties) -> Result<Self> {
+        // Four bytes are a symbol, and each row has an edge.
+        let most = runs.text_length() / 4 + runs.len() + 1;
+        memory::check(most.saturating_mul(BYTES_PER_SYMBOL))?;
+        let mut corpus = Corpus {
+            slots: Vec::with_capacity(most),
+            words: WordIndex::default(),
+            word_counts: Vec::with_capacity(runs.len()),
+            scan_order: (ties == Ties::RewrittenLast).then(|| (0..runs.len() as u64).collect()),
+            next_in_scan: runs.len() as u64,
+            symbol_counts: vec![0; symbols],
+        };
+        corpus.slots.push(EDGE);
+        for (run, count) in runs.iter() {
+            let first = corpus.slots.len();
+            for id in run_ids(run) {
+                let known = corpus.symbol_counts.get_mut(id as usize);
+                *known.ok_or_else(|| Error::Invalid("a run names no token".into()))? += count;
+                corpus.slots.push(id);
+            }
+            corpus.end_word(first, count)?;
+        }
+        Ok(corpus)
+    }
+
+    /// Takes note that a symbol occurs outside of the corpus, too: so often in all.
+    pub fn count_all(&mut self, symbol: u32, count: u64) {
+        let known = &mut self.symbol_counts[symbol as usize];
+        *known = count.max(*known);
     }
 
     pub fn symbol_count(&self, symbol: u32) -> u64 {

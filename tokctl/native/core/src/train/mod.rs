@@ -17,12 +17,14 @@ mod initial_tokens;
 mod pairs;
 pub mod parity;
 pub mod removal;
+mod superwords;
 mod ties;
 pub mod unigram;
 mod whole_characters;
 
 pub use extend::Extend;
 pub use removal::{RemovalRule, TokenRemoval, TrainingEvents};
+pub use superwords::{train_superwords, SuperwordTraining};
 pub use ties::Ties;
 
 use hashbrown::HashSet;

@@ -124,6 +124,9 @@ impl DeferredMerges {
                 WordIds::Medium(number) => self.medium.append(number, &mut self.made),
                 WordIds::Large(number) => self.large.append(number, &mut self.made),
             }
+            if let Some(superwords) = &merging.superwords {
+                superwords.mark(&mut self.made[first..]);
+            }
             // One that was deferred twice takes the place of itself.
             let ids = &self.made[first..];
             match word.key.place() {

@@ -7,6 +7,7 @@
 mod deferred;
 mod long;
 mod short;
+mod superwords;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,6 +21,7 @@ use crate::memory;
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::Interrupt;
 pub(crate) use deferred::DeferredMerges;
+pub use superwords::Superwords;
 
 /// Up to this many symbols the scan beats the heap.
 const SHORT: usize = 24;
@@ -56,6 +58,8 @@ pub struct Merging {
     /// Long pre-tokens can be segmented word by word (see [`super::can_cut`]), and words part by
     /// part.
     pub by_words: Option<Borders>,
+    /// Merges across pre-tokens.
+    pub superwords: Option<Box<Superwords>>,
 }
 
 /// A longer pre-token becomes symbols part by part.
@@ -87,6 +91,7 @@ impl Merging {
             byte_ids: None,
             whole: None,
             by_words: None,
+            superwords: None,
         }
     }
 
