@@ -773,7 +773,7 @@ Algo = Annotated[
         "--algo -a",
         "The algorithm; by default bpe.",
         values=_algorithms,
-        short="bpe (default), wordpiece, unigram, word or char",
+        short="bpe (default), wordpiece, unigram, word, char or boundless",
     ),
 ]
 Preset = Annotated[
@@ -1455,7 +1455,7 @@ CompareAlgos = Annotated[
     list[str] | None,
     _models(
         "--algo ALGO,…",
-        "What to train: bpe, wordpiece, unigram, word, char, or a preset of train; by "
+        "What to train: bpe, wordpiece, unigram, word, char, boundless, or a preset of train; by "
         f"default {DEFAULT_ALGORITHMS.replace(',', ', ')}.",
         values=_algorithms_and_presets,
         short="What to train; by default all",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import starmap
 from typing import Any
 
-from tokctl._native import ModelFile
+from tokctl._native import ModelFile, StoredModel
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
@@ -191,7 +191,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
         origin=_origin(private),
         companions=_companions(private),
         lengths=read_lengths(private.get("lengths", {})),
-        supermerges=_supermerges(private, recipe),
+        supermerges=_supermerges(private, recipe, core),
     )
 
 
@@ -235,13 +235,18 @@ def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) 
     return columns
 
 
-def _supermerges(private: dict[str, Any], recipe: Recipe) -> list[Merge]:
+def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
+    """Whether their sides are words, the encoder asks."""
     rows = private.get("supermerges", [])
     if rows and not recipe.traits.learns_superwords:
         raise ValueError(f"{recipe.algorithm} has no supermerges")
     for row in rows:
         if len(_column(row, "supermerges")) != len(Merge._fields):
             raise ValueError("one of the supermerges is not whole")
+        if max(row[:3]) >= len(core):
+            raise ValueError("one of the supermerges names no token")
+        if core.token(row[0]) + core.token(row[1]) != core.token(row[2]):
+            raise ValueError("one of the supermerges does not make its token")
     return list(starmap(Merge, rows))
 
 
