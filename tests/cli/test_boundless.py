@@ -41,7 +41,7 @@ def test_a_text_comes_back_and_each_line_is_its_own(model: str) -> None:
     encoded = tokctl("encode", "--whole", "-m", model, "text.txt")
     tokenizer = Tokenizer.load(model)
     assert list(map(int, encoded.out.split())) == tokenizer.encode_ids(TEXT)
-    assert tokctl("decode", "-m", model, stdin=encoded.out).out == TEXT.encode()
+    assert tokctl("decode", "-m", model, stdin=encoded.out).out == f"{TEXT}\n".encode()
     lines = tokctl("encode", "-m", model, "text.txt").out.split(b"\n")
     assert [list(map(int, line.split())) for line in lines[:2]] == [
         tokenizer.encode_ids(line) for line in TEXT.split("\n")[:2]

@@ -236,7 +236,6 @@ def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) 
 
 
 def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
-    """Whether their sides are words, the encoder asks."""
     rows = private.get("supermerges", [])
     if rows and not recipe.traits.learns_superwords:
         raise ValueError(f"{recipe.algorithm} has no supermerges")
@@ -245,8 +244,8 @@ def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> 
             raise ValueError("one of the supermerges is not whole")
         if max(row[:3]) >= len(core):
             raise ValueError("one of the supermerges names no token")
-        if core.token(row[0]) + core.token(row[1]) != core.token(row[2]):
-            raise ValueError("one of the supermerges does not make its token")
+    if rows:
+        core.check_supermerges([tuple(row[:3]) for row in rows])
     return list(starmap(Merge, rows))
 
 

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tokctl_core::decode;
-use tokctl_core::encode::Learned;
+use tokctl_core::encode::{Learned, Superwords};
 use tokctl_core::model::{serde_json, Fault, Filling, Lists, MergeList, Ranks, Stored, NO_ID};
 
 use crate::decoder::{self, Decoder};
 use crate::encoder::{Encoder, Settings};
-use crate::errors::{detached, invalid, CoreError};
+use crate::errors::{detached, invalid, to_python, CoreError};
 
 /// See `tokctl_core::model::Lists`.
 #[pyclass(module = "tokctl._native")]
@@ -276,6 +276,14 @@ impl StoredModel {
 
     fn scores(&self) -> Vec<f64> {
         self.0.scores.clone()
+    }
+
+    /// An error unless the tokens can have these supermerges, (left, right, token) by rank.
+    fn check_supermerges(&self, supermerges: Vec<(u32, u32, u32)>) -> PyResult<()> {
+        let tokens = self.0.tokens.iter().zip(0u32..);
+        let tokens: Vec<_> = tokens.collect();
+        let checked = Superwords::new(&supermerges, &tokens);
+        checked.map(drop).map_err(to_python)
     }
 
     fn token_counts(&self) -> Vec<u64> {
