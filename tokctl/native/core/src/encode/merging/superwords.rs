@@ -13,7 +13,7 @@ use super::Merging;
 use crate::encode::segmenter::Segment;
 use crate::encode::Token;
 use crate::error::{Error, Result};
-use crate::model::{Alphabet, Merges, NO_RANK};
+use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::pretokenize::is_word;
 use crate::Interrupt;
 
@@ -29,8 +29,10 @@ fn is_marked(id: u32) -> bool {
 pub struct Superwords {
     /// Of the supermerges.
     merging: Merging,
-    /// Words that stand side by side in some superword.
+    /// Words that stand side by side in some superword: their ranks are numbers of `pairs`.
     joints: Merges,
+    /// The superword that such a pair alone becomes; [`NO_ID`] where it stays.
+    pairs: Vec<u32>,
     /// By id: does a supermerge take the word?
     words: Vec<bool>,
 }
@@ -82,6 +84,14 @@ impl Superwords {
                 joints.push((left.1, right.0, token));
             }
         }
+        let made: HashMap<(u32, u32), u32> = merges
+            .iter()
+            .map(|&(left, right, token)| ((left, right), token))
+            .collect();
+        let pairs = joints
+            .iter()
+            .map(|&(left, right, _)| made.get(&(left, right)).copied());
+        let pairs = pairs.map(|token| token.unwrap_or(NO_ID)).collect();
         let size = words
             .iter()
             .max()
@@ -94,6 +104,7 @@ impl Superwords {
                 Merges::new(merges.iter().copied()),
             ),
             joints: Merges::new(joints.iter().copied()),
+            pairs,
             words: flags,
         })
     }
@@ -121,11 +132,16 @@ impl Superwords {
             }
             let start = at;
             let mut last = id ^ MARK;
+            let mut joint = NO_RANK;
             ids[at] = last;
             at += 1;
-            while at < ids.len() && is_marked(ids[at]) && self.joins(last, ids[at] ^ MARK) {
-                last = ids[at] ^ MARK;
-                ids[at] = last;
+            while at < ids.len() && is_marked(ids[at]) {
+                let next = ids[at] ^ MARK;
+                let found = self.joints.rank(last, next);
+                if found == NO_RANK {
+                    break;
+                }
+                (joint, last, ids[at]) = (found, next, next);
                 at += 1;
             }
             match at - start {
@@ -134,15 +150,12 @@ impl Superwords {
                     kept += 1;
                 }
                 2 => {
-                    let merges = &self.merging.merges;
-                    let rank = merges.rank(ids[start], last);
-                    if rank == NO_RANK {
-                        ids.copy_within(start..at, kept);
-                        kept += 2;
-                    } else {
-                        ids[kept] = merges.token(rank, ids[start], last);
-                        kept += 1;
-                    }
+                    let token = self.pairs[joint as usize];
+                    (ids[kept], ids[kept + 1]) = match token {
+                        NO_ID => (ids[start], last),
+                        token => (token, ids[kept + 1]),
+                    };
+                    kept += 1 + usize::from(token == NO_ID);
                 }
                 _ => {
                     run.clear();
