@@ -162,7 +162,7 @@ mod tests {
         let text =
             "the sea of the sea of the, of the\nthe of of the sea the 1.5 of the\n".repeat(9000);
         let whole = runs(text.as_bytes(), text.len(), 1);
-        assert_eq!(whole.len(), 4);
+        assert_eq!(whole.len(), 3);
         for (block, threads) in [(7, 1), (4096, 2), (300_001, 3)] {
             assert_eq!(runs(text.as_bytes(), block, threads), whole);
         }
