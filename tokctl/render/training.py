@@ -65,8 +65,9 @@ def show_training(
     else:
         rows += [("merges", f"{len(model.merges):,}"), size, *_merge_rows(model.merges, tokens)]
         if model.supermerges:
-            rows.append(("superwords", f"{len(model.supermerges):,}"))
-            rows += _merge_rows(model.supermerges, tokens)
+            first = _merge_list(tokens, model.supermerges[:_ENDS])
+            more = ", …" if len(model.supermerges) > _ENDS else ""
+            rows.append(("superwords", f"{len(model.supermerges):,} of these: {first}{more}"))
     merges = recipe.traits.learns_merges
     spent = ((phase if merges or phase != "merge" else "train", s) for phase, s in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
