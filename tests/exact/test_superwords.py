@@ -15,7 +15,7 @@ from tests.exact.spilled import archive, document, records
 from tests.twins import superwords as twin
 from tokctl import TokctlError, Tokenizer, _native, training
 from tokctl.model import FilledRecipe
-from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 from tokctl.model.presets import DEFAULTS
 from tokctl.sources import Document, Source
 from tokctl.training import Options
@@ -124,12 +124,17 @@ def test_ids_are_those_of_the_twin(texts: list[str], size: int, others: list[str
             [r"regex:\S+|\s"],
         ]
     ),
+    st.sampled_from([[], ["nfkc", "lowercase"], ["nfd"]]),
 )
-def test_other_pre_tokenizers(texts: list[str], name: list[str]) -> None:
+def test_other_pre_tokenizers(texts: list[str], name: list[str], normalizers: list[str]) -> None:
     """Cutting a text into chunks or blocks changes nothing."""
     if not any(texts):
         return
-    recipe = replace(RECIPE, pre_tokenizers=PRE_TOKENIZERS.steps(list(name)))
+    recipe = replace(
+        RECIPE,
+        pre_tokenizers=PRE_TOKENIZERS.steps(name),
+        normalizers=NORMALIZERS.steps(normalizers),
+    )
     whole = "".join(texts) * 3
     blocks: list[Source] = [document("text", whole.encode(), block) for block in (1,)]
     model = training.train(blocks, recipe, Options(vocab_size=300, threads=2))
@@ -137,7 +142,8 @@ def test_other_pre_tokenizers(texts: list[str], name: list[str]) -> None:
     assert steps(model) == steps(as_one)
     tokenizer = Tokenizer(model)
     ids = tokenizer.encode_ids(whole)
-    assert list(tokenizer.encoder.array(whole, 2, chunk=1)) == ids
+    for chunk in (1, 30):
+        assert list(tokenizer.encoder.array(whole, 2, chunk=chunk)) == ids
     assert tokenizer.encoder.tokens(whole.encode())[0] == ids
 
 
