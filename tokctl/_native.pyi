@@ -88,6 +88,7 @@ class Counter:
         self, min_count: int, progress: Callable[[int, int], None] | None = None
     ) -> Counts: ...
 
+@final
 class RunWords:
     def __new__(cls, model: StoredModel, first: int) -> RunWords: ...
 

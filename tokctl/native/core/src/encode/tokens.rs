@@ -17,7 +17,8 @@ pub struct Token {
     /// Bytes of the original text.
     pub start: usize,
     pub end: usize,
-    /// Number of the pre-token, from 0. An added token is one.
+    /// Number of the pre-token, from 0; of a superword that of its first one. An added token is
+    /// one.
     pub pre_token: usize,
 }
 
