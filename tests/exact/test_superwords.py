@@ -29,7 +29,7 @@ RECIPE = DEFAULTS["boundless"]
 PIECES = st.sampled_from(
     [" the", " of", "the", " a", "a", " a a a", " o", "\n", "\n\n", " \n", ".", ", ", " 1", "12",
      "é", " É", "\u2019s", "'s", " dont'", "\t", "  ", "\r\n", "東", "A", " bA", "\0", "_x", " -a",
-     "\u0301"]
+     "\u0301", "a1", "1a", "!?", "\u0663", " -", "-a'", "a' b", "\xa0", "\u2028"]
 )  # fmt: skip
 TEXTS = st.lists(st.lists(PIECES, max_size=40).map("".join), min_size=1, max_size=4)
 
@@ -119,6 +119,8 @@ def test_ids_are_those_of_the_twin(texts: list[str], size: int, others: list[str
             ["gpt2"],
             ["cl100k"],
             ["deepseek-v3"],
+            ["llama3"],
+            ["qwen2"],
             ["digits", "o200k"],
             ["prefix-space", "gpt2"],
             [r"regex:\S+|\s"],
