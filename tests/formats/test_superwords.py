@@ -21,17 +21,17 @@ def trained() -> Tokenizer:
     return Tokenizer.train([document("text", TEXT.encode())], vocab_size=290, algorithm="boundless")
 
 
-def test_the_file_holds_all_of_it(trained: Tokenizer) -> None:
+def test_the_file_holds_all_of_it(trained: Tokenizer, tmp_path: Path) -> None:
     assert trained.model.supermerges
-    trained.save("a.json")
-    again = Tokenizer.load("a.json")
+    trained.save(tmp_path / "a.json")
+    again = Tokenizer.load(tmp_path / "a.json")
     assert again == trained and again.model.supermerges == trained.model.supermerges
     assert again.encode_ids(TEXT) == trained.encode_ids(TEXT)
-    again.save("b.json")
-    assert Path("a.json").read_bytes() == Path("b.json").read_bytes()
+    again.save(tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     more = again.with_special_tokens(["<s>"])
-    more.save("c.json")
-    assert Tokenizer.load("c.json").encode_ids(TEXT) == trained.encode_ids(TEXT)
+    more.save(tmp_path / "c.json")
+    assert Tokenizer.load(tmp_path / "c.json").encode_ids(TEXT) == trained.encode_ids(TEXT)
 
 
 def test_hugging_face_refuses_it(trained: Tokenizer) -> None:
