@@ -17,6 +17,7 @@ mod parallel;
 mod segmenter;
 mod sentences;
 mod side_by_side;
+mod stitching;
 mod tokens;
 mod unigram;
 mod word_starts;

@@ -91,6 +91,11 @@ impl CacheMemory {
     pub(crate) fn unigram(self) -> usize {
         self.parts(4)
     }
+
+    /// For what is known of pairs of tokens, in place of a Unigram model's words.
+    pub(crate) fn junctions(self) -> usize {
+        self.parts(1)
+    }
 }
 
 #[derive(Debug)]

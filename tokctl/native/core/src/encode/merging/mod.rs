@@ -6,6 +6,7 @@
 
 mod deferred;
 mod long;
+mod meeting;
 mod short;
 
 use std::cmp::Reverse;
@@ -20,6 +21,7 @@ use crate::memory;
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::Interrupt;
 pub(crate) use deferred::DeferredMerges;
+pub(crate) use meeting::{Meeting, Meetings};
 
 /// Up to this many symbols the scan beats the heap.
 const SHORT: usize = 24;
