@@ -11,15 +11,16 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::cache::{CacheMemory, CacheStats};
+use super::cache::{CacheMemory, CacheStats, IdsCache};
 use super::encoder::{Call, Encoder};
-use super::lookup::PreTokenLookup;
+use super::lookup::{PreTokenLookup, CACHED};
 use super::merging::{Meeting, Meetings, MergeOrder, Merging};
 use super::segmenter::{Segment, Segmenter};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::NO_ID;
-use crate::packed::fold;
+use crate::packed::{fold, LONGEST};
+use crate::prefetch::prefetch;
 use crate::pretokenize::{PreTokenizer, Scanner};
 use crate::Interrupt;
 
@@ -32,6 +33,10 @@ const BYTES_PER_MERGE: usize = 1;
 /// Pairs that are replaced for each byte of a text, at most; usually it is one for two words. That
 /// replacing always ends is not proven.
 const MOST_REPLACED: usize = 8;
+
+/// Bytes of the parts of a word that has more than a [`Key`](crate::packed::Key) holds: such words
+/// seldom come again, as the phrases of Chinese and Japanese, and their parts do.
+const PIECE: usize = 12;
 
 /// So many tokens ahead, what is known of one is prefetched.
 const AHEAD: usize = 8;
@@ -101,7 +106,8 @@ impl Junctions {
             slots: vec![Junctions::NONE; FEW],
             many: Vec::new(),
             new: 0,
-            most: 1 << (memory / size_of::<Junction>()).max(FEW).ilog2(),
+            // A slot, and in `many` one number.
+            most: 1 << (memory / (size_of::<Junction>() + 4)).max(FEW).ilog2(),
         }
     }
 
@@ -123,6 +129,11 @@ impl Junctions {
     fn get(&self, left: u32, right: u32) -> Option<[u32; 2]> {
         let slot = &self.slots[self.place(left, right)];
         ((slot.left, slot.right) == (left, right)).then_some(slot.made)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, left: u32, right: u32) {
+        prefetch(&self.slots[self.place(left, right)]);
     }
 
     fn insert(&mut self, left: u32, right: u32, made: [u32; 2]) {
@@ -157,6 +168,17 @@ impl Junctions {
     }
 }
 
+/// A pre-token that is not cut into blocks.
+#[derive(Debug, Clone, Copy)]
+struct PreTokenSpan {
+    start: usize,
+    end: usize,
+    /// Is it looked up as it is?
+    whole: bool,
+    /// What to cache it by, if it is not known but may come again.
+    new: Option<u64>,
+}
+
 /// What stays from part to part of a text, and from text to text.
 #[derive(Debug)]
 pub(crate) struct StitchingState {
@@ -164,6 +186,7 @@ pub(crate) struct StitchingState {
     /// Where each word ends.
     words: Vec<usize>,
     ids: Vec<u32>,
+    pre_tokens: Vec<PreTokenSpan>,
 }
 
 impl StitchingState {
@@ -172,6 +195,7 @@ impl StitchingState {
             junctions: Junctions::new(memory.junctions()),
             words: Vec::new(),
             ids: Vec::new(),
+            pre_tokens: Vec::new(),
         }
     }
 }
@@ -243,6 +267,32 @@ impl Stitcher<'_> {
                 at += self.meetings.length(next);
             }
         }
+    }
+
+    /// Prefetches what will be asked of the tokens that come next.
+    #[inline(always)]
+    fn prefetch(&self, next: &[u32]) {
+        if let Some(&far) = next.get(2 * AHEAD) {
+            self.meetings.prefetch(far);
+            let (last, id) = (next[AHEAD], next[AHEAD + 1]);
+            if self.meetings.may_merge(last, id) {
+                self.junctions.prefetch(last, id);
+            }
+        }
+    }
+
+    /// Ends the row of a pre-token, which is cached if it is new.
+    fn end(&mut self, pre_token: Option<&PreTokenSpan>, cache: &mut IdsCache) {
+        if let Some(&PreTokenSpan {
+            start,
+            end,
+            new: Some(hash),
+            ..
+        }) = pre_token
+        {
+            cache.insert_long(&self.text[start..end], hash, &self.out[self.first..]);
+        }
+        self.first = self.out.len();
     }
 
     /// The first of those that were made; the others come next.
@@ -413,23 +463,46 @@ impl Encoder {
         let mut ends = ends.iter().copied().peekable();
         let mut from = start;
         while from < end {
-            let to = end.min(from + STITCHED);
-            stitching.find_words(text, from..to, ends.clone(), &mut state.words)?;
+            if (call.interrupt)() {
+                return Err(Error::Interrupted);
+            }
+            // A pre-token that is cut here has more than so many bytes.
+            let to = match end - from < 2 * STITCHED {
+                true => end,
+                false => from + STITCHED,
+            };
+            let cache = &call.state.lookup.cache;
+            // Behind the first block there is what is left of a pre-token.
+            let cut = from > start;
+            let (mut start, within) = (from, |end: &usize| *end <= to);
+            state.pre_tokens.clear();
+            (state.pre_tokens).extend(ends.clone().take_while(within).map(|end| {
+                let one = std::mem::replace(&mut start, end)..end;
+                let cached = !cut && CACHED.contains(&one.len());
+                let hash = cached.then(|| cache.hash_long(&text[one.clone()]));
+                let known = hash.is_some_and(|hash| cache.has_long(&text[one.clone()], hash));
+                PreTokenSpan {
+                    start: one.start,
+                    end,
+                    whole: known || (!cut && one.len() <= LONGEST),
+                    new: hash.filter(|_| !known),
+                }
+            }));
+            stitching.find_words(text, from..to, &state.pre_tokens, &mut state.words)?;
             state.ids.clear();
             self.look_up(text, (from, &state.words), call, &mut state.ids)?;
-            // As many as are put in place of others: no more than there are bytes.
+            // Each of them, and what takes the place of others, has a byte at least.
             memory::reserve(row.out, to - from)?;
             let (mut at, mut word_end, mut before) = (from, from, NO_ID);
-            let mut words = state.words.iter();
-            for (number, &id) in state.ids.iter().enumerate() {
-                if let Some(&ahead) = state.ids.get(number + AHEAD) {
-                    meetings.prefetch(ahead);
-                }
+            let (mut words, mut pre_tokens) = (state.words.iter(), state.pre_tokens.iter());
+            let ids = &state.ids[..];
+            for (number, &id) in ids.iter().enumerate() {
+                row.prefetch(&ids[number..]);
                 if at == word_end {
                     before = NO_ID;
                     word_end = words.next().copied().unwrap_or(to);
                     if ends.next_if_eq(&at).is_some() {
-                        row.first = row.out.len();
+                        row.end(pre_tokens.next(), &mut call.state.lookup.cache);
                     }
                 }
                 let last = row.last();
@@ -440,6 +513,9 @@ impl Encoder {
                 }
                 before = id;
                 at += meetings.length(id);
+            }
+            if ends.next_if_eq(&to).is_some() {
+                row.end(pre_tokens.next(), &mut call.state.lookup.cache);
             }
             from = to;
         }
@@ -453,25 +529,194 @@ impl Stitching {
         &self,
         text: &[u8],
         part: Range<usize>,
-        pre_tokens: impl Iterator<Item = usize>,
+        pre_tokens: &[PreTokenSpan],
         words: &mut Vec<usize>,
     ) -> Result<()> {
         let (from, block) = (part.start, &text[part]);
-        let mut pre_tokens = pre_tokens.peekable();
         let shifts = self.meetings.spaces_end_words();
+        let (mut start, mut next) = (from, 0);
         words.clear();
         self.words.split(block, |_, mut end| {
             // The word takes the space that the next one starts with.
             end += usize::from(shifts && block.get(end) == Some(&b' '));
             end += from;
-            while let Some(inside) = pre_tokens.next_if(|&inside| inside <= end) {
-                if words.last() != Some(&inside) {
-                    words.push(inside);
+            while start < end {
+                let mut word_end = end;
+                let mut longest = LONGEST;
+                if let Some(pre_token) = pre_tokens.get(next) {
+                    if pre_token.end <= end {
+                        word_end = pre_token.end;
+                        next += 1;
+                    } else if pre_token.whole {
+                        return;
+                    }
+                    if pre_token.whole {
+                        longest = usize::MAX;
+                    }
+                }
+                while word_end - start > longest {
+                    start += PIECE;
+                    words.push(start);
+                }
+                if start < word_end {
+                    start = word_end;
+                    words.push(start);
                 }
             }
-            if words.last() != Some(&end) {
-                words.push(end);
-            }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Alphabet, Merges};
+    use crate::normalize::Chain;
+    use crate::pretokenize::{Behaviour, Split};
+    use crate::random::random_below;
+
+    const LETTERS: &[u8] = b"ab \n1";
+
+    /// Merges of what there is so far. Some make a token that exists, and some come too early.
+    fn merging(below: &mut impl FnMut(usize) -> usize, round: usize) -> Merging {
+        let steps = below(60);
+        let mut merges = Vec::new();
+        for step in 0..steps {
+            let mut symbol = |most: usize| match below(LETTERS.len() + most) {
+                letter if letter < LETTERS.len() => u32::from(LETTERS[letter]),
+                token => (256 + token - LETTERS.len()) as u32,
+            };
+            let most = if round % 7 == 6 { steps } else { step };
+            let token = match round % 5 {
+                4 if step % 9 == 8 => symbol(step),
+                _ => 256 + step as u32,
+            };
+            merges.push((symbol(most), symbol(most), token));
+        }
+        let known = |byte: u8| !(round % 11 == 10 && byte == b'z');
+        Merging::new(
+            Alphabet::bytes(|byte| known(byte[0]).then_some(byte[0].into())),
+            Merges::new(merges.into_iter()),
+        )
+    }
+
+    fn ids(merging: &Merging, text: &[u8]) -> Vec<u32> {
+        let mut out = Vec::new();
+        merging.segment(text, &mut out, &|| false).unwrap();
+        out.iter().map(|segment| segment.id).collect()
+    }
+
+    #[test]
+    fn two_tokens_become_what_merging_makes_of_them() {
+        let mut below = random_below(21);
+        let mut found = [0; 4];
+        for round in 0..400 {
+            let merging = merging(&mut below, round);
+            let Some(all) = Meetings::of(&merging.merges, &merging.alphabet) else {
+                continue;
+            };
+            let texts = (0..200).map(|_| {
+                let length = 1 + below(9);
+                let letters = (0..length).map(|_| LETTERS[below(LETTERS.len())]);
+                letters.collect::<Vec<u8>>()
+            });
+            let whole = |text: &Vec<u8>| ids(&merging, text).len() == 1;
+            let tokens: Vec<Vec<u8>> = texts.filter(whole).take(30).collect();
+            for left in &tokens {
+                for right in &tokens {
+                    let (one, other) = (ids(&merging, left)[0], ids(&merging, right)[0]);
+                    assert_eq!(all.length(one), left.len());
+                    let made = ids(&merging, &[&left[..], right].concat());
+                    let meeting = all.meeting(&merging.merges, one, other);
+                    let expected = match made[..] {
+                        [token] if meeting != Meeting::Others => Meeting::One(token),
+                        _ if made == [one, other] => Meeting::Apart,
+                        _ => Meeting::Others,
+                    };
+                    assert_eq!(meeting, expected, "{round} {left:?} {right:?}");
+                    let apart = meeting == Meeting::Apart;
+                    assert!(
+                        apart || all.may_merge(one, other),
+                        "{round} {left:?} {right:?}"
+                    );
+                    found[match meeting {
+                        Meeting::Apart if all.may_merge(one, other) => 0,
+                        Meeting::Apart => 1,
+                        Meeting::One(_) => 2,
+                        Meeting::Others => 3,
+                    }] += 1;
+                }
+            }
+        }
+        assert!(found.iter().all(|&count| count > 1000), "{found:?}");
+    }
+
+    #[test]
+    fn stitched_rows_are_those_of_merging() {
+        let mut below = random_below(22);
+        let (mut stitched, mut refused) = (0, 0);
+        for round in 0..600 {
+            let lines = Split::literal("\n", Behaviour::MergedWithPrevious, false);
+            let splitting = match round % 3 {
+                0 => Scanner::None,
+                1 => Scanner::Split(lines),
+                _ => Scanner::Digits { individual: true },
+            };
+            let splitting = PreTokenizer::from(splitting);
+            let segmenter = Segmenter::Merges(merging(&mut below, round));
+            let encoder = Encoder::new(Chain::default(), splitting, segmenter);
+            let Segmenter::Merges(merging) = &encoder.segmenter else {
+                unreachable!()
+            };
+            let Some(stitching) = Stitching::of(&encoder.pre_tokenizer, merging) else {
+                refused += 1;
+                continue;
+            };
+            let mut state = encoder.call_state();
+            let call = &mut state.call(&|| false, None);
+            for _ in 0..6 {
+                let kinds = 1 + below(LETTERS.len());
+                let length = match round % 50 {
+                    0 => 3 * STITCHED + below(500),
+                    _ => below(400),
+                };
+                let letters = (0..length).map(|_| LETTERS[below(kinds)]);
+                let mut text: Vec<u8> = letters.collect();
+                if round % 4 == 0 {
+                    text.extend_from_within(..);
+                    text.push(b'z');
+                }
+                let mut expected = Vec::new();
+                let split = |start, end| expected.extend(ids(merging, &text[start..end]));
+                encoder.pre_tokenizer.split(&text, split).unwrap();
+                let mut out = vec![7];
+                encoder
+                    .stitched_ids(&stitching, &text, call, &mut out)
+                    .unwrap();
+                assert!(out[1..] == expected, "{round}: {text:?}");
+                stitched += 1;
+            }
+        }
+        assert!(stitched > 1000 && refused > 100, "{stitched} {refused}");
+    }
+
+    #[test]
+    fn pairs_are_found_again_while_there_is_room() {
+        let mut junctions = Junctions::new(0);
+        assert_eq!(junctions.most, FEW);
+        junctions.insert(3, 4, [5, NO_ID]);
+        assert_eq!(junctions.get(3, 4), Some([5, NO_ID]));
+        assert_eq!(junctions.get(4, 3), None);
+        let mut junctions = Junctions::new(1 << 20);
+        for id in 0..100_000 {
+            let place = junctions.keep(&[id, 1, 2]);
+            junctions.insert(id, 1, [MANY, place]);
+            let Some([MANY, place]) = junctions.get(id, 1) else {
+                panic!("{id}");
+            };
+            assert_eq!(junctions.kept(place), [id, 1, 2]);
+        }
+        assert_eq!(junctions.slots.len(), junctions.most);
+        assert!(junctions.stats().bytes <= 1 << 20);
     }
 }

@@ -70,6 +70,15 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
                 let joins = split.behaviour == Behaviour::MergedWithPrevious;
                 CutEffect::same_if(starts && !joins, CutEffect::Changes)
             }
+            // A line feed ends what it is merged with, or starts it.
+            Some(b"\n") => {
+                let splits = match split.behaviour {
+                    Behaviour::MergedWithNext => byte == b'\n',
+                    Behaviour::Contiguous => false,
+                    _ => text[at - 1] == b'\n',
+                };
+                CutEffect::same_if(splits, CutEffect::Parts)
+            }
             Some(literal) if !literal.is_empty() && !literal.iter().any(is_blank) => {
                 CutEffect::Parts
             }
@@ -140,7 +149,7 @@ impl PreTokenizer {
     /// (A part that is not the first does not stand at the start: see [`Self::run`].)
     pub fn cuts_before_space(&self) -> bool {
         // All that a rule asks for is the byte and what kind of character precedes it.
-        let before = [b'a', b'1', b'!'];
+        let before = [b'a', b'1', b'!', b'\n'];
         let blanks = [b' ', b'\n', b'\t', b'\r'];
         before
             .iter()
@@ -365,6 +374,9 @@ mod tests {
             named("gpt2").into(),
         ]);
         assert_eq!(last_cut(&many, b"a b c", 0), Some(3));
+        let lines = Split::literal("\n", Behaviour::MergedWithPrevious, false);
+        let lines = PreTokenizer::from(Scanner::Split(lines));
+        assert_eq!(last_cut(&lines, b"a\n b\n\nc d", 0), Some(5));
     }
 
     #[test]

@@ -89,7 +89,9 @@ impl Meetings {
         let bytes: Vec<u32> = (0..=u8::MAX).map(|byte| alphabet.id(byte)).collect();
         let mut pairs: Vec<(u32, u32, u32)> = merges.pairs().collect();
         pairs.sort_unstable_by_key(|&(left, right, rank)| (rank, left, right));
-        let ids = pairs.iter().map(|&(left, right, rank)| merges.token(rank, left, right));
+        let ids = pairs
+            .iter()
+            .map(|&(left, right, rank)| merges.token(rank, left, right));
         let ids = ids.chain(bytes.iter().copied());
         let most = ids.filter(|&id| id != NO_ID).max()?;
         if most >= NO_SYMBOL {
@@ -108,7 +110,10 @@ impl Meetings {
         for (byte, &id) in (0..=u8::MAX).zip(&bytes) {
             unknown[usize::from(byte)] = id == NO_ID;
             if id != NO_ID {
-                let sides = Sides { start: (byte, None), end: (byte, None) };
+                let sides = Sides {
+                    start: (byte, None),
+                    end: (byte, None),
+                };
                 builder.add(&mut found, id, (id, id, 0), sides)?;
             }
         }
@@ -130,7 +135,10 @@ impl Meetings {
             }
         }
         let early = |id: u32, rank: u32| found.is_made(id) && found.tokens[id as usize].made > rank;
-        if pairs.iter().any(|&(left, right, rank)| early(left, rank) || early(right, rank)) {
+        if pairs
+            .iter()
+            .any(|&(left, right, rank)| early(left, rank) || early(right, rank))
+        {
             return None;
         }
         for (token, (after, before)) in found.tokens.iter_mut().zip(builder.inside) {
@@ -138,14 +146,21 @@ impl Meetings {
             token.before |= before;
         }
         let with_space = |side: fn(&Sides) -> u8| {
-            builder.sides.iter().filter(|sides| sides.start.1.is_some() && side(sides) == b' ').count()
+            builder
+                .sides
+                .iter()
+                .filter(|sides| sides.start.1.is_some() && side(sides) == b' ')
+                .count()
         };
-        found.spaces_end_words = with_space(|sides| sides.end.0) > with_space(|sides| sides.start.0);
+        found.spaces_end_words =
+            with_space(|sides| sides.end.0) > with_space(|sides| sides.start.0);
         Some(found)
     }
 
     fn is_made(&self, id: u32) -> bool {
-        self.tokens.get(id as usize).is_some_and(|token| token.made != NEVER)
+        self.tokens
+            .get(id as usize)
+            .is_some_and(|token| token.made != NEVER)
     }
 
     /// Do two tokens stay apart until both are made? Backwards in time: of the two symbols that meet, the
@@ -253,7 +268,10 @@ impl MeetingsBuilder {
                 one.length.checked_add(other.length)?
             }
         };
-        let token = all.tokens.get_mut(id as usize).filter(|token| token.made == NEVER)?;
+        let token = all
+            .tokens
+            .get_mut(id as usize)
+            .filter(|token| token.made == NEVER)?;
         *token = MadeToken {
             left,
             right,
