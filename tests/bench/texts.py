@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as once
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,11 @@ CL100K = VOCABULARIES / "cl100k_base.tiktoken"
 GPT2 = "gpt2.tokenizer.json"
 #: Peers that load nothing but Hugging Face's format: they get the model in that.
 JSON_ONLY = ("huggingface", "tokie_", "splintr_", "fastokens_")
+#: Pre-tokenizers whose pre-tokens are lines: tokens reach over words.
+LINES = [
+    {"kind": "digit-groups"},
+    {"kind": "split", "pattern": "\n", "behaviour": "merged-with-previous"},
+]
 #: A model of SentencePiece's is trained on so much of a long text, in bytes.
 PIECES_FROM = 2_000_000
 _LONG = re.compile(rf"({'|'.join(LONG)})-(\d+)(GB|MB|kB|B)")
@@ -168,7 +173,8 @@ class Materials:
 
     def _trained(self, kind: str, vocab: int) -> Tokenizer:
         from tests.bench.peers.tokctl_ import wordpiece_by_count
-        from tokctl.model.presets import preset
+        from tokctl.model.parts import PRE_TOKENIZERS
+        from tokctl.model.presets import default_recipe, preset
         from tokctl.tokenizer import Tokenizer
 
         presets = {
@@ -178,6 +184,8 @@ class Materials:
             "unigram": "sentencepiece-unigram",
         }
         recipe = preset(presets[kind]) if kind in presets else wordpiece_by_count()
+        if kind == "lines":
+            recipe = replace(default_recipe("bpe"), pre_tokenizers=PRE_TOKENIZERS.steps(LINES))
         if kind == "o200k":
             texts = [self.packed(long) for long in LONG]
             return Tokenizer.train(texts, vocab_size=vocab, recipe=recipe, max_token_length=LONGEST)

@@ -61,6 +61,7 @@ CL100KS = (
     ),
     Contender("tokie", "tokie_", "encode_array"),
 )
+OVER_WORDS = some("encode_array", "tokctl hf")
 WORDPIECES = some("encode_array", "tokctl splintr tokie hf", "encode_wordpiece")
 UNIGRAMS = some("encode_array", "tokctl splintr tokie hf")
 LINES = (
@@ -115,6 +116,7 @@ def rows(sizes: Sizes) -> list[Row]:
             for text in sizes.texts[:2]
             if CL100K.exists()
         ),
+        row("BPE of whole lines", "books", "lines", OVER_WORDS, key="encode-lines"),
         row(
             "WordPiece, BERT uncased",
             "books",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::cache::{BufferPool, CacheMemory, CacheStats, SegmentCache};
 use super::lookup::{LookupState, PreTokenLookup};
 use super::segmenter::{check_length, Segment, Segmenter};
+use super::stitching::Stitching;
 use super::word_starts::WordStarts;
 use super::{sentences, AddedTokens, Matchers};
 use crate::error::{Error, Result};
@@ -29,6 +30,9 @@ pub struct Encoder {
     /// May the text of these be cut into blocks? A model's own rules are looked through for
     /// that, so it is computed once, and for a long text alone.
     pub(crate) tidy_in_blocks: Once<bool>,
+    /// See [`stitching`].
+    pub(super) stitching: Once<Option<Box<Stitching>>>,
+    pub(super) bytes_seen: AtomicUsize,
     /// Those that no call is using; each call takes one or makes one.
     states: Pool<CallState>,
     cache_memory: AtomicUsize,
@@ -83,6 +87,8 @@ impl Encoder {
         Encoder {
             tidy: sentences::tidy(&normalizers, &pre_tokenizer, &segmenter),
             tidy_in_blocks: Once::default(),
+            stitching: Once::default(),
+            bytes_seen: AtomicUsize::new(0),
             asks_for_first_char: pre_tokenizer.asks_for_start() && !normalizers.is_empty(),
             normalizers,
             pre_tokenizer,
@@ -114,6 +120,9 @@ impl Encoder {
         };
         self.states.each(|state| {
             all = all + state.lookup.cache.stats() + state.segments.stats();
+            if let Some(stitching) = &state.lookup.stitching {
+                all = all + stitching.junctions.stats();
+            }
         });
         match &self.segmenter {
             Segmenter::Unigram(unigram) => all + unigram.cache_stats(),
@@ -333,6 +342,9 @@ impl Encoder {
             }
             drop(places);
             return lookup.finish();
+        }
+        if let Some(stitching) = self.stitching(text.len()) {
+            return self.stitched_ids(stitching, text, call, out);
         }
         let mut lookup = PreTokenLookup::new(self, text, None, state, out, interrupt);
         self.pre_tokenizer.split(text, lookup.places())?;

@@ -10,6 +10,7 @@ use super::cache::{CacheMemory, IdsCache, PrefetchingHasher, INLINE};
 use super::encoder::Encoder;
 use super::merging::{DeferredMerges, Merging};
 use super::segmenter::{check_length, Segment, Segmenter};
+use super::stitching::StitchingState;
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::key_batch::{BatchLookup, GatheredPlaces, KeyBatch, BATCH};
@@ -38,6 +39,8 @@ pub(crate) struct LookupState {
     pub texts: Vec<u8>,
     pub scratch: Vec<Segment>,
     pub deferred: DeferredMerges,
+    /// Made when it is needed.
+    pub stitching: Option<Box<StitchingState>>,
 }
 
 impl LookupState {
@@ -49,6 +52,7 @@ impl LookupState {
             texts: Vec::new(),
             scratch: Vec::new(),
             deferred: DeferredMerges::default(),
+            stitching: None,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! From text to ids: split, segment each pre-token, cache what was segmented.
 //!
 //! [`encoder`] takes a text through its steps; [`lookup`] and [`sentences`] turn pre-tokens and
-//! words into ids with the help of [`cache`]. A kind of model is one arm of [`Segmenter`]:
-//! [`merging`] (BPE), [`removed`] (BPE with removals), the longest match and whole words in
-//! [`matching`], and [`unigram`].
+//! words into ids with the help of [`cache`], and [`stitching`] pre-tokens of many words. A kind of
+//! model is one arm of [`Segmenter`]: [`merging`] (BPE), [`removed`] (BPE with removals), the longest
+//! match and whole words in [`matching`], and [`unigram`].
 //! [`parallel`] does the same on several threads, [`side_by_side`] for many short texts, [`output`]
 //! for texts that come block by block.
 
@@ -19,6 +19,7 @@ mod removed;
 mod segmenter;
 mod sentences;
 mod side_by_side;
+mod stitching;
 mod tokens;
 mod unigram;
 mod word_starts;

@@ -198,6 +198,11 @@ impl Merges {
         }
     }
 
+    /// Every pair that has a rank: left, right and the first of its ranks, in no order.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.first.iter()
+    }
+
     /// The first rank of the pair, or [`NO_RANK`].
     #[inline]
     pub fn rank(&self, left: u32, right: u32) -> u32 {

@@ -91,7 +91,9 @@ pub fn digit_groups(
         (class & NUMBER != 0).then_some(length)
     };
     let (mut at, mut start) = (0, 0);
-    while at < text.len() {
+    let may_be_number = |byte: &u8| byte.is_ascii_digit() || !byte.is_ascii();
+    while let Some(skipped) = text[at..].iter().position(may_be_number) {
+        at += skipped;
         let Some(first) = number_at(at) else {
             at += classes.at(text, at).1;
             continue;
@@ -115,8 +117,8 @@ pub fn digit_groups(
             }
         }
     }
-    if start < at {
-        emit(start, at);
+    if start < text.len() {
+        emit(start, text.len());
     }
 }
 

@@ -70,8 +70,14 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
                 let joins = split.behaviour == Behaviour::MergedWithPrevious;
                 CutEffect::same_if(starts && !joins, CutEffect::Changes)
             }
-            Some(b"\n") if split.behaviour == Behaviour::MergedWithPrevious => {
-                CutEffect::same_if(text[at - 1] == b'\n', CutEffect::Parts)
+            // A line feed ends what it is merged with, or starts it.
+            Some(b"\n") => {
+                let splits = match split.behaviour {
+                    Behaviour::MergedWithNext => byte == b'\n',
+                    Behaviour::Contiguous => false,
+                    _ => text[at - 1] == b'\n',
+                };
+                CutEffect::same_if(splits, CutEffect::Parts)
             }
             Some(literal) if !literal.is_empty() && !literal.iter().any(is_blank) => {
                 CutEffect::Parts
@@ -433,6 +439,9 @@ mod tests {
             named("gpt2").into(),
         ]);
         assert_eq!(last_cut(&many, b"a b c", 0), Some(3));
+        let lines = Split::literal("\n", Behaviour::MergedWithPrevious, false);
+        let lines = PreTokenizer::from(Scanner::Split(lines));
+        assert_eq!(last_cut(&lines, b"a\n b\n\nc d", 0), Some(6));
     }
 
     #[test]

@@ -91,6 +91,11 @@ impl CacheMemory {
     pub(crate) fn unigram(self) -> usize {
         self.parts(4)
     }
+
+    /// For what is known of pairs of tokens, in place of a Unigram model's words.
+    pub(crate) fn junctions(self) -> usize {
+        self.parts(1)
+    }
 }
 
 #[derive(Debug)]
@@ -228,6 +233,11 @@ impl IdsCache {
             out.extend(records::numbers(bytes));
         }
         found.is_some()
+    }
+
+    /// Are the ids of a text of over 15 bytes known?
+    pub fn has_long(&self, text: &[u8], hash: u64) -> bool {
+        self.long.has(text, hash)
     }
 
     /// Keeps the ids of a longer text; none at all are not worth it.

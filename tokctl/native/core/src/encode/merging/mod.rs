@@ -6,6 +6,7 @@
 
 mod deferred;
 mod long;
+mod meeting;
 mod short;
 mod superwords;
 
@@ -21,6 +22,7 @@ use crate::memory;
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::Interrupt;
 pub(crate) use deferred::DeferredMerges;
+pub(crate) use meeting::{Meeting, Meetings};
 pub use superwords::Superwords;
 
 /// Up to this many symbols the scan beats the heap.
