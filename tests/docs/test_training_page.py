@@ -38,7 +38,7 @@ def test_the_commands_are_taken() -> None:
         for command in COMMANDS
         if "--word-counts" not in command
     ]
-    assert len(given) == 3 and len(COMMANDS) == 4
+    assert len(given) == 6 and len(COMMANDS) == 7
     for arguments in given:
         assert tokctl(*arguments, "-q").code == 0, arguments
     Path("words.tsv").write_bytes(gzip.decompress(Path("words.tsv.gz").read_bytes()))
