@@ -261,3 +261,49 @@ def out_of_reach(ranks):
 def typo_costs(word, merges):
     typos = {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)}
     return {typo: len(encode_word(typo, merges, letters)) for typo in typos - {word}}
+
+
+def allowed(tokens, most, forbidden):
+    def is_allowed(token):
+        words = [word for word in token.split(" ") if word]
+        return len(words) <= most and not any(text in token for text in forbidden)
+
+    return [token for token in tokens if is_allowed(token)]
+
+
+def train_superwords(lines, size, transition, most, forbidden):
+    words = [word for line in lines for word in split(line, GPT2)]
+    vocabulary, merges = train_bytes(words, transition)
+    state = lines_as_tokens(lines, merges)
+
+    def best_pair():
+        pairs = count_pairs(state)
+        fitting = [pair for pair in pairs if is_allowed("".join(pair))]
+        return min(
+            fitting,
+            key=lambda pair: (-pairs[pair], *(vocabulary[one] for one in pair)),
+            default=None,
+        )
+
+    def is_allowed(token):
+        words = [word for word in token.split("Ġ") if word]
+        return len(words) <= most and not any(spelled(one) in token for one in forbidden)
+
+    def spelled(text):
+        return "".join(spell_bytes(text))
+
+    while len(vocabulary) < size and (best := best_pair()):
+        token = joined(*best)
+        state = {merge_word(line, best, token): count for line, count in state.items()}
+        merges.append(best)
+        vocabulary.setdefault(token, len(vocabulary))
+    return merges
+
+
+def taken_back(prompt, rest, merges):
+    alone = encode_word(prompt, merges, spell_bytes)
+    whole = encode_word(prompt + rest, merges, spell_bytes)
+    same = 0
+    while same < len(alone) and alone[same] == whole[same]:
+        same += 1
+    return len(alone) - same

@@ -31,7 +31,9 @@ from tokctl import Tokenizer, preset
 from tokctl.analysis import exercises
 from tokctl.analysis.exercises import EXERCISES, Exercise, written_call
 from tokctl.analysis.exercises import PAGES as NAMES
-from tokctl.model import FilledRecipe
+from tokctl.model import FilledRecipe, TrainingStage
+from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.model.presets import BPE
 from tokctl.sources.corpora import corpus_path
 
 if not FOLDER.is_dir():
@@ -299,3 +301,20 @@ def test_byte_level_training_equals_the_trainer() -> None:
         assert merges == [(model.tokens[m.left], model.tokens[m.right]) for m in model.merges]
         ids = my["encode_bytes"](words, vocabulary, merges)
         assert my["decode_bytes"](ids, vocabulary) == text
+
+
+@part_of_examples(4)
+@given(st.lists(st.text("ab ,.", max_size=12), max_size=6), st.integers(256, 275))
+def test_superbpe_equals_the_trainer(lines: list[str], transition: int) -> None:
+    my = mytok()
+    pattern = PRE_TOKENIZERS.steps("gpt2")
+    stages = TrainingStage(pattern, until=str(transition)), TrainingStage()
+    recipe = replace(BPE, pre_tokenizers=(), stages=stages)
+    vocabulary, merges = my["train_superbpe"](lines, 280, transition)
+    counts = {line: lines.count(line) for line in lines if line}
+    if counts:
+        model = Tokenizer.train_on_counts(counts, vocab_size=280, recipe=recipe)
+        assert list(vocabulary) == model.tokens
+        assert merges == [(model.tokens[m.left], model.tokens[m.right]) for m in model.merges]
+        ids = my["encode_bytes"](lines, vocabulary, merges)
+        assert ids == [id_ for line in lines for id_ in model.encode_ids(line)]

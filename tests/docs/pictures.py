@@ -11,6 +11,7 @@ thicker one: nothing is told by colour alone. What moves keeps still where a rea
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from tokctl import Tokenizer, preset
 from tokctl.analysis.explain import ScoredWord, count_pre_tokens, read_counts
 from tokctl.analysis.replay import LeadingPair, MergeReplay
 from tokctl.model import Marker, Recipe, byte_level
-from tokctl.model.presets import BPE, UNIGRAM
+from tokctl.model.presets import BPE, DEFAULTS, UNIGRAM
 from tokctl.render.visible import visible
 from tokctl.sources import Document, documents
 from tokctl.sources.corpora import corpus_path
@@ -746,6 +747,39 @@ def what_a_model_sees() -> str:
     return picture.finished(y + 28)
 
 
+def beyond_words() -> str:
+    line = "The lamplighter stood at the top of the street and looked at the sea."
+    # Each paragraph as one line: the story breaks its lines in the middle of a sentence.
+    text = re.sub(r"(?<!\n)\n(?!\n)", " ", corpus_path("sample").read_text(encoding="utf-8"))
+    superbpe = DEFAULTS["superbpe"].with_transition("80%")
+    words = replace(BPE, pre_tokenizers=[*superbpe.pre_tokenizers, "gpt2"])
+    recipes = {
+        "BPE": (words, 1500),
+        "SuperBPE after stage 1, which is BPE": (words, 1200),
+        "SuperBPE after stage 2": (superbpe, 1500),
+        "BPE without a pattern": (replace(BPE, pre_tokenizers="lines"), 1500),
+    }
+    cut = {
+        name: Tokenizer.train([document(text)], vocab_size=size, recipe=recipe).encode(line).tokens
+        for name, (recipe, size) in recipes.items()
+    }
+    picture = Picture(
+        "Words first, then more than words",
+        f"""The line “{line}” in tokens, after training on the story that comes with tokctl. """
+        + " ".join(f"{name}: {', '.join(tokens)}." for name, tokens in cut.items()),
+    )
+    y = 34.0
+    for name, tokens in cut.items():
+        y += 40
+        picture.text(MARGIN, y, name, "w")
+        size = recipes[name][1]
+        picture.text(WIDTH - MARGIN, y, f"{size:,} ids, {len(tokens)} tokens", "e")
+        several = [place for place, token in enumerate(tokens) if "Ġ" in token.strip("Ġ")]
+        _, y = picture.row(MARGIN, y + 30, tokens, several)
+    picture.text(MARGIN, y + 40, "a thick edge: more than one word", "q")
+    return picture.finished(y + 62)
+
+
 #: By the name of the page. Those in `OF_THE_BOOK` need *Treasure Island*.
 PICTURES: dict[str, Callable[[], str]] = {
     "1-words-and-symbols": words_and_symbols,
@@ -759,6 +793,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "9-patterns": patterns,
     "10-special-tokens": special_tokens,
     "11-what-a-model-sees": what_a_model_sees,
+    "12-beyond-words": beyond_words,
 }
 OF_THE_BOOK = {"5-treasure-island", "6-comparing"}
 

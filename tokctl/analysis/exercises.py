@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,7 +29,7 @@ from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import explain, pair_counts, token_history, unreachable
 from tokctl.analysis.explain.words import MergedWord
 from tokctl.errors import TokctlError
-from tokctl.model import FilledRecipe, Marker, Merge, Recipe, byte_level
+from tokctl.model import FilledRecipe, Marker, Merge, Recipe, TrainingStage, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORD, WORDPIECE, preset
 from tokctl.sources.corpora import corpus_path
@@ -81,6 +81,7 @@ PAGES = (
     "9-patterns",
     "10-special-tokens",
     "11-what-a-model-sees",
+    "12-beyond-words",
 )
 
 
@@ -1113,6 +1114,106 @@ def _typos(word: str, merges: Sequence[Pair]) -> dict[str, int]:
     return {typo: len(model.encode_ids(typo)) for typo in swapped if typo != word}
 
 
+# -- 12. Beyond words ----------------------------------------------------------------------------
+
+#: Lines that have phrases in common.
+_LINES = [
+    "The ship came out of the fog.",
+    "Out of the fog came the sound of the sea.",
+    "The captain came out of the house: he was out of breath.",
+    "The end of the story: the captain and the ship came out of the sea.",
+]
+
+
+def _in_stages(*stages: TrainingStage) -> Recipe:
+    return replace(BPE, pre_tokenizers=(), stages=stages)
+
+
+def _allowed_cases(random: Random) -> Iterator[ExerciseCase]:
+    tokens = [" of the", " on the other hand, I", "Answer: ", " on the other hand", "the  end"]
+    yield ExerciseCase("the page's example", (tokens[:3], 4, [": "]))
+    yield ExerciseCase("more tokens", (tokens, 4, [": "]))
+    yield ExerciseCase("nothing is forbidden", (tokens, 4, []))
+    yield ExerciseCase("one word", (tokens, 1, [": ", " on"]))
+    yield ExerciseCase("no tokens", ([], 1, [": "]))
+    yield ExerciseCase("spaces alone", (["  ", "   a", "a   ", " a b "], 1, []))
+    yield ExerciseCase("other white space", (["a\tb", "a\nb", "a\u00a0b", "a\u3000b"], 1, []))
+    yield ExerciseCase("many scripts", (list(MANY), 2, ["é", "… "]))
+    for number in range(1, 6):
+        made = [random.choice("ab:") + _random_word(random, "ab : ", 9) for _ in range(8)]
+        case = (made, random.randint(1, 3), random.sample([": ", "ab", "b a"], number % 3))
+        yield ExerciseCase(f"random tokens, {number}", case)
+
+
+def _allowed(tokens: Sequence[str], most: int, forbidden: Sequence[str]) -> list[str]:
+    """The tokens that training makes of a text that is nothing else."""
+    recipe = _in_stages(TrainingStage(max_words=most, forbidden=tuple(forbidden)))
+
+    def is_made(token: str) -> bool:
+        size = 256 + len(token.encode())
+        model = Tokenizer.train_on_counts({token: 1}, vocab_size=size, recipe=recipe)
+        return token.encode() in model.model.tokens
+
+    return [token for token in tokens if is_made(token)]
+
+
+def _superword_cases(random: Random) -> Iterator[ExerciseCase]:
+    two = ["out of the sea", "out of the fog"]
+    yield ExerciseCase("the page's example", (two, 267, 264, 2, []))
+    yield ExerciseCase("all lines", (_LINES, 330, 300, 4, [": "]))
+    yield ExerciseCase("no more than two words", (_LINES, 330, 300, 2, []))
+    yield ExerciseCase("no word of the story", (_LINES, 330, 300, 9, ["the", ": "]))
+    yield ExerciseCase("no second stage", (_LINES, 290, 290, 4, []))
+    yield ExerciseCase("no first stage", (_LINES, 280, 256, 1, []))
+    yield ExerciseCase("more than there is to merge", (_LINES[:1], 400, 300, 3, [" of"]))
+    yield ExerciseCase("many scripts", ([*MANY, *MANY[:3]], 300, 280, 2, [", "]))
+    for number in range(1, 6):
+        lines = [_random_word(random, "ab ,", 14) for _ in range(5)]
+        case = (lines, 280, random.randint(256, 270), random.randint(1, 3), [", "][: number % 2])
+        yield ExerciseCase(f"random lines, {number}", case)
+
+
+def _superwords(
+    lines: Sequence[str], size: int, transition: int, most: int, forbidden: Sequence[str]
+) -> list[Pair]:
+    recipe = _in_stages(
+        TrainingStage(PRE_TOKENIZERS.steps("gpt2"), until=str(transition)),
+        TrainingStage(max_words=most, forbidden=tuple(forbidden)),
+    )
+    counts: Counts = {}
+    for line in lines:
+        counts[line] = counts.get(line, 0) + 1
+    return _learned(counts, size, recipe)
+
+
+def _prompt_cases(random: Random) -> Iterator[ExerciseCase]:
+    merges = [("Ġ", "o"), ("Ġo", "f"), ("Ġ", "t"), ("Ġof", "Ġt"), ("h", "e"), ("ĠofĠt", "he")]
+    yield ExerciseCase("the page's example", (" out of", " the sea", merges))
+    yield ExerciseCase("a space at the end", (" out of ", "the sea", merges))
+    yield ExerciseCase("nothing follows", (" out of", "", merges))
+    yield ExerciseCase("nothing comes before", ("", " out of the sea", merges))
+    learned = _superwords(_LINES, 330, 300, 4, [])
+    line = "The captain came out of the sea."
+    for at in (3, 12, 13, 16, 21, 24, 26):
+        yield ExerciseCase(f"after {at} letters", (line[:at], line[at:], learned))
+    for number in range(1, 5):
+        text = [_random_word(random, "ab ", 8) for _ in range(4)]
+        merges = _superwords(text, 270, 260, 3, [])
+        yield ExerciseCase(f"random merges, {number}", (text[0], text[1], merges))
+
+
+def _taken_back(prompt: str, rest: str, merges: Sequence[Pair]) -> int:
+    ids = {text: id_ for id_, text in enumerate(sorted(byte_level.BYTES))}
+    for left, right in merges:
+        ids.setdefault(left + right, len(ids))
+    found = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
+    tokens = [byte_level.unspell(token) for token in ids]
+    model = Tokenizer(FilledRecipe(replace(BPE, pre_tokenizers=()), tokens, found))
+    alone, whole = model.encode_ids(prompt), model.encode_ids(prompt + rest)
+    same = takewhile(lambda two: two[0] == two[1], zip(alone, whole, strict=False))
+    return len(alone) - len(list(same))
+
+
 # -- All of them ---------------------------------------------------------------------------------
 
 #: By number, in the order of the pages.
@@ -1311,6 +1412,27 @@ EXERCISES = {
             "how many tokens each swap of two neighbours costs",
             _typo_cases,
             _typos,
+        ),
+        Exercise(
+            "12.1",
+            "allowed(tokens, most, forbidden)",
+            "the tokens of at most so many words, without what is forbidden",
+            _allowed_cases,
+            _allowed,
+        ),
+        Exercise(
+            "12.2",
+            "train_superwords(lines, size, transition, most, forbidden)",
+            "the merges of SuperBPE with its two limits",
+            _superword_cases,
+            _superwords,
+        ),
+        Exercise(
+            "12.3",
+            "taken_back(prompt, rest, merges)",
+            "how many tokens of a prompt change when the text goes on",
+            _prompt_cases,
+            _taken_back,
         ),
     )
 }

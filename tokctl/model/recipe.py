@@ -120,7 +120,9 @@ class TrainingStage(Brief):
                 f"a token can't have {self.max_words} words at most", "it is a number from 1 up"
             )
         if not all(self.forbidden):
-            raise TokctlError("a forbidden text can't be empty", "every token contains it")
+            raise TokctlError(
+                "a forbidden text can't be empty", "give a text: every token contains the empty one"
+            )
 
     @property
     def is_share(self) -> bool:
@@ -617,7 +619,7 @@ def _check_stages(recipe: Recipe) -> None:
     *earlier, last = recipe.stages or (TrainingStage(),)
     if last.until or last.pre_tokenizers or not all(stage.until for stage in earlier):
         raise TokctlError(
-            "each stage but the last has an end, and the last one splits as the recipe does",
+            "each stage but the last needs an end, and the last one splits as the recipe does",
             "an end is a number of ids, or a share of the vocabulary: 90%",
         )
     _check_patterns(tuple(part for stage in recipe.stages for part in stage.pre_tokenizers))

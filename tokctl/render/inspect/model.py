@@ -406,7 +406,7 @@ def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
     if recipe.traits.learns_merges:
         yield "merged", f"{_SCORES[recipe.score]}; {ties}"
         for number, stage in enumerate(recipe.stages, start=1):
-            name = f"stage {number}" if len(recipe.stages) > 1 else "tokens"
+            name = f"stage {number}" if len(recipe.stages) > 1 else "limits"
             yield name, "; ".join(_stage(stage)) or "whatever the pre-tokenizers leave together"
     elif recipe.traits.has_scores:
         yield "chosen", "pieces that the text's likelihood would lose most without (EM, pruning)"
@@ -418,13 +418,13 @@ def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
 def _stage(stage: TrainingStage) -> Iterator[str]:
     """How far a stage of a training goes, and what limits its tokens."""
     if stage.until:
-        yield f"to {stage.until}{'' if stage.is_share else ' ids'}"
+        yield f"up to {stage.until}{' of the ids' if stage.is_share else ' ids'}"
     if stage.pre_tokenizers:
-        yield f"no token crosses what {', '.join(map(part_text, stage.pre_tokenizers))} splits"
+        yield f"tokens within what {', '.join(map(part_text, stage.pre_tokenizers))} splits off"
     if stage.max_words is not None:
         yield f"tokens of up to {plural(stage.max_words, 'word')}"
     if stage.forbidden:
-        yield f"none with {' or '.join(map(visible, stage.forbidden))}"
+        yield f"none contains {' or '.join(map(visible, stage.forbidden))}"
 
 
 def _encoded(recipe: Recipe) -> str:
@@ -496,8 +496,8 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
         asked += f", the initial tokens {few}" + (", …" if len(record.initial_tokens) > 8 else "")
     yield "asked for", asked + (f", but {_exhausted(recipe)}" if record.exhausted else "")
     if record.stage_ends:
-        ends = ", ".join(f"{end:,}" for end in record.stage_ends)
-        yield "stages", f"the next one began at {ends} ids"
+        begun = enumerate(record.stage_ends, start=2)
+        yield "stages", ", ".join(f"stage {n} began at {end:,}" for n, end in begun) + " ids"
     if record.extended:
         yield "went on from", f"a model of {record.extended:,} ids"
     if record.pruned_from is not None:
