@@ -12,6 +12,7 @@ from tests.conftest import shared_file
 from tests.explain import models
 from tokctl import Tokenizer, preset, token_gap
 from tokctl.analysis.metrics import Absent
+from tokctl.render.inspect.gap import _BOUNDS
 
 
 def losing_model() -> Tokenizer:
@@ -110,3 +111,9 @@ def test_documents_are_apart_and_count_as_often_as_they_say(tmp_path: Path, gree
     both = json.loads(printed(greedy, "--gap", str(often), "--format", "tsv", "--json"))
     for name in ("tokens", "fewest", "across", "characters", "pre_tokens"):
         assert both[name] == 3 * one[name] + 2 * other[name], name
+
+
+def test_the_page_has_every_bound() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gap.md").read_text(encoding="utf-8")
+    for name in _BOUNDS:
+        assert f"| `{name}` |" in page

@@ -58,7 +58,7 @@ words_of = st.dictionaries(
 )
 
 
-@given(words_of, st.integers(0, 3), st.integers(0, 40), st.sampled_from([1, 4, 1 << 20]))
+@given(words_of, st.integers(0, 3), st.integers(0, 40), st.sampled_from([1, 5, 9, 14, 1 << 20]))
 def test_no_vocabulary_goes_below_the_bound(
     words: dict[bytes, int], budget: int, rounds: int, edges: int
 ) -> None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 #: Steps of the search for a good lower bound. Twice as many raise it by a hundredth of a percent.
 ROUNDS = 100
-#: Strings that can be tokens, at all places in distinct pre-tokens, that have a share of their own:
-#: 30 bytes of memory each. With more, the rarest ones share a price.
-_MOST_EDGES = 1 << 24
+#: Shares of strings at their places in distinct pre-tokens that may move: some 30 bytes of memory
+#: each. Those of rarer strings do not, and with twice as many the linear program is left out.
+_MOST_EDGES = 3 << 23
 #: Pre-tokens that are named as losing the most.
 SHOWN = 30
 #: Represents the word marker in spelled pre-tokens, as in `vocabulary_bound.rs`: no UTF-8 has it.
@@ -81,7 +81,8 @@ class TokenGap:
         is_reached: there surely is such a vocabulary with as many tokens as the highest bound.
         budget: ordinary tokens of the model that have two symbols or more.
         symbols: `bytes` or `characters`.
-        edges: strings that had a share of their own in the linear program, at all their places.
+        edges: strings with two places or more in distinct pre-tokens, at all of them: what the
+            linear program is made of. 0 if it was not needed, or left out because of too many.
         pre_tokens, distinct: in the text; added tokens found there are among them.
         characters: of these pre-tokens; a byte that is not UTF-8 is one.
         unspelled, unspelled_tokens: pre-tokens and added tokens that count as they are, and their

@@ -116,6 +116,8 @@ def _notes(gap: TokenGap) -> Iterator[str]:
         f"{budget}, even if they were chosen for this text, on the same pre-tokens. "
         + ("One of them reaches it." if gap.is_reached else "Whether one reaches it is not known.")
     )
+    if not (gap.is_reached or gap.edges):
+        yield "The linear program was left out: too many strings occur more than once in the text."
     if isinstance(gap.across, Absent):
         yield f"Nothing is computed across pre-tokens: {gap.across.reason}."
     else:

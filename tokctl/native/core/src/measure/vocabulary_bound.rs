@@ -18,8 +18,8 @@
 //!
 //! **What keeps it linear.** Only strings that occur at two places or more have shares of their own. A
 //! string with one place has the whole price there, and all longer ones from there on, too: they are one
-//! edge to anywhere (`tail`). The same is done where there are too many strings: those that go on from a
-//! prefix share the price by the prefix's count, which is not less than their own.
+//! edge to anywhere (`tail`). Where too many strings have shares, those of the rarest strings do not move:
+//! they are in proportion to the counts of the pre-tokens.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -85,7 +85,8 @@ pub struct BoundOptions {
     pub budget: u64,
     /// Steps of the ascent.
     pub rounds: usize,
-    /// Strings at all their places are at most so many; more take longer and give a better bound.
+    /// Shares that may move are at most so many: more take memory, and give a better bound. With
+    /// [`FIXED`] times as many strings at all their places, the linear program is left out.
     pub most_edges: usize,
     pub threads: usize,
 }
@@ -98,26 +99,33 @@ pub struct VocabularyBound {
     pub frequent: u64,
     /// Is there surely a vocabulary that reaches the highest? Then nothing more was computed.
     pub is_reached: bool,
-    /// The dual of the linear program. No less than 0, where it says nothing.
+    /// The dual of the linear program; 0 where it says nothing, or was left out.
     pub linear: u64,
-    /// Strings at all their places that have a share of their own.
+    /// Strings that occur at two places or more, at all of them; 0 where they were not needed, or too
+    /// many.
     pub edges: u64,
 }
 
 /// Fractions of a token, of which the exact computation has whole numbers.
 const SCALE: u64 = 1 << 20;
+/// Shares that do not move are rounded to a little less, so that they never add up to more than 1:
+/// rounding to 32 bits adds less than a tenth of that.
+const BELOW: f64 = 1.0 - 1e-6;
 /// No share is more: sums of them fit.
 const MOST: f64 = (1u128 << 90) as f64;
+/// See [`BoundOptions::most_edges`].
+pub const FIXED: usize = 2;
 /// The temperature of the smoothed shortest paths, in tokens, at the beginning and the end.
 const HOT: f64 = 0.4;
-const COLD: f64 = 0.005;
+/// The logarithm of what it falls by: to 0.005.
+const COOLING: f32 = -4.382;
 /// The last rounds are all at the lowest temperature: one of so many.
 const LAST: usize = 6;
 /// A step goes so much of the way that would be right if no other string moved.
 const STEP: f32 = 0.3;
 /// Edges that a thread takes at a time.
 const GROUP: usize = 1 << 15;
-const NO_STRING: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
 /// Called now and then, with the number of rounds done; false stops the work.
 pub type Report<'r> = &'r mut dyn FnMut(u64) -> bool;
@@ -161,16 +169,11 @@ pub fn vocabulary_bound<T: AsRef<[u8]>>(
         bound.is_reached = true;
         return Ok(bound);
     }
-    let mut least = 2;
-    let candidates = loop {
-        match Candidates::of(&words, least, options.most_edges, report)? {
-            Some(candidates) => break candidates,
-            None => least *= 2,
-        }
-    };
-    let (theta, shares) = candidates.ascend(options, report)?;
-    bound.linear = candidates.certify(options, theta, &shares, report)?;
-    bound.edges = candidates.places.len() as u64;
+    if let Some(candidates) = Candidates::of(&words, options.most_edges, report)? {
+        let (theta, shares) = candidates.ascend(options, report)?;
+        bound.linear = candidates.certify(options, theta, &shares, report)?;
+        bound.edges = candidates.shares.len() as u64;
+    }
     Ok(bound)
 }
 
@@ -204,7 +207,7 @@ impl Words {
             most = most.saturating_add(count.saturating_mul(length + 1));
         }
         // Sums of counts then fit 64 bits, and places 32.
-        if most >= 1 << 62 || words.symbols.len() >= NO_STRING as usize {
+        if most >= 1 << 62 || words.symbols.len() >= NONE as usize {
             let why = "the text is too large for a lower bound on its tokens";
             return Err(Error::TooLarge(why.into()));
         }
@@ -226,9 +229,9 @@ struct Candidates<'w> {
     tails: Vec<u64>,
     /// The share of each edge, as a part of the price.
     shares: Vec<Number>,
-    /// Where each edge is among `places`.
+    /// Where each edge is among `places`; [`NONE`] for one whose share does not move.
     place_of: Vec<u32>,
-    /// Where the edges of each string begin in `places`.
+    /// Where the edges of each string whose shares move begin in `places`.
     strings: Vec<usize>,
     /// The edges of each string, and the counts of their pre-tokens.
     places: Vec<(u32, f32)>,
@@ -236,6 +239,8 @@ struct Candidates<'w> {
     /// is read here and there in memory.
     own: Vec<Number>,
     parts: Vec<Number>,
+    /// Of all strings.
+    counts: Vec<u64>,
 }
 
 /// A number of 32 bits that threads may share.
@@ -269,8 +274,8 @@ struct Level {
 }
 
 impl<'w> Candidates<'w> {
-    /// Those with `least` places or more; None if they have more edges than `most`.
-    fn of(words: &'w Words, least: u32, most: usize, report: Report) -> Result<Option<Self>> {
+    /// None if there are too many.
+    fn of(words: &'w Words, most: usize, report: Report) -> Result<Option<Self>> {
         let size = words.symbols.len();
         let mut word_of = Vec::new();
         memory::reserve(&mut word_of, size)?;
@@ -281,7 +286,8 @@ impl<'w> Candidates<'w> {
         let mut lengths = vec![0u32; size];
         // (place, string) by length.
         let mut found: Vec<(u32, u32)> = Vec::new();
-        let mut string_count = 0;
+        // Of each string its places and its count.
+        let (mut sizes, mut counts): (Vec<u32>, Vec<u64>) = Default::default();
         // Strings go on from places where they are one symbol shorter.
         let mut active: Vec<(u32, u32)> = (0..).zip(words.symbols.iter().copied()).collect();
         let mut length = 1;
@@ -305,18 +311,19 @@ impl<'w> Candidates<'w> {
                 let Some(entry) = key(at).and_then(|key| level.get_mut(&key)) else {
                     continue;
                 };
-                if entry.places < least {
+                if entry.places < 2 {
                     tails[at.0 as usize] = entry.count;
                     continue;
                 }
                 let number = *entry.number.get_or_insert_with(|| {
-                    string_count += 1;
-                    string_count - 1
+                    sizes.push(entry.places);
+                    counts.push(entry.count);
+                    sizes.len() as u32 - 1
                 });
                 lengths[at.0 as usize] += 1;
                 next.push((at.0, number));
             }
-            if found.len() + next.len() > most {
+            if found.len() + next.len() > most.saturating_mul(FIXED) {
                 return Ok(None);
             }
             memory::reserve(&mut found, next.len())?;
@@ -330,42 +337,63 @@ impl<'w> Candidates<'w> {
         for length in &lengths {
             first.push(first[first.len() - 1] + *length as usize);
         }
-        let mut strings = vec![0usize; string_count as usize + 1];
-        for &(_, string) in &found {
-            strings[string as usize + 1] += 1;
+        // Strings with so many places, or more, have shares that move.
+        let mut by_places: Vec<u32> = sizes.clone();
+        by_places.sort_unstable_by(|a, b| b.cmp(a));
+        let (mut moving, mut least) = (0, 2);
+        for &places in &by_places {
+            moving += places as usize;
+            if moving > most {
+                least = places + 1;
+                break;
+            }
         }
-        for string in 0..string_count as usize {
-            strings[string + 1] += strings[string];
+        // Their numbers; from here on, no others have one.
+        let mut strings = vec![0];
+        for size in &mut sizes {
+            let places = std::mem::replace(size, NONE);
+            if places >= least {
+                *size = strings.len() as u32 - 1;
+                strings.push(strings[strings.len() - 1] + places as usize);
+            }
         }
+        let moving = strings[strings.len() - 1];
         let mut places = Vec::new();
-        memory::reserve(&mut places, found.len())?;
-        places.resize(found.len(), (0, 0.0));
+        memory::reserve(&mut places, moving)?;
+        places.resize(moving, (0, 0.0));
         let mut place_of = Vec::new();
         memory::reserve(&mut place_of, found.len())?;
-        place_of.resize(found.len(), 0);
+        place_of.resize(found.len(), NONE);
+        let (shares, own) = (Number::zeros(found.len())?, Number::zeros(moving)?);
         let mut filled = strings.clone();
         // Those of a place come by length.
         let mut next = first.clone();
         for &(place, string) in &found {
-            let (to, edge) = (&mut filled[string as usize], &mut next[place as usize]);
+            let edge = &mut next[place as usize];
             let count = words.counts[word_of[place as usize] as usize];
-            places[*to] = (*edge as u32, count as f32);
-            place_of[*edge] = *to as u32;
-            *to += 1;
+            let share = (count as f64 / counts[string as usize] as f64 * BELOW) as f32;
+            shares[*edge].set(share);
+            let number = sizes[string as usize];
+            if number != NONE {
+                let to = &mut filled[number as usize];
+                places[*to] = (*edge as u32, count as f32);
+                place_of[*edge] = *to as u32;
+                own[*to].set(share);
+                *to += 1;
+            }
             *edge += 1;
         }
-        let edges = found.len();
-        drop(found);
         Ok(Some(Candidates {
             words,
             first,
             tails,
-            shares: Number::zeros(edges)?,
+            shares,
             place_of,
             strings,
             places,
-            own: Number::zeros(edges)?,
-            parts: Number::zeros(edges)?,
+            own,
+            parts: Number::zeros(moving)?,
+            counts,
         }))
     }
 
@@ -399,13 +427,12 @@ impl<'w> Candidates<'w> {
         );
         let budget = options.budget as f64;
         let mut theta = self.first_price(options.budget);
-        self.share_by_count();
         let mut best = (f64::MIN, theta, Vec::new());
         let cooling = (options.rounds - options.rounds / LAST).max(1) as f64;
         for round in 0..=options.rounds {
             go_on(report, round)?;
             let cooled = (round as f64 / cooling).min(1.0);
-            let temperature = HOT * (COLD / HOT).powf(cooled);
+            let temperature = HOT * f64::from(exp(COOLING * cooled as f32));
             let jobs = Jobs {
                 count: words.len(),
                 threads: options.threads,
@@ -441,8 +468,14 @@ impl<'w> Candidates<'w> {
                 break;
             }
             let caution = 0.5 * (1.0 - cooled) + 0.02;
-            let change = (caution * (taken.max(1e-9) / budget).ln()).clamp(-1.0, 1.0);
-            let next = (theta * change.exp()).max(1e-6);
+            let excess = f64::from(ln((taken / budget).max(1e-9) as f32));
+            let change = (caution * excess).clamp(-1.0, 1.0) as f32;
+            let change = if change < 0.0 {
+                exp(change)
+            } else {
+                1.0 / exp(-change)
+            };
+            let next = (theta * f64::from(change)).max(1e-6);
             let jobs = Jobs {
                 count: strings.len(),
                 threads: options.threads,
@@ -467,31 +500,13 @@ impl<'w> Candidates<'w> {
     /// A first guess: what is saved by the string that takes the last place of the budget, by count,
     /// if half of those before it are parts of others.
     fn first_price(&self, budget: u64) -> f64 {
-        let count = |string| {
-            let counts = self
-                .places_of(string)
-                .iter()
-                .map(|place| f64::from(place.1));
-            counts.sum::<f64>()
-        };
-        let mut counts: Vec<f64> = (0..self.string_count()).map(count).collect();
-        counts.sort_unstable_by(|a, b| b.total_cmp(a));
+        let mut counts = self.counts.clone();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
         let place = usize::try_from(budget.saturating_mul(2)).unwrap_or(usize::MAX);
         let last = counts.len().saturating_sub(1);
-        counts.get(place.min(last)).copied().unwrap_or(1.0)
-    }
-
-    /// Shares the price of each string by the counts of its pre-tokens.
-    fn share_by_count(&self) {
-        for string in 0..self.string_count() {
-            let places = self.places_of(string);
-            let count: f64 = places.iter().map(|place| f64::from(place.1)).sum();
-            for (place, own) in places.iter().zip(&self.own[self.range(string)]) {
-                let share = (f64::from(place.1) / count) as f32;
-                self.shares[place.0 as usize].set(share);
-                own.set(share);
-            }
-        }
+        counts
+            .get(place.min(last))
+            .map_or(1.0, |&count| count as f64)
     }
 
     /// The flow of a pre-token, where none has been yet. Returns its cost, not smoothed, and how many strings its flow takes.
@@ -577,7 +592,10 @@ impl<'w> Candidates<'w> {
                     let part = here * one;
                     comes[to] += part;
                     taken += f64::from(self.shares[edge].get() * part);
-                    self.parts[self.place_of[edge] as usize].set(part);
+                    let place = self.place_of[edge];
+                    if place != NONE {
+                        self.parts[place as usize].set(part);
+                    }
                 }
             }
             if let Some(price) = self.tail(start + at, theta) {
@@ -825,7 +843,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_edges_prove_less() {
+    fn fewer_shares_that_move_prove_less() {
         let words: Vec<(String, u64)> = (0..200)
             .map(|n: u64| (format!("{:b}", n * n % 1009), n % 17 + 1))
             .collect();
@@ -835,18 +853,27 @@ mod tests {
         let texts: Vec<&[u8]> = words.iter().map(|word| word.0.as_bytes()).collect();
         let counts: Vec<u64> = words.iter().map(|word| word.1).collect();
         let all = bound(&words, 20);
-        for most_edges in [2000, 500, 50, 1] {
+        let mut last = all;
+        for most_edges in [all.edges, all.edges / 2, all.edges / 3, 1] {
             let options = BoundOptions {
                 symbols: Symbols::Bytes,
                 budget: 20,
                 rounds: 100,
-                most_edges,
+                most_edges: most_edges as usize,
                 threads: 2,
             };
             let fewer = vocabulary_bound(&texts, &counts, &options, &mut |_| true).unwrap();
-            assert!(fewer.edges as usize <= most_edges);
-            assert!(fewer.linear <= all.linear);
+            assert_eq!(
+                fewer.edges,
+                if most_edges * 2 < all.edges {
+                    0
+                } else {
+                    all.edges
+                }
+            );
+            assert!(fewer.linear <= last.linear);
             assert_eq!(fewer.frequent, all.frequent);
+            last = fewer;
         }
     }
 
