@@ -24,6 +24,8 @@ RECIPES: dict[str, Recipe] = {
     "wordpiece": DEFAULTS["wordpiece"],
     "characters": models.CHARACTERS,
     "fused": models.FUSED,
+    "by-text": models.BY_TEXT,
+    "bytes-by-text": models.BYTES_BY_TEXT,
     "by-count": models.WORDPIECE_BY_COUNT,
     "notebook-bpe": preset("notebook-bpe"),
     "notebook-wordpiece": preset("notebook-wordpiece"),
@@ -64,11 +66,15 @@ class Slow:
                 self.symbols[symbol] += word.count
         recipe, ids = tokenizer.recipe, tokenizer.vocabulary
 
+        texts = {pair: place for place, pair in enumerate(sorted(self.pairs, reverse=True))}
+
         def rank(pair: tuple[str, str]) -> tuple[Fraction, tuple[int, ...]]:
             by_id = recipe.tie_break == "lowest-id"
             score = Fraction(self.pairs[pair])
             if recipe.score == "likelihood":
                 score /= self.symbols[pair[0]] * self.symbols[pair[1]]
+            if recipe.tie_break == "highest-text":
+                return -score, (texts[pair],)
             return -score, (ids[pair[0]], ids[pair[1]]) if by_id else (first[pair],)
 
         self.ranking = sorted(self.pairs, key=rank)
