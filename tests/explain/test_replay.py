@@ -323,3 +323,17 @@ def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = models.model("bytes")
     with pytest.raises(TokctlError, match="too large to watch: its distinct pre-tokens have 11"):
         MergeReplay(tokenizer, counted(tokenizer, "low lower x"))
+
+
+def test_what_a_language_chose_is_not_judged_by_a_text() -> None:
+    tokenizer = every.model("languages")
+    record = tokenizer.model.parity
+    assert record is not None
+    counts = counted(tokenizer, every.TEXT)
+    replay = MergeReplay(tokenizer, counts)
+    kinds = set()
+    for step in range(1, replay.total + 1):
+        choice = replay.goto(step, limit=0).choice
+        assert choice is not None and choice.language == record.language_of(step - 1)
+        kinds.add(choice.kind)
+    assert kinds <= {"language", "absent"} and "language" in kinds
