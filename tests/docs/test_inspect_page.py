@@ -36,7 +36,15 @@ KINDS = {
 }
 #: What other pages document, and objects whose keys are data.
 ELSEWHERE = {"recipe", "training", "origin"}
-BY_NAME = {"special", "kinds", "places", "contents", "scripts", "lengths.tokens"}
+BY_NAME = {
+    "special",
+    "kinds",
+    "places",
+    "contents",
+    "scripts",
+    "lengths.tokens",
+    "languages.languages",
+}
 
 
 def paths(value: Any, path: str = "") -> Iterator[str]:

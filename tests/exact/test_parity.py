@@ -150,6 +150,16 @@ def test_a_share_of_the_merges_is_rounded_down() -> None:
         assert (model.parity.global_merges, len(model.merges)) == (merges, 7), share
 
 
+def test_a_character_without_an_id_is_one_token_of_what_is_measured() -> None:
+    recipe = replace(default_recipe("bpe", characters=True), pre_tokenizers=())
+    texts, dev = [{"abab": 3}, {"cdcd": 2}], [{"abxyab": 1}, {"cdzcd": 2}]
+    tokenizer = trained(recipe, texts, dev, Parity(), vocab_size=9)
+    record = tokenizer.model.parity
+    assert record is not None and record.before == (6, 10)
+    assert record.after == (len(tokenizer.encode("abxyab").ids), 2 * len(tokenizer.encode("cdzcd")))
+    assert "x" not in tokenizer.vocabulary
+
+
 # -- Hugging Face ---------------------------------------------------------------------------
 
 SAME_TIES = replace(preset("gpt2"), special_tokens=(), tie_break="highest-text")

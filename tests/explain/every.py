@@ -31,7 +31,7 @@ RECIPES: dict[str, Recipe] = {
         DEFAULTS["char"], pre_tokenizers="graphemes", segmentation="lookup", decoders=("fuse",)
     ),
 }
-MADE = ("ranks", "ranks by score", "added tokens", "no history")
+MADE = ("ranks", "ranks by score", "added tokens", "no history", "languages")
 NAMES = (*RECIPES, *MADE)
 
 
@@ -54,6 +54,9 @@ def model(name: str) -> Tokenizer:
         return Tokenizer(replace(llama, recipe=recipe, scores=scores, merges=[], training=None))
     if name == "no history":
         return Tokenizer(replace(model("bert").model, merges=[], training=None))
+    if name == "languages":
+        texts = {"one": document(TEXT), "two": document("nieder niedriger neu weit lang länger")}
+        return Tokenizer.train_by_language(texts, vocab_size=300, global_merges=9)
     byte_level = Tokenizer.train([document(TEXT)], vocab_size=290, recipe=BPE).model
     tokens = [*byte_level.tokens, b"<x>", b"New", b"<end>"]
     added = (

@@ -29,6 +29,8 @@ NOTEBOOK_WORDPIECE = replace(
 CHARACTERS = replace(BPE_CHARACTERS, pre_tokenizers="whitespace")
 WORDPIECE_CHAR = replace(WORDPIECE, unknown="char")
 WORDPIECE_BY_COUNT = replace(WORDPIECE, score="count", tie_break="rewritten-last")
+BY_TEXT = replace(CHARACTERS, tie_break="highest-text")
+BYTES_BY_TEXT = replace(preset("gpt2"), tie_break="highest-text")
 FUSED = replace(CHARACTERS, marker=Marker("end-fused", "</w>"))
 BYTES = preset("gpt2")
 

@@ -24,6 +24,8 @@ RECIPES: dict[str, Recipe] = {
     "wordpiece": DEFAULTS["wordpiece"],
     "characters": models.CHARACTERS,
     "fused": models.FUSED,
+    "by-text": models.BY_TEXT,
+    "bytes-by-text": models.BYTES_BY_TEXT,
     "by-count": models.WORDPIECE_BY_COUNT,
     "notebook-bpe": preset("notebook-bpe"),
     "notebook-wordpiece": preset("notebook-wordpiece"),
@@ -64,11 +66,15 @@ class Slow:
                 self.symbols[symbol] += word.count
         recipe, ids = tokenizer.recipe, tokenizer.vocabulary
 
+        texts = {pair: place for place, pair in enumerate(sorted(self.pairs, reverse=True))}
+
         def rank(pair: tuple[str, str]) -> tuple[Fraction, tuple[int, ...]]:
             by_id = recipe.tie_break == "lowest-id"
             score = Fraction(self.pairs[pair])
             if recipe.score == "likelihood":
                 score /= self.symbols[pair[0]] * self.symbols[pair[1]]
+            if recipe.tie_break == "highest-text":
+                return -score, (texts[pair],)
             return -score, (ids[pair[0]], ids[pair[1]]) if by_id else (first[pair],)
 
         self.ranking = sorted(self.pairs, key=rank)
@@ -317,3 +323,17 @@ def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = models.model("bytes")
     with pytest.raises(TokctlError, match="too large to watch: its distinct pre-tokens have 11"):
         MergeReplay(tokenizer, counted(tokenizer, "low lower x"))
+
+
+def test_what_a_language_chose_is_not_judged_by_a_text() -> None:
+    tokenizer = every.model("languages")
+    record = tokenizer.model.parity
+    assert record is not None
+    counts = counted(tokenizer, every.TEXT)
+    replay = MergeReplay(tokenizer, counts)
+    kinds = set()
+    for step in range(1, replay.total + 1):
+        choice = replay.goto(step, limit=0).choice
+        assert choice is not None and choice.language == record.language_of(step - 1)
+        kinds.add(choice.kind)
+    assert kinds <= {"language", "absent"} and "language" in kinds

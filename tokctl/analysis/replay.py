@@ -421,12 +421,14 @@ class Choice:
         tie_break: the recipe's tie rule.
         same_figures: the pair is as frequent here as the file says it was in training; None
             where the file does not say.
+        language: see `MergeRecord`.
     """
 
     kind: str
     tied: int
     tie_break: str
     same_figures: bool | None
+    language: str | None = None
 
 
 @dataclass(frozen=True)
@@ -799,6 +801,7 @@ class MergeReplay(Replay):
 
     def _choice(self, ranked: Ranked, own: Pair, present: bool, step: int) -> Choice:
         merge = self.merges[step - 1]
+        language = self._history.record(step - 1).language
         here = self._tally.pairs.get(own, 0)
         figures: tuple[int, ...] = (here,)
         recorded: tuple[int, ...] = (merge.count,)
@@ -812,14 +815,14 @@ class MergeReplay(Replay):
             kind = "absent"
         elif not self._criterion.known:
             kind = "unknown"
-        elif self._criterion.by_language:
+        elif language is not None:
             kind = "language"
         elif ranked.best != own:
             kind = "other"
         else:
             kind = "best" if ranked.tied == 1 else "tie"
         same = figures == recorded if merge.count else None
-        return Choice(kind, ranked.tied, self._criterion.tie_break, same)
+        return Choice(kind, ranked.tied, self._criterion.tie_break, same, language)
 
 
 def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:

@@ -263,10 +263,10 @@ def _why(frame: Frame) -> str:
     if choice.kind == "unknown":
         return "The file does not say by what its training chose: pairs are shown by count."
     if choice.kind == "language":
-        language = frame.merge.language if frame.merge else None
-        whose = f"Chosen for {language}" if language else "Chosen by a language"
+        whose = "its training text" if choice.language else "all training texts"
         return (
-            f"{whose}: the most frequent pair of its own training text. Pairs are shown by count."
+            f"Chosen for {choice.language or 'all languages together'}: the most frequent pair of "
+            f"{whose}. Pairs are shown by count."
         )
     if choice.kind == "other" or own is None:
         leader = next((pair for pair in frame.pairs if pair.refused is None), None)
