@@ -3,7 +3,8 @@
 //! BPE and WordPiece start from initial symbols and merge the best adjacent pair again and again;
 //! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
 //! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
-//! date, and a selector ([`by_count`], [`by_likelihood`]) names the next pair.
+//! date, and a selector ([`by_count`], [`by_likelihood`]) names the next pair. [`removal`]
+//! does the same, and takes tokens away again.
 
 pub mod alphabet;
 mod by_count;
