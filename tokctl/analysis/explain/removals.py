@@ -68,7 +68,7 @@ class EventStep:
             is taken apart, which is done at the end.
         token: what is made, or taken apart.
         parts: what it is made of, or falls into.
-        removal: why the token was removed; None for a merge, and for a scaffold token.
+        removal: why the token was removed; None for a merge.
         apart: is the token taken apart?
         places: symbols of the state after it that were made, from 0.
         state: the symbols after it.
@@ -198,7 +198,8 @@ class _RefinedSymbols:
         for token in dict.fromkeys(self.ids):
             # Symbols that the model lacks have a number beyond all others.
             if size <= token < size + len(self.events.removed):
-                yield self._taken_apart(token, list(self._fewest(token)), None, None)
+                record = _record(self.tokenizer, self.removals[token][-1])
+                yield self._taken_apart(token, list(self._fewest(token)), None, record)
 
     def _fewest(self, token: int) -> Iterator[int]:
         waiting = [token]
@@ -246,7 +247,7 @@ class _RefinedSymbols:
         )
 
     def _taken_apart(
-        self, token: int, parts: list[int], step: int | None, removal: RemovalRecord | None
+        self, token: int, parts: list[int], step: int | None, removal: RemovalRecord
     ) -> EventStep:
         at, places = 0, list[int]()
         while at < len(self.ids):

@@ -279,8 +279,10 @@ def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
         what: list[Inline] = [" + ".join(map(brief, step.parts))]
         if step.apart:
             what = [f"{brief(step.token)} taken apart"]
-            why = why_removed(step.removal) if step.removal else "a scaffold token"
-            what.append(Span(f"\n{why}", "dim"))
+            if step.removal:
+                since = f"a scaffold token since step {step.removal.step:,}: "
+                why = why_removed(step.removal)
+                what.append(Span(f"\n{since if step.step is None else ''}{why}", "dim"))
         elif step.count is not None:
             what.append(Span(f"\ncount {step.count:,}", "dim"))
         number = "" if step.step is None else f"{step.step:,}"
@@ -299,10 +301,8 @@ def _refined_records(word: RefinedWord) -> Iterator[Record]:
         if not step.apart:
             yield "step", str(step.step), parts, visible(step.token), number(step.count), state
         elif step.removal:
-            why = why_removed(step.removal)
-            yield "removed", str(step.step), visible(step.token), parts, why, state
-        else:
-            yield "scaffold", visible(step.token), parts, state
+            kind = ["scaffold"] if step.step is None else ["removed", str(step.step)]
+            yield *kind, visible(step.token), parts, why_removed(step.removal), state
 
 
 # Words that are segmented by longest match.

@@ -191,7 +191,7 @@ impl EventReplay {
             }
             while let Some(&(_, token)) = removals.next_if(|removal| removal.0 == rank + 1) {
                 let past = histories.get_mut(&token).expect("it is among the removals");
-                if !past.is_present(2 * rank) {
+                if !past.is_present(2 * rank + 1) {
                     return Err(invalid("a token is removed that is not there"));
                 }
                 past.times.push(2 * rank + 1);
@@ -465,5 +465,116 @@ impl Demolition {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Alphabet;
+
+    /// The bytes `a` to `d` are 0 to 3.
+    fn letters() -> Merging {
+        let id = |byte: &[u8]| byte[0].checked_sub(b'a').filter(|&id| id < 4);
+        Merging::new(
+            Alphabet::bytes(|byte| id(byte).map(u32::from)),
+            Merges::default(),
+        )
+    }
+
+    fn ids(segments: &[Segment]) -> Vec<u32> {
+        segments.iter().map(|segment| segment.id).collect()
+    }
+
+    /// `abc` (4) is merged of `ab` (5), which is removed after it, made again and removed again.
+    fn events() -> RemovalEvents {
+        RemovalEvents {
+            size: 5,
+            removed: 1,
+            merges: vec![(0, 1, 5), (5, 2, 4), (0, 1, 5), (5, 2, 4)],
+            removals: vec![(2, 5), (4, 5)],
+        }
+    }
+
+    #[test]
+    fn events_are_replayed_in_their_order() {
+        let replay = EventReplay::new(letters(), events()).unwrap();
+        let text = b"abcabdabababc".repeat(700);
+        let expected = [4, 0, 1, 3, 0, 1, 0, 1, 4].repeat(700);
+        for (text, expected) in [(&text[..13], &expected[..9]), (&text[..], &expected[..])] {
+            let mut out = Vec::new();
+            replay.segment(text, &mut out, &|| false).unwrap();
+            assert_eq!(ids(&out), expected);
+            assert_eq!(
+                out.iter().map(|one| one.length as usize).sum::<usize>(),
+                text.len()
+            );
+        }
+        let states = [
+            (0, vec![0, 1, 2, 0, 1, 3]),
+            (1, vec![5, 2, 5, 3]),
+            (2, vec![4, 0, 1, 3]),
+            (3, vec![4, 5, 3]),
+            (4, vec![4, 0, 1, 3]),
+        ];
+        for (steps, expected) in states {
+            let state = replay.state(b"abcabd", steps, &|| false).unwrap();
+            assert_eq!(ids(&state), expected, "{steps}");
+        }
+    }
+
+    #[test]
+    fn scaffolds_become_the_fewest_tokens() {
+        // `abcd` (8) is merged of `abc` (7) and `d`, then of `ab` (4) and `cd` (5).
+        let events = RemovalEvents {
+            size: 6,
+            removed: 3,
+            merges: vec![
+                (0, 1, 4),
+                (2, 3, 5),
+                (4, 2, 7),
+                (7, 3, 8),
+                (4, 5, 8),
+                (1, 2, 6),
+            ],
+            removals: Vec::new(),
+        };
+        let lengths = (0..6).map(|id| (id, if id < 4 { 1 } else { 2 })).collect();
+        let merging = Merging {
+            merges: Merges::new(events.merges.iter().copied()),
+            ..letters()
+        };
+        let demolition = Demolition::new(merging, &events, lengths).unwrap();
+        let mut out = Vec::new();
+        demolition.segment(b"abcdbc", &mut out, &|| false).unwrap();
+        let found: Vec<_> = out.iter().map(|one| (one.id, one.length)).collect();
+        assert_eq!(found, [(4, 2), (5, 2), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn damaged_events_are_errors() {
+        type Damage = fn(&mut RemovalEvents);
+        let damages: [Damage; 8] = [
+            |events| events.merges[0].0 = 6,
+            |events| events.merges[0].2 = 6,
+            |events| events.merges[0] = (4, 1, 5),
+            |events| events.merges[1] = (5, 5, 5),
+            |events| events.removals[0] = (2, 6),
+            |events| events.removals[0] = (5, 5),
+            |events| events.removals.swap(0, 1),
+            |events| events.removals.push((4, 5)),
+        ];
+        assert!(EventReplay::new(letters(), events()).is_ok());
+        for (number, damage) in damages.iter().enumerate() {
+            let mut events = events();
+            damage(&mut events);
+            assert!(EventReplay::new(letters(), events).is_err(), "{number}");
+        }
+        let nothing_makes_it = RemovalEvents {
+            size: 4,
+            removed: 1,
+            ..RemovalEvents::default()
+        };
+        assert!(Demolition::new(letters(), &nothing_makes_it, HashMap::new()).is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! The highest count next: a heap whose entries are corrected when they surface.
 //!
-//! A pair's count only falls and its tie key only grows while no merge adds to it, so
-//! an outdated entry stands too high, never too low. When a merge adds to a pair, the
-//! pair is pushed again.
+//! A pair's count only falls and its tie key only grows while nothing adds to it, so
+//! an outdated entry stands too high, never too low. When a merge, or the splitting of a
+//! removed token, adds to a pair, the pair is pushed again.
 //!
 //! Most pairs are rare and never get their turn. So the heap holds only those whose counts
 //! begin with the same bits as the highest ones ([`level`]); the others wait in lists, one for

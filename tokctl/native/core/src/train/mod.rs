@@ -4,7 +4,8 @@
 //! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
 //! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
 //! date, and a selector ([`by_count`], [`by_text`], [`by_likelihood`]) names the next pair.
-//! [`parity`] does so for each of several languages.
+//! [`parity`] does so for each of several languages; [`removal`] takes tokens away again, and
+//! [`superwords`] merges whole pre-tokens.
 
 pub mod alphabet;
 mod by_count;

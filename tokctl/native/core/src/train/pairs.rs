@@ -272,8 +272,8 @@ struct Pair {
     places: PairPlaces,
     /// Places before this index are known to be outdated.
     head: u32,
-    /// Set when a merge made a token that existed already, which can give an old pair
-    /// places before those it has.
+    /// Set when a merge made a token that existed already, or a token was split, which can
+    /// give an old pair places before those it has.
     disordered: bool,
     /// May it be merged at all (`max_token_length`, special tokens)?
     allowed: bool,
