@@ -1,5 +1,7 @@
-"""Pre-tokens of many words, as SuperBPE's and those of models that split at lines or not at all: the
-same ids as Hugging Face, and as the way that keeps places, which does not stitch words together."""
+"""Pre-tokens of many words, as SuperBPE's and those of models that split at lines or not at all.
+
+They get the same ids as in Hugging Face, and as when places are kept, where words are not stitched
+together."""
 
 from __future__ import annotations
 
@@ -105,8 +107,7 @@ def test_any_merges(
 
 
 def over_words(inside: int, across: int) -> Merges:
-    """So many merges inside words, and then so many of what stands side by side most often: SuperBPE
-    in small."""
+    """So many merges inside words, and then so many of neighbours: a small SuperBPE."""
     trained = Tokenizer.train_from_iterator([STORY], algorithm="bpe", vocab_size=256 + inside)
     names = spell_all(trained.model.tokens)
     merges = [(names[merge.left], names[merge.right]) for merge in trained.model.merges]
@@ -149,7 +150,7 @@ def odd_texts() -> dict[str, str]:
         "two letters": "ab" * 50_000,
         "spaces": " " * 100_000,
         "the": "the " * 30_000,
-        "random": "".join(chr(numbers.choice([32, 101, 233, 0x5B57, 0x1F600])) for _ in range(50_000)),
+        "random": "".join(map(chr, numbers.choices([32, 101, 233, 0x5B57, 0x1F600], k=50_000))),
         "controls": "".join(map(chr, range(0x250))) * 50,
     }
 

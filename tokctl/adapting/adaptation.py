@@ -184,6 +184,12 @@ def adapt(
             f"the tokenizer can't be {brief(tokenizer)}", "Tokenizer.load(path) reads one"
         )
     model = tokenizer.model
+    if model.events is not None or model.supermerges:
+        raise TokctlError(
+            f"a {model.recipe.traits.title} model can't be adapted: its tokens are not made by merges "
+            "within pre-tokens alone",
+            "train it again on the new texts",
+        )
     added = _Added(special_tokens, added_tokens)
     prunes = prune is not None or min_uses is not None
     if not (prunes or vocab_size is not None or added.texts):

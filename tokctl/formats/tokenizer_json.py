@@ -65,7 +65,7 @@ def write(model: FilledRecipe) -> Files:
     if model.training:
         private["training"] = model.training.to_dict()
     if model.parity:
-        private["parity"] = model.parity.first(len(model.merges)).to_dict()
+        private["parity"] = model.parity.of(range(len(model.merges))).to_dict()
     if model.added_tokens is not None:
         private["added_tokens"] = [_row(token) for token in model.added_tokens]
     if model.origin is not None:

@@ -467,6 +467,13 @@ def check(recipe: Recipe) -> None:
             "the tie break highest-text is for scores by count, and this is likelihood",
             "take another tie break, or the score count (--score count)",
         )
+    if recipe.tie_break == "highest-text" and (
+        recipe.traits.removes_tokens or recipe.traits.learns_superwords
+    ):
+        raise TokctlError(
+            f"{recipe.algorithm} can't be trained with the tie break highest-text",
+            "take another tie break: --tie-break lowest-id",
+        )
     _check_segmentation(recipe)
     _check_superwords(recipe)
     _check_unknown(recipe)
