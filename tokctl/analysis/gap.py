@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Steps of the search for a good lower bound. Twice as many raise it by a hundredth of a percent.
 ROUNDS = 100
-#: Shares of strings at their places in distinct pre-tokens that may move: some 30 bytes of memory
+#: Shares of strings at their places in distinct pre-tokens that may move: some 40 bytes of memory
 #: each. Those of rarer strings do not, and with twice as many the linear program is left out.
 _MOST_EDGES = 3 << 23
 #: Pre-tokens that are named as losing the most.
