@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.explain import every
+from tests.explain import every, models
 from tests.metrics.models import document
 from tests.twins import gap as twin
 from tokctl import TokctlError, Tokenizer, _native, token_gap
 from tokctl.analysis.explain import segmented, text_use
 from tokctl.analysis.metrics import Absent
+from tokctl.model import Marker
 
 short = st.text("ab", max_size=9).map(str.encode)
 tokens = st.lists(st.text("ab", min_size=1, max_size=4).map(str.encode), max_size=8)
@@ -127,3 +131,38 @@ def _spells(tokenizer: Tokenizer, ids: list[int]) -> bool:
     special = tokenizer.model.special_id_set | {_native.NO_ID}
     special |= {token.id for token in tokenizer.model.added if not token.ordinary}
     return not special.intersection(ids)
+
+
+@pytest.mark.parametrize("kind", ["end", "end-fused", "start"])
+@given(text=st.text("ab_ ", max_size=30))
+def test_texts_that_hold_the_marker(kind: str, text: str) -> None:
+    tokenizer = marked(Marker(kind, "_"))
+    found = token_gap(tokenizer, document(text), rounds=20)
+    pre_tokens = segmented(tokenizer, [document(text)])
+    fewest = (
+        int(min(twin.fewest_of_pre_token(tokenizer, one.data), len(one.ids))) * one.count
+        for one in pre_tokens
+    )
+    assert found.bound <= found.fewest <= found.tokens
+    assert found.fewest == sum(fewest)
+
+
+@cache
+def marked(marker: Marker) -> Tokenizer:
+    recipe = replace(models.CHARACTERS, marker=marker)
+    words = "ab_ aab_b abab ba_ b_a _ab aba bb_b abb_ _a_ " * 5
+    return Tokenizer.train([document(words)], vocab_size=24, recipe=recipe)
+
+
+@given(text=st.text("ab# ", max_size=30))
+def test_texts_that_hold_a_continuation(text: str) -> None:
+    recipe = replace(models.NOTEBOOK_WORDPIECE, marker=Marker("continuation", "##"))
+    tokenizer = Tokenizer.train(
+        [document("ab##a ##ab a##b ###a baab " * 5)], vocab_size=20, recipe=recipe
+    )
+    found = token_gap(tokenizer, document(text), rounds=20)
+    fewest = (
+        int(min(twin.fewest_of_pre_token(tokenizer, one.data), len(one.ids))) * one.count
+        for one in segmented(tokenizer, [document(text)])
+    )
+    assert found.bound <= found.fewest == sum(fewest) <= found.tokens

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Steps of the search for a good lower bound. Twice as many raise it by a hundredth of a percent.
 ROUNDS = 100
-#: Shares of strings at their places in distinct pre-tokens that may move: some 30 bytes of memory
+#: Shares of strings at their places in distinct pre-tokens that may move: some 40 bytes of memory
 #: each. Those of rarer strings do not, and with twice as many the linear program is left out.
 _MOST_EDGES = 3 << 23
 #: Pre-tokens that are named as losing the most.
@@ -79,7 +79,8 @@ class TokenGap:
             below on these pre-tokens, by name: `pre-tokens`, `frequent`, `linear program`. All are
             proven.
         is_reached: there surely is such a vocabulary with as many tokens as the highest bound.
-        budget: ordinary tokens of the model that have two symbols or more.
+        budget: ordinary tokens of the model that have two symbols or more. One that also spells the
+            word marker's own text, which the text holds, counts twice.
         symbols: `bytes` or `characters`.
         edges: strings with two places or more in distinct pre-tokens, at all of them: what the
             linear program is made of. 0 if it was not needed, or left out because of too many.
@@ -173,7 +174,8 @@ def token_gap(
     added = {token.id for token in tokenizer.model.added}
     kept = {id(row.one) for row in rows}
     unknown = [one for one in found if id(one) not in kept and not added.issuperset(one.ids)]
-    bounds, is_reached, edges = spelling.bounds(rows, len(literal), rounds, threads, progress)
+    budget = spelling.budget + len(literal)
+    bounds, is_reached, edges = spelling.bounds(rows, budget, rounds, threads, progress)
     losing = [row for row in rows if row.lost]
     losing.sort(key=lambda row: -row.lost)
     shown = losing[: SHOWN if limit is None else limit]
@@ -183,7 +185,7 @@ def token_gap(
         across=across.tokens(unspelled=bool(unknown)),
         bounds={name: unspelled_tokens + bound for name, bound in bounds.items()},
         is_reached=is_reached,
-        budget=spelling.budget,
+        budget=budget,
         symbols="bytes" if tokenizer.recipe.is_byte_level else "characters",
         edges=edges,
         pre_tokens=sum(one.count for one in found),
@@ -232,15 +234,18 @@ class _Spelling:
                 self._pieces.setdefault(id_, token_bytes(tokenizer, id_))
         self.budget = sum(not self._recipe.is_initial_symbol(tokens[id_]) for id_ in self._ids)
 
+    def _is_marked(self, token: bytes) -> bool:
+        """Has it a marker? One that is no symbol of its own belongs to a character."""
+        rest = self._marker.removed_from(token)
+        return rest != token and (bool(rest) or self._marker.is_symbol)
+
     def _token(self, token: bytes) -> bytes:
+        if not self._is_marked(token):
+            return _MARK + token if self._marker.is_continuation else token
+        rest = self._marker.removed_from(token)
         if self._marker.is_continuation:
-            is_marked = token.startswith(self._mark)
-            return token[len(self._mark) :] if is_marked else _MARK + token
-        if self._marker.starts_words and token.startswith(self._mark):
-            return _MARK + token[len(self._mark) :]
-        if self._marker.ends_words and token.endswith(self._mark):
-            return token[: -len(self._mark)] + _MARK
-        return token
+            return rest
+        return rest + _MARK if self._marker.ends_words else _MARK + rest
 
     def pre_token(self, data: bytes) -> bytes:
         if self._marker.ends_words:
@@ -248,21 +253,26 @@ class _Spelling:
         return _MARK + data if self._mark else data
 
     def literal_tokens(self, texts: Iterable[bytes]) -> list[bytes]:
-        """Tokens that look as if they had a marker, as what they also spell in texts that hold the
-        marker's own text. Very few texts do."""
+        """Strings of tokens with a marker where texts hold the marker's own text, which they also
+        spell. Very few texts do."""
         if not self._mark:
             return []
-        holding = [text for text in texts if self._mark in text]
-        found = []
-        for id_ in self._ids if holding else ():
-            token = self._tokenizer.model.tokens[id_]
-            if self._marker.removed_from(token) == token:
-                continue
-            if not self._marker.is_continuation:
-                found += [token] * any(token in text for text in holding)
-            elif any(text.startswith(token) for text in holding):
-                found.append(_MARK + token)
-        return found
+        tokens = (self._tokenizer.model.tokens[id_] for id_ in self._ids)
+        marked = {token for token in tokens if self._is_marked(token)}
+        longest = max(map(len, marked), default=0)
+        found: dict[bytes, None] = {}
+        for text in texts:
+            at = text.find(self._mark)
+            while at >= 0:
+                end = at + len(self._mark)
+                if self._marker.ends_words:
+                    parts = [text[start:end] for start in range(max(0, end - longest), at + 1)]
+                else:
+                    parts = [text[at:stop] for stop in range(end, min(len(text), at + longest) + 1)]
+                found.update(dict.fromkeys(part for part in parts if part in marked))
+                # A continuation is looked up as it is at the start of a word alone.
+                at = -1 if self._marker.is_continuation else text.find(self._mark, at + 1)
+        return [_MARK + token if self._marker.is_continuation else token for token in found]
 
     def fewest_tokens(self, literal: Sequence[bytes] = ()) -> _native.FewestTokens:
         strings = [*self._strings.values(), *literal]
@@ -302,18 +312,26 @@ class _Spelling:
         id_ = self._id_of.get(part)
         if id_ is not None:
             return [names[id_]]
-        by_byte = {piece: id_ for id_, piece in self._pieces.items() if id_ not in self._strings}
-        return [names[by_byte[bytes([byte])]] for byte in part]
+        return [names[self._id_of_byte[byte]] for byte in part]
+
+    @cached_property
+    def _id_of_byte(self) -> dict[int, int]:
+        return {piece[0]: id_ for id_, piece in self._pieces.items() if id_ not in self._strings}
 
     @cached_property
     def _id_of(self) -> dict[bytes, int]:
-        """The ids of strings; the lowest one where two are alike."""
-        return {string: id_ for id_, string in reversed(self._strings.items())}
+        """The ids of strings, and of `literal_tokens`; the lowest one where two are alike."""
+        found = {string: id_ for id_, string in reversed(self._strings.items())}
+        if self._mark:
+            for id_ in self._ids:
+                token = self._tokenizer.model.tokens[id_]
+                found.setdefault(_MARK + token if self._marker.is_continuation else token, id_)
+        return found
 
     def bounds(
         self,
         rows: Sequence[_Row],
-        literal: int,
+        budget: int,
         rounds: int,
         threads: int,
         progress: Progress | None,
@@ -330,7 +348,7 @@ class _Spelling:
             [row.text for row in rows],
             [row.one.count for row in rows],
             symbols="marked" if is_fused else symbols,
-            budget=self.budget + literal,
+            budget=budget,
             rounds=rounds,
             most_edges=_MOST_EDGES,
             threads=threads,

@@ -68,7 +68,8 @@ impl Symbols {
     }
 
     /// How many symbols a text has.
-    pub fn count(self, mut text: &[u8]) -> usize {
+    #[cfg(test)]
+    fn count(self, mut text: &[u8]) -> usize {
         let mut symbols = 0;
         while !text.is_empty() {
             text = &text[self.first(text)..];
