@@ -17,7 +17,7 @@ use super::lookup::{PreTokenLookup, CACHED};
 use super::merging::{Meeting, Meetings, MergeOrder, Merging};
 use super::segmenter::{Segment, Segmenter};
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::large_pages::reserve_projected;
 use crate::model::NO_ID;
 use crate::packed::{fold, LONGEST};
 use crate::prefetch::prefetch;
@@ -474,10 +474,10 @@ impl Encoder {
             let cache = &call.state.lookup.cache;
             // Behind the first block there is what is left of a pre-token.
             let cut = from > start;
-            let (mut start, within) = (from, |end: &usize| *end <= to);
+            let (mut done, within) = (from, |end: &usize| *end <= to);
             state.pre_tokens.clear();
             (state.pre_tokens).extend(ends.clone().take_while(within).map(|end| {
-                let one = std::mem::replace(&mut start, end)..end;
+                let one = std::mem::replace(&mut done, end)..end;
                 let cached = !cut && CACHED.contains(&one.len());
                 let hash = cached.then(|| cache.hash_long(&text[one.clone()]));
                 let known = hash.is_some_and(|hash| cache.has_long(&text[one.clone()], hash));
@@ -488,11 +488,22 @@ impl Encoder {
                     new: hash.filter(|_| !known),
                 }
             }));
+            let whole = state.pre_tokens.iter().all(|one| one.whole);
+            if whole && done == end {
+                // Nothing is new.
+                state.words.clear();
+                (state.words).extend(state.pre_tokens.iter().map(|one| one.end));
+                self.look_up(text, (from, &state.words), call, row.out)?;
+                return Ok(true);
+            }
             stitching.find_words(text, from..to, &state.pre_tokens, &mut state.words)?;
             state.ids.clear();
             self.look_up(text, (from, &state.words), call, &mut state.ids)?;
             // Each of them, and what takes the place of others, has a byte at least.
-            memory::reserve(row.out, to - from)?;
+            if row.out.capacity() - row.out.len() < to - from {
+                let (rest, ids) = (text.len() - from, row.out.len());
+                reserve_projected(row.out, to - from, (from, rest), ids);
+            }
             let (mut at, mut word_end, mut before) = (from, from, NO_ID);
             let (mut words, mut pre_tokens) = (state.words.iter(), state.pre_tokens.iter());
             let ids = &state.ids[..];
