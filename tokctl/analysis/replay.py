@@ -26,7 +26,7 @@ from tokctl.analysis.explain.history import (
     name_symbols,
     rounds,
 )
-from tokctl.analysis.explain.states import Criterion, as_trained, merged_places
+from tokctl.analysis.explain.states import Criterion, as_trained, merged_places, stage_of
 from tokctl.errors import TokctlError
 from tokctl.model import Round, byte_level
 from tokctl.values import no_garbage
@@ -388,8 +388,7 @@ class LeadingPair:
         score: count / (left_count * right_count), where that is what the recipe compares;
             else None.
         chosen: the step merges it.
-        refused: why training may not merge it (`special`: that spells a special token;
-            `long`: a token longer than allowed); None where it may.
+        refused: why training may not merge it, as `Criterion.refusal` says; None where it may.
     """
 
     place: int
@@ -412,6 +411,7 @@ class Choice:
     Attributes:
         kind: `best` (no pair has a higher count or score), `tie` (others have the same, and
             the tie rule takes this one), `other` (on this text another pair comes first),
+            `split` (it does, and the training had split the text further in this stage),
             `absent` (the pair is not in this text), `unknown` (the file does not say by what
             its training chose: only counts are shown).
         tied: pairs that share the best count or score, those that may not be merged left out.
@@ -802,15 +802,16 @@ class MergeReplay(Replay):
             symbols = self._tally.symbols
             figures += tuple(symbols.get(symbol, 0) for symbol in own)
             recorded += (merge.left_count, merge.right_count)
+        splits = bool(stage_of(self.tokenizer, step).pre_tokenizers)
         if not present:
             kind = "absent"
         elif not self._criterion.known:
             kind = "unknown"
         elif ranked.best != own:
-            kind = "other"
+            kind = "split" if splits else "other"
         else:
             kind = "best" if ranked.tied == 1 else "tie"
-        same = figures == recorded if merge.count else None
+        same = figures == recorded if merge.count and not splits else None
         return Choice(kind, ranked.tied, self._criterion.tie_break, same)
 
 

@@ -232,7 +232,12 @@ def _pair(pair: LeadingPair, digits: int) -> Content:
     value = f"{pair.count:,}"
     if pair.score is not None:
         value = formula(pair.count, pair.left_count, pair.right_count)
-    reasons = {"long": "  too long a token", "special": "  spells a special token"}
+    reasons = {
+        "long": "  too long a token",
+        "words": "  too many words",
+        "forbidden": "  contains a forbidden text",
+        "special": "  spells a special token",
+    }
     return row(
         (f"{mark}{pair.place:>{digits},} ", style),
         *boxes_alone(pair.left, 0),
@@ -255,6 +260,11 @@ def _why(frame: Frame) -> str:
         return f"Step {frame.decides:,} merges a pair that is not in this text."
     if choice.kind == "unknown":
         return "The file does not say by what its training chose: pairs are shown by count."
+    if choice.kind == "split":
+        return (
+            "This stage of the training split the text further: pairs across its cuts come first "
+            "here, and could not be merged."
+        )
     if choice.kind == "other" or own is None:
         leader = next((pair for pair in frame.pairs if pair.refused is None), None)
         first = f"{named(leader.left)} + {named(leader.right)}" if leader else "another pair"

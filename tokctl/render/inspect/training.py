@@ -224,6 +224,8 @@ def _fitting(words: Sequence[PreTokenState], limit: int) -> list[int]:
 _REFUSED = {
     "rare": "rarer than the training allows",
     "long": "longer than the training allows",
+    "words": "of more words than the training allows",
+    "forbidden": "with a text that the training forbids",
     "special": "a special token",
 }
 #: Columns of a terminal from which there is room for the counts of both symbols by themselves.
