@@ -17,6 +17,8 @@ from tests.conftest import part_of_examples
 from tests.exact.training_options import document
 from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer, training
+from tokctl.analysis.explain import count_pre_tokens, pair_counts
+from tokctl.analysis.replay import MergeReplay
 from tokctl.model import FilledRecipe, Recipe, TrainingStage
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.patterns import PATTERNS
@@ -149,6 +151,26 @@ def test_min_count_is_for_the_words_of_the_first_stage() -> None:
     assert b" same" in tokens and b" rare" not in tokens
     # Its lines are all there in the second stage.
     assert b"a rare word\n" in train(text + text, vocab_size=1000, min_count=3).tokens
+
+
+def test_inspect_splits_a_text_as_the_stage_of_a_step_did() -> None:
+    text = "of the sea and of the land: some birds fly\nof the 1234 islands\n" * 9
+    tokenizer = Tokenizer(train(text, vocab_size=310))
+    assert tokenizer.model.training and tokenizer.model.training.stage_ends == (279,)
+    counts = count_pre_tokens(tokenizer, [document("text", text.encode(), 99)])
+    refused: set[str | None] = set()
+    for step, merge in enumerate(tokenizer.merges):
+        first, *others = pair_counts(tokenizer, step, counts).pairs
+        assert first.wins and first.step == step + 1 and first.count == merge.count
+        refused |= {pair.refused for pair in others}
+    assert refused == {None, "words", "forbidden"}
+    states = [tokenizer.corpus_state(step, text) for step in (279 - 256, 280 - 256)]
+    assert not any("Ġ" in token.strip("Ġ") for state in states[:1] for w in state for token in w)
+    assert [len(state) for state in states] == [15, 5]  # words, then lines
+    replay = MergeReplay(tokenizer, counts)
+    kinds = [replay.goto(step).choice for step in range(len(tokenizer.merges))]
+    assert {choice.kind for choice in kinds[:24] if choice} >= {"split"}
+    assert {choice.kind for choice in kinds[24:] if choice} <= {"best", "tie"}
 
 
 def test_a_model_to_extend_can_be_past_the_first_stage() -> None:

@@ -27,7 +27,7 @@ from tokctl.analysis.explain.history import (
     name_symbols,
     rounds,
 )
-from tokctl.analysis.explain.states import Criterion, as_trained, merged_places
+from tokctl.analysis.explain.states import Criterion, as_trained, merged_places, stage_of
 from tokctl.errors import TokctlError
 from tokctl.model import Round, byte_level
 from tokctl.values import no_garbage
@@ -389,8 +389,7 @@ class LeadingPair:
         score: count / (left_count * right_count), where that is what the recipe compares;
             else None.
         chosen: the step merges it.
-        refused: why training may not merge it (`special`: that spells a special token;
-            `long`: a token longer than allowed); None where it may.
+        refused: why training may not merge it, as `Criterion.refusal` says; None where it may.
     """
 
     place: int
@@ -413,7 +412,8 @@ class Choice:
     Attributes:
         kind: `best` (no pair has a higher count or score), `tie` (others have the same, and
             the tie rule takes this one), `other` (on this text another pair comes first),
-            `initial` (it makes an initial token, and was not chosen by the text), `absent` (the
+            `initial` (it makes an initial token, and was not chosen by the text), `split` (another
+            comes first, and the training had split the text further in this stage), `absent` (the
             pair is not in this text), `unknown` (the file does not say by what
             its training chose: only counts are shown), `language` (a language chose it, by its
             own text).
@@ -809,6 +809,7 @@ class MergeReplay(Replay):
             symbols = self._tally.symbols
             figures += tuple(symbols.get(symbol, 0) for symbol in own)
             recorded += (merge.left_count, merge.right_count)
+        splits = bool(stage_of(self.tokenizer, step).pre_tokenizers)
         if step <= self._criterion.first:
             kind = "initial"
         elif not present:
@@ -818,10 +819,10 @@ class MergeReplay(Replay):
         elif language is not None:
             kind = "language"
         elif ranked.best != own:
-            kind = "other"
+            kind = "split" if splits else "other"
         else:
             kind = "best" if ranked.tied == 1 else "tie"
-        same = figures == recorded if merge.count else None
+        same = figures == recorded if merge.count and not splits else None
         return Choice(kind, ranked.tied, self._criterion.tie_break, same, language)
 
 

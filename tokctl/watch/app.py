@@ -235,6 +235,8 @@ def _pair(pair: LeadingPair, digits: int) -> Content:
         value = formula(pair.count, pair.left_count, pair.right_count)
     reasons = {
         "long": "  too long a token",
+        "words": "  too many words",
+        "forbidden": "  contains a forbidden text",
         "special": "  spells a special token",
         "cut": "  cuts a character",
     }
@@ -262,6 +264,11 @@ def _why(frame: Frame) -> str:
         return f"Step {frame.decides:,} merges a pair that is not in this text."
     if choice.kind == "unknown":
         return "The file does not say by what its training chose: pairs are shown by count."
+    if choice.kind == "split":
+        return (
+            "This stage of the training split the text further: pairs across its cuts come first "
+            "here, and could not be merged."
+        )
     if choice.kind == "language":
         whose = "its training text" if choice.language else "all training texts"
         return (

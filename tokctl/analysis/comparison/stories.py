@@ -176,6 +176,8 @@ _CHARACTERS = 5
 #: What a training refuses to make.
 _REFUSED = {
     "long": "a longer token than its training allowed",
+    "words": "a token of more words than its training allowed",
+    "forbidden": "a token with a text that its training forbade",
     "special": "spelled as a special token",
     "cut": "a cut character",
 }

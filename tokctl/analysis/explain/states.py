@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokctl._native import NO_ID
 from tokctl.analysis.explain.history import Pair, check_step, history_of, name_symbols
+from tokctl.model import TrainingStage
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, spell, unspell
 from tokctl.sources import Document, Source
 
@@ -113,7 +114,32 @@ def state_words(
         TokctlError: the model has no such step.
     """
     check_step(tokenizer, step)
-    return _in_scan_order(tokenizer, _replayed(tokenizer, step, counts))
+    split = _as_split(tokenizer, stage_of(tokenizer, step), counts)
+    return _in_scan_order(tokenizer, _replayed(tokenizer, step, split))
+
+
+def stage_of(tokenizer: Tokenizer, step: int) -> TrainingStage:
+    """The stage of the training that a step was part of, from 1; of step 0, the first one. One
+    without limits where the model's file names none."""
+    model = tokenizer.model
+    stages = model.recipe.stages or (TrainingStage(),)
+    if model.training is None or not model.training.stage_ends or step > len(model.merges):
+        return stages[-1]
+    token = model.merges[max(0, step - 1)].token
+    return stages[sum(end <= token for end in model.training.stage_ends)]
+
+
+def _as_split(
+    tokenizer: Tokenizer, stage: TrainingStage, counts: Iterable[tuple[bytes, int]]
+) -> Iterable[tuple[bytes, int]]:
+    """The counted pre-tokens as a stage of the training splits them further."""
+    if not stage.pre_tokenizers:
+        return counts
+    from tokctl import training
+
+    options = training.Options(vocab_size=1)
+    words, _ = training.counting.count_mapping(dict(counts), tokenizer.recipe, options)
+    return training.counting.split_further(words, stage.pre_tokenizers, options, 1).items()
 
 
 def count_pairs(
@@ -206,7 +232,11 @@ class Criterion:
         first: steps before the first one that it chose so; those before make initial tokens.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, stage: TrainingStage | None = None) -> None:
+        """
+        Args:
+            stage: of the training, whose limits are asked about; None: the last one.
+        """
         model = tokenizer.model
         recipe, training = model.recipe, model.training
         self.known = training is not None
@@ -217,6 +247,7 @@ class Criterion:
         self._longest = training.max_token_length if training else None
         self.first = training.initial_merges if training else 0
         self._whole_characters = training is not None and training.whole_characters
+        self._stage = stage or (recipe.stages or (TrainingStage(),))[-1]
         self._tokens = model.tokens
         self._recipe = recipe
         self._never = {model.tokens[id_] for id_ in model.reserved_ids}
@@ -228,13 +259,19 @@ class Criterion:
 
     def refusal(self, pair: Pair) -> str | None:
         """Why the training may not merge a pair, however frequent it is: `long` (its token would
-        be longer than allowed), `special` (it would spell a special token), `cut` (it would cut a
-        character, see `whole_characters` in `tokctl.training.Options`); None where it may."""
+        be longer than allowed), `words` (it would have more words than allowed), `forbidden` (it
+        would contain a forbidden text), `special` (it would spell a special token), `cut` (it would
+        cut a character, see `whole_characters` in `tokctl.training.Options`); None where it may."""
         if self._longest is not None and self._length(pair) > self._longest:
             return "long"
-        if self.joined(pair) in self._never:
+        token, most = self.joined(pair), self._stage.max_words
+        if most is not None and sum(map(bool, token.split(b" "))) > most:
+            return "words"
+        if any(text.encode() in token for text in self._stage.forbidden):
+            return "forbidden"
+        if token in self._never:
             return "special"
-        cuts = self._whole_characters and not _keep_whole(self._tokens[pair[0]], self.joined(pair))
+        cuts = self._whole_characters and not _keep_whole(self._tokens[pair[0]], token)
         return "cut" if cuts else None
 
     def by_ids_or_texts(self, pairs: Iterable[Pair]) -> list[Pair] | None:
@@ -285,7 +322,7 @@ class PairCount:
         step: the first step, of those still to come, at which the model merges the pair;
             None where it never does.
         refused: why the training would not merge it: `rare` (below the least frequency),
-            `long`, `special` or `cut` (see `Criterion.refusal`); None where it may be merged.
+            or why `Criterion.refusal` says; None where it may be merged.
         wins: of the pairs that may be merged this is the one that the training would
             merge next, were this the state of its corpus; none does where that is not known.
     """
@@ -337,9 +374,10 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     Raises:
         TokctlError: the model has no such step.
     """
-    symbols, found = count_pairs(tokenizer, step, counts)
+    stage = stage_of(tokenizer, step + 1)
+    symbols, found = count_pairs(tokenizer, step, _as_split(tokenizer, stage, counts))
     history = history_of(tokenizer)
-    criterion = Criterion(tokenizer)
+    criterion = Criterion(tokenizer, stage)
     known = [pair for pair in found if NO_ID not in pair]
     unknown = sum(count for pair, count in found.items() if NO_ID in pair)
     known = criterion.by_ids_or_texts(known) or known

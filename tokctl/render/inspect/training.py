@@ -239,6 +239,8 @@ def _fitting(words: Sequence[PreTokenState], limit: int) -> list[int]:
 _REFUSED = {
     "rare": "rarer than the training allows",
     "long": "longer than the training allows",
+    "words": "of more words than the training allows",
+    "forbidden": "with a text that the training forbids",
     "special": "a special token",
     "cut": "cuts a character",
 }
