@@ -38,6 +38,9 @@ def test_prune_of_every_algorithm(trained: dict[str, Path]) -> None:
         before = Tokenizer.load(path)
         size = before.vocab_size - 2
         done = tokctl("convert", "--prune", str(size), path)
+        if before.model.events:
+            assert done.code == 2 and "can't be pruned" in done.err
+            continue
         assert (done.code, done.out) == (0, f"{name}.{size}.json\n".encode()), done.err
         after = Tokenizer.load(f"{name}.{size}.json")
         assert after.vocab_size == size

@@ -326,7 +326,7 @@ def merge_range(tokenizer: Tokenizer, first: int = 1, last: int | None = None) -
 
 def step_count(tokenizer: Tokenizer) -> int:
     """How many merges a training has made, as far as the model says."""
-    return len(history_of(tokenizer).merges)
+    return len(full_history_of(tokenizer).merges)
 
 
 def check_states(tokenizer: Tokenizer) -> None:

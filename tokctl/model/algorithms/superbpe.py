@@ -15,7 +15,7 @@ SUPERBPE = BPE._replace(
             {"max_words": 4, "forbidden": (": ",)},
         ),
     },
-    options=("show_steps", "tie_break", "min_frequency", "transition", "max_words", "forbid"),
+    options=(*(name for name in BPE.options if name != "marker"), "transition"),
     # The first stage ends at a share of the vocabulary.
     is_nested=False,
 )
