@@ -38,7 +38,7 @@ def test_the_commands_are_taken() -> None:
         for command in COMMANDS
         if "--word-counts" not in command
     ]
-    assert len(given) == 6 and len(COMMANDS) == 7
+    assert len(given) == 9 and len(COMMANDS) == 10
     Path("terms.txt").write_text("doubloon\n binnacle\n")
     for arguments in given:
         assert tokctl(*arguments, "-q").code == 0, arguments

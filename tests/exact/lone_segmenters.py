@@ -25,6 +25,7 @@ def encoder(segmentation: str, tokens: list[tuple[bytes, int]], **options: Any) 
         "unknown_id": None,
         "unknown": "word",
         "max_input_chars": None,
+        "events": None,
         "supermerges": [],
     }
     for name, value in options.items():

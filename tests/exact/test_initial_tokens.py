@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import part_of_examples, shared_file
 from tests.exact.training_options import (
     MARKERS,
+    TIES_OF,
     assert_same,
     document,
     odd_words,
@@ -193,7 +194,7 @@ def test_initial_tokens_equal_twin(
     marker: str, score: str, words: dict[str, int], initial: list[str], room: int, least: int
 ) -> None:
     kind, mark = MARKERS[marker]
-    for ties in TIE_BREAKS:
+    for ties in TIES_OF[score]:
         expected = twin.train(
             words,
             vocab_size=0,

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 STORY = (ROOT / "corpora" / "the-lamplighters-atlas.txt").read_text(encoding="utf-8")
 NOVEL = ROOT.parent / "shared" / "corpora" / "treasure-island.txt"
 
+#: The rule of texts is not for these trainings.
+TIES = tuple(rule for rule in TIE_BREAKS if rule != "highest-text")
 #: Ties everywhere and runs of one letter; then a few words that share their parts.
 tied_words = st.dictionaries(
     st.text(alphabet="ab", min_size=1, max_size=12), st.integers(1, 3), min_size=1, max_size=12
@@ -60,7 +62,7 @@ def assert_same(tokenizer: Tokenizer, expected: twin.Refined, special: int = 1) 
     assert removals == expected.removals
 
 
-@pytest.mark.parametrize("ties", TIE_BREAKS)
+@pytest.mark.parametrize("ties", TIES)
 @given(
     words=words_of_both,
     size=st.integers(1, 25),
@@ -107,7 +109,7 @@ def tokens_of(tokenizer: Tokenizer, word: str) -> list[str]:
     return [tokenizer.tokens[id_] for id_ in of_pre_tokens(tokenizer.model).ids(word)]
 
 
-@pytest.mark.parametrize("ties", TIE_BREAKS)
+@pytest.mark.parametrize("ties", TIES)
 @given(
     words=words_of_both,
     size=st.integers(1, 25),
