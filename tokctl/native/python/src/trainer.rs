@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tokctl_core::encode;
 use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
 use tokctl_core::train::parity::{self, GlobalMerges, Measure, ParityOptions, Window};
@@ -81,18 +80,6 @@ pub fn train_by_frequency<'py>(
         trained.counts,
         trained.stop == Stop::Exhausted,
     ))
-}
-
-/// Segments pre-tokens on so many threads.
-fn segmented_by(
-    encoder: &encode::Encoder,
-    threads: usize,
-) -> impl FnMut(&[&[u8]], &mut dyn FnMut(&[u32])) -> tokctl_core::Result<()> + '_ {
-    move |texts, each| {
-        let flat = encoder.batch::<u32, _>(texts, threads, None, &|| false)?;
-        flat.texts().for_each(each);
-        Ok(())
-    }
 }
 
 #[pyclass(module = "tokctl._native", frozen)]
@@ -208,7 +195,13 @@ pub fn train(
     };
     let encoder = start.as_ref().map(|start| &start.get().inner);
     let training = errors::watched(py, progress, |report| {
-        let mut segmented = encoder.map(|encoder| segmented_by(encoder, threads));
+        let mut segmented = encoder.map(|encoder| {
+            move |texts: &[&[u8]], each: &mut dyn FnMut(&[u32])| {
+                let flat = encoder.batch::<u32, _>(texts, threads, None, &|| false)?;
+                flat.texts().for_each(each);
+                Ok(())
+            }
+        });
         let start = segmented.as_mut().map(|start| start as Start);
         tokctl_core::train::train(&counts.0, &options, start, report)
     })?;
