@@ -443,3 +443,10 @@ def test_counts_have_64_bits() -> None:
         train_on_counts({"ab": 2**61}, BYTES, Options(vocab_size=300, initial_tokens=["abcdefgh"]))
     model = train_on_counts({"ab": 2**59}, BYTES, Options(vocab_size=300, initial_tokens=["ab"]))
     assert [merge.count for merge in model.merges] == [2**59]
+
+
+def test_boundless_refuses_initial_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("the cat sat on the mat\n" * 9)
+    with pytest.raises(TokctlError, match="boundless can't have initial tokens"):
+        Tokenizer.train([path], algorithm="boundless", vocab_size=270, initial_tokens=["thexyzq"])

@@ -158,6 +158,12 @@ class Options:
                 "a character model can't have initial tokens: its tokens are characters",
                 "name them in --initial-alphabet",
             )
+        if self.initial_tokens and recipe.traits.learns_superwords:
+            raise TokctlError(
+                f"{recipe.algorithm} can't have initial tokens: its supermerges are of words that "
+                "the texts have",
+                "leave them out, or take --algo bpe or superbpe",
+            )
         if not self.limits_alphabet:
             return
         options = "--coverage, --alphabet-limit and --initial-alphabet"

@@ -181,6 +181,13 @@ def check_parity(
             f"{why}",
             "take --algo bpe" + (", or --score count" if recipe.merges_by_likelihood else ""),
         )
+    if recipe.traits.removes_tokens or recipe.traits.learns_superwords:
+        what = "removes tokens" if recipe.traits.removes_tokens else "merges neighbouring words"
+        raise TokctlError(
+            f"parity-aware training only merges pairs within words, and {recipe.algorithm} also "
+            f"{what}",
+            "take --algo bpe",
+        )
     if recipe.stages or options.initial_tokens:
         what = "stages and limits of words" if recipe.stages else "initial tokens"
         raise TokctlError(
