@@ -445,8 +445,9 @@ def test_counts_have_64_bits() -> None:
     assert [merge.count for merge in model.merges] == [2**59]
 
 
-def test_boundless_refuses_initial_tokens(tmp_path: Path) -> None:
+@pytest.mark.parametrize("algorithm", ["boundless", "picky", "scaffold"])
+def test_some_trainings_can_not_have_initial_tokens(tmp_path: Path, algorithm: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text("the cat sat on the mat\n" * 9)
-    with pytest.raises(TokctlError, match="boundless can't have initial tokens"):
-        Tokenizer.train([path], algorithm="boundless", vocab_size=270, initial_tokens=["thexyzq"])
+    with pytest.raises(TokctlError, match=f"{algorithm} can't have initial tokens"):
+        Tokenizer.train([path], algorithm=algorithm, vocab_size=270, initial_tokens=["thexyzq"])

@@ -186,8 +186,8 @@ def adapt(
     model = tokenizer.model
     if model.events is not None or model.supermerges:
         raise TokctlError(
-            f"a {model.recipe.traits.title} model can't be adapted: merges within pre-tokens are "
-            "not all that makes its tokens",
+            f"a {model.recipe.traits.title} model can't be adapted: its training took tokens away, "
+            "or merged whole pre-tokens",
             "train it again on the new texts",
         )
     added = _Added(special_tokens, added_tokens)

@@ -164,6 +164,11 @@ class Options:
                 "the texts have",
                 "leave them out, or take --algo bpe or superbpe",
             )
+        if self.initial_tokens and recipe.traits.removes_tokens:
+            raise TokctlError(
+                f"{recipe.algorithm} can't have initial tokens: its training may take them away",
+                "leave them out, or take --algo bpe or superbpe",
+            )
         if not self.limits_alphabet:
             return
         options = "--coverage, --alphabet-limit and --initial-alphabet"
