@@ -628,7 +628,8 @@ def _kind(recipe: Recipe) -> str:
         return "t5"
     if recipe.matches_longest:
         return "bert"
-    raise InexpressibleError(f"llama.cpp has no {recipe.algorithm} by {recipe.segmentation}")
+    named = f"{recipe.traits.title} (segmentation: {recipe.segmentation})"
+    raise InexpressibleError(f"llama.cpp does not know {named}")
 
 
 def _chat_template(model: FilledRecipe) -> str | None:
