@@ -286,7 +286,7 @@ REFUSED = {
     "a pattern": (filled(recipe("gpt2", pre_tokenizers=("regex:\\w",))), "none of its names means"),
     "no splitting": (filled(recipe("gpt2", pre_tokenizers=())), "none of its names means none"),
     "the notebook's BPE": (filled(RECIPES["notebook-bpe"]), "have a marker"),
-    "the notebook's WordPiece": (filled(RECIPES["notebook-wordpiece"]), "WordPiece (segmentation: replay)"),
+    "the notebook's WordPiece": (filled(RECIPES["notebook-wordpiece"]), "WordPiece (segmentation"),
     "an end marker": (filled(RECIPES["end marker"]), "have a marker"),
     "another prefix": (filled(recipe("bert", marker=("continuation", "@@"))), "and not with '@@'"),
     "other normalizers": (filled(recipe("bert", normalizers=("nfkc",))), "normalizers nfkc"),
