@@ -12,12 +12,12 @@ from pathlib import Path
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
-from tokctl.model import FilledRecipe, ParityRecord, Recipe, TrainingRecord
+from tokctl.model import FilledRecipe, ParityRecord, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS, IN_ID_ORDER
 from tokctl.sources import AUTO, Reading, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Options, Timing, exact
-from tokctl.training.training import explained, limits, reserved
+from tokctl.training.training import explained, limits, record_of, reserved
 from tokctl.values import brief
 
 VARIANTS = ("base", "window")
@@ -329,25 +329,13 @@ def fill_by_language(
         raise explained(error, recipe, options) from None
     if timing:
         timing.lap("merge")
-    read = counted.read
-    training = TrainingRecord(
-        documents=read.documents,
-        bytes=read.bytes,
-        sha256=read.digest,
+    training = record_of(
+        counted.read,
+        options,
         pre_tokens=sum(counts.total() for counts in counted.train.values()),
         distinct_pre_tokens=trained.pre_tokens,
         alphabet_size=trained.training.alphabet_end - len(special),
-        vocab_size=options.vocab_size,
-        min_count=options.min_count,
-        min_frequency=options.min_frequency,
-        max_token_length=options.max_token_length,
-        whole_characters=options.whole_characters,
         exhausted=trained.training.exhausted,
-        coverage=None if options.coverage is None else float(options.coverage),
-        alphabet_limit=options.alphabet_limit,
-        initial_alphabet=options.initial_alphabet,
-        sample=None if options.sample is None else float(options.sample),
-        seed=options.seed if options.sample is not None else 0,
     )
     record = ParityRecord(
         languages=tuple(languages),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
@@ -170,30 +171,16 @@ def fill(
         new = [token.encode() for token in resizing.new_special_tokens(old, recipe)]
         trained.tokens += new
         trained.counts += [0] * len(new) if trained.counts else []
-    record = TrainingRecord(
-        documents=read.documents,
-        bytes=read.bytes,
-        sha256=read.digest,
+    record = record_of(
+        read,
+        options,
         pre_tokens=counts.total(),
         distinct_pre_tokens=len(counts),
         alphabet_size=trained.alphabet,
-        vocab_size=options.vocab_size,
-        min_count=options.min_count,
-        min_frequency=options.min_frequency,
-        max_token_length=options.max_token_length,
         exhausted=trained.exhausted,
-        coverage=None if options.coverage is None else float(options.coverage),
-        alphabet_limit=options.alphabet_limit,
-        initial_alphabet=options.initial_alphabet,
-        sample=None if options.sample is None else float(options.sample),
-        seed=options.seed if options.sample is not None else 0,
-        weights=tuple(map(str, read.weights)),
-        count_scale=read.scale,
         threshold=_threshold(recipe, options),
         extended=len(old.tokens) if old else 0,
         stage_ends=trained.ends,
-        whole_characters=options.whole_characters,
-        initial_tokens=tuple(options.initial_tokens),
         initial_merges=trained.initial_merges,
     )
     if trained.core is not None:
@@ -218,6 +205,29 @@ def fill(
         )
     initial_tokens.check(model)
     return model
+
+
+def record_of(read: TextStats, options: Options, **found: Any) -> TrainingRecord:
+    """What a training read and was asked for, and what it `found`: the record's other fields."""
+    return TrainingRecord(
+        documents=read.documents,
+        bytes=read.bytes,
+        sha256=read.digest,
+        vocab_size=options.vocab_size,
+        min_count=options.min_count,
+        min_frequency=options.min_frequency,
+        max_token_length=options.max_token_length,
+        coverage=None if options.coverage is None else float(options.coverage),
+        alphabet_limit=options.alphabet_limit,
+        initial_alphabet=options.initial_alphabet,
+        sample=None if options.sample is None else float(options.sample),
+        seed=options.seed if options.sample is not None else 0,
+        weights=tuple(map(str, read.weights)),
+        count_scale=read.scale,
+        whole_characters=options.whole_characters,
+        initial_tokens=tuple(options.initial_tokens),
+        **found,
+    )
 
 
 def limits(options: Options) -> _native._Limits:
