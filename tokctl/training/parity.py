@@ -13,11 +13,11 @@ from pathlib import Path
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
 from tokctl.model import FilledRecipe, ParityRecord, Recipe
-from tokctl.model.byte_level import BYTE_TOKENS, IN_ID_ORDER
+from tokctl.model.byte_level import IN_ID_ORDER
 from tokctl.sources import AUTO, Reading, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Options, Timing, exact
-from tokctl.training.training import explained, limits, record_of, reserved
+from tokctl.training.training import explained, first_tokens, limits, record_of, reserved
 from tokctl.values import brief
 
 VARIANTS = ("base", "window")
@@ -296,9 +296,7 @@ def fill_by_language(
     targets = [exact(name, parity.targets.get(name, 1)) for name in languages]
     limit = exact("the window's limit", parity.limit)
     windowed = parity.variant == "window"
-    special = [token.encode() for token in recipe.special_tokens]
-    if recipe.byte_fallback:
-        special += BYTE_TOKENS
+    special = first_tokens(recipe)
     settings = {
         "ties": recipe.tie_break,
         "units": recipe.units,

@@ -296,9 +296,7 @@ def _merged(
     old: FilledRecipe | None,
 ) -> _Trained:
     """One stage: merges until the vocabulary has so many ids."""
-    special = [token.encode() for token in recipe.special_tokens]
-    if recipe.byte_fallback:
-        special += BYTE_TOKENS
+    special = first_tokens(recipe)
     if old:
         special += [old.tokens[id_] for id_ in sorted(old.reserved_ids)]
     threads = options.threads or available_threads()
@@ -427,9 +425,7 @@ def _by_frequency(
 ) -> _Trained:
     old = options.extend
     whole = recipe.looks_up_pre_tokens
-    special = [token.encode() for token in recipe.special_tokens]
-    if recipe.byte_fallback:
-        special += BYTE_TOKENS
+    special = first_tokens(recipe)
     first = old.tokens if old else special
     tokens, found, exhausted = _native.train_by_frequency(
         counts,
@@ -479,7 +475,7 @@ def _by_likelihood_of_pieces(
         threads=options.threads or available_threads(),
         progress=report,
     )
-    first = special + (list(BYTE_TOKENS) if recipe.byte_fallback else [])
+    first = first_tokens(recipe)
     return _Trained(
         tokens=first + [text for text, _ in found.pieces],
         alphabet=found.alphabet_size,
@@ -502,6 +498,12 @@ TRAINERS = {
     "unigram": _by_likelihood_of_pieces,
     "frequency": _by_frequency,
 }
+
+
+def first_tokens(recipe: Recipe) -> list[bytes]:
+    """What has the lowest ids: special tokens, then those of bytes, where there is a fallback."""
+    special = [token.encode() for token in recipe.special_tokens]
+    return [*special, *BYTE_TOKENS] if recipe.byte_fallback else special
 
 
 def reserved(recipe: Recipe) -> list[bytes]:

@@ -7,12 +7,10 @@
 //! beyond that is given up. Of equal counts the merge goes first, so a word is always there before
 //! a supermerge takes it: that takes no more words than its merge has made.
 
-use hashbrown::HashSet;
-
 use super::by_count::ByCount;
 use super::corpus::Corpus;
 use super::pairs::Pairs;
-use super::{Options, Progress, Selector, Stop};
+use super::{never, Options, Progress, Selector, Stop};
 use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Merge, Stored, Vocabulary};
@@ -27,8 +25,8 @@ pub struct SuperwordTraining {
 
 /// Goes on from the model of the first phase, whose merges each make one new token, with the
 /// pre-tokens that it was trained on, and with the runs that
-/// [`Counter::of_runs`](crate::count::Counter::of_runs) has counted of its tokens. Of the options `vocab_size`, `ties`, `min_frequency`, `max_token_length`, `special_tokens` and
-/// `reserved` count.
+/// [`Counter::of_runs`](crate::count::Counter::of_runs) has counted of its tokens. Of the options
+/// `vocab_size`, `ties`, `min_frequency`, `max_token_length`, `special_tokens` and `reserved` count.
 pub fn train_superwords(
     first: &Stored,
     pre_tokens: &Counts,
@@ -67,12 +65,7 @@ pub fn train_superwords(
     }
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     let mut selector = ByCount::new(&mut pairs, &corpus);
-    let never: HashSet<&[u8]> = options
-        .special_tokens
-        .iter()
-        .chain(&options.reserved)
-        .map(Vec::as_slice)
-        .collect();
+    let never = never(options);
     let (mut kept, mut supermerges): (usize, Vec<Merge>) = (0, Vec::new());
     let mut stop = Stop::VocabularyFull;
     // The best supermerge, until it is made.
