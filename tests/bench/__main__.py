@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -19,14 +20,16 @@ from tests.bench.driver import Progress, fingerprint, measure, versions
 from tests.bench.job import short
 from tests.bench.judge import WRONG, judge
 from tests.bench.memory import memory_page
+from tests.bench.recent import recent_page
 from tests.bench.report import markdown, show
 from tests.bench.results import Measured, append, read
 from tests.bench.rows import QUICK, Row, Sizes
 from tests.bench.texts import CHECKOUT, CORPORA, Materials, default_cache
-from tests.bench.work import all_rows, memory_rows
+from tests.bench.work import all_rows, memory_rows, recent_rows
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
 MEMORY_PAGE = CHECKOUT / "docs" / "memory.md"
+RECENT_PAGE = CHECKOUT / "docs" / "recent.md"
 #: Bytes of each text with --quick.
 QUICK_LIMIT = 300_000
 
@@ -46,7 +49,8 @@ def measure_row(
         if row.model == "gpt2":
             # Byte-level: the text comes back, whoever decodes.
             expected = short(text.path.read_bytes())
-    return Measured(row, tuple(judge(row, samples, expected)), text.size, text.about, ids)
+    lines, day = tuple(judge(row, samples, expected)), date.today().isoformat()
+    return Measured(row, lines, text.size, text.about, ids, day)
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -82,14 +86,25 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         help="where long texts stay, 3.5 GB, and the model that is trained on them "
         "(default: %(default)s)",
     )
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
         "--memory",
         action="store_true",
         help="instead, the peak memory of each command, with 100 MB of text and with 1 GB",
     )
-    parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name} and chart")
+    instead.add_argument(
+        "--recent",
+        action="store_true",
+        help="instead, the algorithms since 2024, with 8 MB of text, 100 MB and 1 GB",
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help=f"write docs/{PAGE.name} and chart; or docs/{MEMORY_PAGE.name}; or "
+        f"docs/{RECENT_PAGE.name}, with all of its rows that --results holds",
+    )
     asked = parser.parse_args(arguments)
-    if asked.write and (asked.quick or asked.only):
+    if asked.write and (asked.quick or (asked.only and not asked.recent)):
         parser.error("--write is for a whole run: leave --quick and --only out")
     if asked.runs < 1:
         parser.error("--runs is a number from 1 up")
@@ -113,12 +128,13 @@ def main(arguments: Sequence[str]) -> int:
         errors.print(what, soft_wrap=True)
 
     sizes = QUICK if asked.quick else Sizes()
-    rows = memory_rows(sizes) if asked.memory else all_rows(sizes)
+    every = memory_rows if asked.memory else recent_rows if asked.recent else all_rows
+    known = rows = every(sizes)
     if asked.only:
         wanted = asked.only.lower().split()
         rows = [
             row
-            for row in rows
+            for row in known
             if all(word in f"{row.section} {row.title} {row.text}".lower() for word in wanted)
         ]
     runs = 1 if asked.quick else asked.runs
@@ -132,7 +148,7 @@ def main(arguments: Sequence[str]) -> int:
         os.close(handle)
         results = Path(name)
     say(f"results go to {results}")
-    found = read(results, rows, tokctl, runs)
+    found = read(results, known, tokctl, runs)
     started = monotonic()
     with tempfile.TemporaryDirectory(prefix="tokctl-bench-") as folder:
         materials = Materials(Path(folder), cache=asked.cache, limit=limit)
@@ -155,6 +171,12 @@ def main(arguments: Sequence[str]) -> int:
     if asked.write and asked.memory:
         MEMORY_PAGE.write_text(memory_page(measured, tokctl), encoding="utf-8")
         say(f"written: docs/{MEMORY_PAGE.name}")
+    elif asked.write and asked.recent:
+        left = [row for row in known if row not in found]
+        measured = [found[row] for row in known if row in found]
+        page = recent_page(measured, left, versions(), tokctl)
+        RECENT_PAGE.write_text(page, encoding="utf-8")
+        say(f"written: docs/{RECENT_PAGE.name}")
     elif asked.write:
         picture = PAGE.with_suffix(".svg")
         chart.draw(measured, picture)

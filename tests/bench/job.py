@@ -46,7 +46,7 @@ class Job:
 
     Attributes:
         peer, task: the function `task` of `tests.bench.peers.<peer>`.
-        text: path of the text.
+        text: path of the text; of a folder, where each language has a text of its own.
         threads: that the peer may use.
         again: passes behind the first, in the same process; fewer where they take long.
         vocab: ids wanted in all, for a training.
@@ -89,6 +89,10 @@ class Job:
             chunks.append(text[start:end])
             start = end
         return chunks
+
+    def languages(self) -> dict[str, Path]:
+        """The file of each language."""
+        return {path.stem: path for path in sorted(Path(self.text).iterdir())}
 
     def read_ids(self) -> array[int]:
         return ids_from_bytes(Path(self.ids).read_bytes())

@@ -24,7 +24,6 @@ OTHER = {
     "odd": "other ids",
     "decoding": "other text",
 }
-DOCUMENT = "in the document"
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,9 @@ def judge(row: Row, samples: Samples, expected: str | None = None) -> list[Line]
                     min(times),
                 )
             )
-        if row.document is not None and ours:
-            ratio = _ratio([row.document] * len(ours), ours)
-            line = Line(row, DOCUMENT, pass_, row.document, ratio, None, "", "another machine")
+        if (said := row.reported) and ours:
+            ratio = _ratio([said.seconds] * len(ours), ours) if said.same_work else None
+            line = Line(row, said.source, pass_, said.seconds, ratio, None, "", said.about)
             lines.append(line)
     return lines
 

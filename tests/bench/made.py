@@ -187,6 +187,51 @@ def heaps(path: Path) -> tuple[int, float]:
     return len(known), slope(points)
 
 
+# -- lines and languages ---------------------------------------------------------------------
+
+
+def spans(data: bytes, size: int) -> Iterator[bytes]:
+    """`size` bytes of lines, each of them 8 to 23 words from a random place of a text, so that
+    hardly one occurs twice."""
+    found = data.split()
+    text, places = b" ".join(found), np.cumsum([0, *(len(word) + 1 for word in found)])
+    source, left = np.random.default_rng(5), size
+    while left:
+        first = source.integers(0, max(1, len(found) - 22), 1 << 16)
+        behind = np.minimum(first + source.integers(8, 24, 1 << 16), len(found))
+        ends = zip(places[first].tolist(), (places[behind] - 1).tolist(), strict=True)
+        piece = b"".join(b"%b\n" % text[start:end] for start, end in ends)
+        if len(piece) >= left:
+            yield piece[: piece.rfind(b"\n", 0, left) + 1] or piece[:left]
+            return
+        yield piece
+        left -= len(piece)
+
+
+_KANA = re.compile("[\u3041-\u30ff]")
+#: The letters of the other languages in the text of many scripts; of Vietnamese those of its own.
+_ALPHABETS = re.compile(
+    "(?P<zh>[\u4e00-\u9fff])|(?P<ko>[\uac00-\ud7a3])|(?P<el>[\u0370-\u03ff])|"
+    "(?P<hi>[\u0900-\u097f])|(?P<km>[\u1780-\u17ff])|(?P<ru>[\u0400-\u04ff])|"
+    "(?P<vi>[\u0102\u0103\u0110\u0111\u01a0\u01a1\u01af\u01b0\u1ea0-\u1ef9])"
+)
+
+
+def languages(data: bytes) -> dict[str, bytes]:
+    """The lines of each language in the text of many scripts, by the letters in them; a line
+    without any belongs to the language before it."""
+    found: dict[str, list[str]] = {}
+    language = ""
+    for line in data.decode().splitlines(keepends=True):
+        if letter := _ALPHABETS.search(line):
+            language = letter.lastgroup or ""
+        if _KANA.search(line):
+            language = "ja"
+        if language:
+            found.setdefault(language, []).append(line)
+    return {name: "".join(lines).encode() for name, lines in sorted(found.items())}
+
+
 # -- odd shapes ------------------------------------------------------------------------------
 
 

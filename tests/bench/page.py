@@ -11,6 +11,7 @@ from a checkout with the extra `bench` installed:
     python -m tests.bench --only encoding
     python -m tests.bench --write --results run.jsonl   # this page; continues where a run ended
     python -m tests.bench --memory     # peak memory instead: docs/memory.md
+    python -m tests.bench --recent     # the algorithms since 2024 instead: docs/recent.md
 
 A whole run takes up to an hour on two cores that other programs also use. Slow work has one round;
 if the run exceeds its `--minutes`, so does everything except quick work. The first run takes 15
@@ -89,11 +90,4 @@ READING = """\
   interpreter, the library, the text and the result in it; for whole processes, of these.
 - A time "in the document" is printed in the notebook that the project grew from; it was
   measured elsewhere, so its ratio is a rough one.
-
-Measured with Python {python} on {machine}, {processors} processors: {versions}.{absent}
-The tokctl measured, its Python files and native module together, has the digest `{measured}`.
-
-Texts:
-
-{texts}
 """

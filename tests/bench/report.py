@@ -189,29 +189,42 @@ def markdown(
     chart: str,
 ) -> str:
     """The whole page; `tokctl` is the digest of the one that ran, `chart` the file's name."""
-    texts = {part.row.text: part for part in measured}
-    used = [f"{name} {found}" for name, found in versions.items() if found]
-    absent = [name for name, found in versions.items() if not found]
     parts = [INTRODUCTION, "## The worst cells\n", *headline(measured)]
     parts += ["## Targets\n", *targets_table(measured)]
     if table := growth_tables(measured):
         parts += ["## Growth\n", GROWTH.format(chart=chart), *table, ""]
     if table := odd_table(measured):
         parts += ["## Odd shapes\n", ODD, *table, ""]
-    parts.append(
-        READING.format(
-            runs=f"{runs} round{'s'[: runs - 1]}",
-            versions=", ".join(used),
-            absent=f" Not installed, so not measured: {', '.join(absent)}." if absent else "",
-            measured=tokctl,
-            python=platform.python_version(),
-            processors=os.cpu_count(),
-            machine=platform.machine(),
-            texts="\n".join(
-                f"- `{name}`: {part.about}, {part.size:,} bytes" for name, part in texts.items()
-            ),
-        )
+    parts.append(READING.format(runs=f"{runs} round{'s'[: runs - 1]}"))
+    parts.append(measured_with(measured, versions, tokctl))
+    parts += section_tables(measured)
+    if notes := footnotes(measured):
+        parts += ["## Own rules\n", *(f"- {note}" for note in notes), ""]
+    return "\n".join(parts)
+
+
+def measured_with(
+    measured: Sequence[Measured], versions: Mapping[str, str | None], tokctl: str
+) -> str:
+    """As Markdown: the machine, the libraries, the digest of tokctl, and the texts."""
+    texts = {part.row.text: part for part in measured}
+    absent = [name for name, found in versions.items() if not found]
+    return WITH.format(
+        versions=", ".join(f"{name} {found}" for name, found in versions.items() if found),
+        absent=f" Not installed, so not measured: {', '.join(absent)}." if absent else "",
+        measured=tokctl,
+        python=platform.python_version(),
+        processors=os.cpu_count(),
+        machine=platform.machine(),
+        texts="\n".join(
+            f"- `{name}`: {part.about}, {part.size:,} bytes" for name, part in texts.items()
+        ),
     )
+
+
+def section_tables(measured: Sequence[Measured]) -> list[str]:
+    """As Markdown: a table for each section."""
+    parts = []
     for section, group in groupby(measured, key=lambda part: part.row.section):
         parts += [f"## {HEADINGS[section]}\n", "| " + " | ".join(COLUMNS) + " |"]
         parts.append("|---|---|---|--:|---|--:|--:|--:|---|---|")
@@ -221,11 +234,17 @@ def markdown(
                 row[8] = f"`{row[8]}`" if row[8] != "-" else row[8]
                 parts.append("| " + " | ".join(row) + " |")
         parts.append("")
-    if notes := footnotes(measured):
-        parts += ["## Own rules\n", *(f"- {note}" for note in notes), ""]
-    return "\n".join(parts)
+    return parts
 
 
+WITH = """\
+Measured with Python {python} on {machine}, {processors} processors: {versions}.{absent}
+The tokctl measured, its Python files and native module together, has the digest `{measured}`.
+
+Texts:
+
+{texts}
+"""
 GROWTH = """\
 ![Seconds per MB, by size of the text and of the vocabulary]({chart})
 

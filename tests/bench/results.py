@@ -22,6 +22,7 @@ class Measured:
         size: of the text, in bytes.
         about: what the text is.
         ids: how many there are to decode; 0 where nothing is decoded.
+        day: when it was measured: YYYY-MM-DD.
     """
 
     row: Row
@@ -29,6 +30,7 @@ class Measured:
     size: int
     about: str
     ids: int = 0
+    day: str = ""
 
 
 def identity(row: Row) -> str:
@@ -50,6 +52,7 @@ def append(path: Path, measured: Measured, fingerprint: str, runs: int) -> None:
         "size": measured.size,
         "about": measured.about,
         "ids": measured.ids,
+        "day": measured.day,
         "lines": lines,
     }
     with path.open("a", encoding="utf-8") as file:
@@ -66,7 +69,8 @@ def read(path: Path, rows: Sequence[Row], fingerprint: str, runs: int) -> dict[R
         if row is None or (record["tokctl"], record["runs"]) != (fingerprint, runs):
             continue
         lines = tuple(_line(row, line) for line in record["lines"])
-        found[row] = Measured(row, lines, record["size"], record["about"], record["ids"])
+        about = (record[name] for name in ("size", "about", "ids", "day"))
+        found[row] = Measured(row, lines, *about)
     return found
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
-from tests.bench.judge import DOCUMENT, Line
+from tests.bench.judge import Line
 from tests.bench.results import Measured
 from tests.bench.rows import (
     BOTH,
@@ -363,10 +363,8 @@ def _ours(lines: Sequence[Line]) -> Line | None:
 
 
 def _is_rival(line: Line, exact: bool) -> bool:
-    if line.contender == DOCUMENT or line.wrong:
-        return False
     peers = {contender.name for contender in line.row.contenders if not contender.ours}
-    return line.contender in peers and (line.exact or not exact)
+    return line.contender in peers and not line.wrong and (line.exact or not exact)
 
 
 def _why(lines: Sequence[Line]) -> str:

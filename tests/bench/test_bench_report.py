@@ -16,7 +16,6 @@ from rich.console import Console
 from tests.bench import chart, curves, results, rows, targets
 from tests.bench.job import Sample
 from tests.bench.judge import (
-    DOCUMENT,
     REFERENCE,
     RIGHT,
     UNCHECKED,
@@ -28,7 +27,7 @@ from tests.bench.judge import (
 from tests.bench.likelihood import PENALTY, SPACE, best_cost, bits_per_character
 from tests.bench.report import cells, markdown, show, targets_table
 from tests.bench.results import Measured
-from tests.bench.rows import Contender, Row
+from tests.bench.rows import Contender, Reported, Row
 from tests.bench.work.growth import CURVES
 
 BOOKS = Row(
@@ -134,6 +133,18 @@ def test_the_processors_time_is_compared() -> None:
     assert [line.cpu for line in lines] == [3, 5]
 
 
+def test_what_others_report_is_never_measured() -> None:
+    paper = Reported(593, "a paper", "another text")
+    for reported, ratio in ((paper, None), (replace(paper, same_work=True), (296.5, 296.5, 296.5))):
+        row = replace(BOOKS, reported=reported, contenders=BOOKS.contenders[:1])
+        lines = judge(row, {rows.TOKCTL: [sample(1, "a")]})
+        found = cells(lines[1], part(lines))
+        assert lines[1].ratio == ratio
+        assert found[2:3] + found[5:] == ("a paper", "-", "0.00169 MB/s", "-", "-", "another text")
+        assert not targets.worst_cells([part(lines)])
+        assert targets.beside(lines, targets.FASTEST) is None
+
+
 def test_overlap_is_the_jaccard_index() -> None:
     assert overlap(frozenset("abc"), frozenset("bcd")) == 0.5
     assert overlap(frozenset(), frozenset()) == 1
@@ -158,7 +169,7 @@ def made(ours: float, ratios: dict[str, float | None], **more: object) -> Measur
     row = Row("encoding", "ids", "books", GPT2, key="key")
     lines = [
         Line(row, rows.TOKCTL, "first", 9, (1, 1, 1), 50, "", RIGHT, cpu=ours, **more),  # type: ignore[arg-type]
-        Line(row, DOCUMENT, "first", 1, (0.01, 0.01, 0.01), None, "", ""),
+        Line(row, rows.DOCUMENT, "first", 1, (0.01, 0.01, 0.01), None, "", ""),
     ]
     for name, ratio in ratios.items():
         shown = None if ratio is None else (ratio, ratio, ratio)

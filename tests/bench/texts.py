@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tests.bench import made
 from tests.bench.job import ids_to_bytes, short
-from tests.bench.rows import LONG, Row, amount
+from tests.bench.rows import LONG, SCRIPTS, TEXTS, Row, amount
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,6 +37,8 @@ LINES = [
     {"kind": "digit-groups"},
     {"kind": "split", "pattern": "\n", "behaviour": "merged-with-previous"},
 ]
+#: Algorithms whose models are trained on all the texts that they encode.
+WITH_SUPERWORDS = ("superbpe", "boundless")
 #: A model of SentencePiece's is trained on so much of a long text, in bytes.
 PIECES_FROM = 2_000_000
 _LONG = re.compile(rf"({'|'.join(LONG)})-(\d+)(GB|MB|kB|B)")
@@ -104,12 +106,15 @@ class Materials:
         """Whether the row needs a long text that is not here."""
         found = _LONG.fullmatch(row.text)
         kinds = LONG if row.model == "o200k" else [found[1]] if found else []
+        kinds = [SCRIPTS] if row.text.startswith("languages@") else kinds
         return not all(self.packed(kind).exists() for kind in kinds)
 
     def _text(self, name: str) -> Text:
         """A text by its name; `NAME@BYTES` is one that is made, of about that size."""
         if found := _LONG.fullmatch(name):
             return self._long(name, found[1], int(found[2]) * _UNITS[found[3]])
+        if name.startswith("languages@"):
+            return self._languages(name, int(name.partition("@")[2]))
         if name == "line":
             data, about = LINE, "one line"
         elif "@" in name:
@@ -150,6 +155,18 @@ class Materials:
             )
         return Text(name, path, path.stat().st_size, f"{about}, {known['made'][0]:,} words")
 
+    def _languages(self, name: str, size: int) -> Text:
+        """A folder: each language of the text of many scripts, as large as it is there."""
+        parts = made.languages(zstd.decompress(self.packed(SCRIPTS).read_bytes()))
+        folder, whole = self.folder / name, sum(map(len, parts.values()))
+        folder.mkdir()
+        for language, data in parts.items():
+            with (folder / f"{language}.txt").open("wb") as file:
+                file.writelines(made.varied(data, size * len(data) // whole))
+        written = sum(path.stat().st_size for path in folder.iterdir())
+        about = f"{', '.join(parts)}: {SCRIPTS}.txt by its letters, repeated with varied words"
+        return Text(name, folder, written, about)
+
     def _source(self, name: str) -> tuple[bytes, str]:
         source = self.corpora / f"{name}.txt"
         if source.exists():
@@ -164,8 +181,11 @@ class Materials:
         if kind in made.SHAPES:
             data, about = self._source("books")
             return made.SHAPES[kind](data, int(size)), f"{kind}, made from {about} or a seed"
+        if kind == "spans":
+            data, about = self._source("books")
+            return b"".join(made.spans(data, int(size))), f"random spans of words of {about}"
         if kind == "mixed":
-            parts = [self._source(name) for name in ("books", "code", "multilingual")]
+            parts = [self._source(name) for name in TEXTS]
             data, about = b"".join(part[0] for part in parts), "books, code and multilingual text"
         else:
             data, about = self._source(kind)
@@ -183,6 +203,9 @@ class Materials:
             "bert": "bert",
             "unigram": "sentencepiece-unigram",
         }
+        if kind in WITH_SUPERWORDS:
+            texts = [self.text(name).path for name in TEXTS]
+            return Tokenizer.train(texts, vocab_size=vocab, recipe=default_recipe(kind))
         recipe = preset(presets[kind]) if kind in presets else wordpiece_by_count()
         if kind == "lines":
             recipe = replace(default_recipe("bpe"), pre_tokenizers=PRE_TOKENIZERS.steps(LINES))

@@ -53,6 +53,39 @@ def train_bpe(job: Job) -> Task:
     return Task(lambda: _train(job, preset("gpt2")), _byte_merges)
 
 
+def _trained_by(algorithm: str) -> Callable[[Job], Task]:
+    """By its default recipe; the digest is that of the whole model file."""
+
+    def task(job: Job) -> Task:
+        def outcome(trained: Tokenizer) -> Outcome:
+            path = Path(job.folder) / "model.json"
+            trained.save(path)
+            return _file_outcome(path)
+
+        return Task(lambda: _train(job, default_recipe(algorithm)), outcome)
+
+    return task
+
+
+train_default_bpe = _trained_by("bpe")
+train_superbpe = _trained_by("superbpe")
+train_boundless = _trained_by("boundless")
+train_picky = _trained_by("picky")
+train_scaffold = _trained_by("scaffold")
+
+
+def train_parity(job: Job) -> Task:
+    """With Hugging Face's ties, and tokens per byte as the cost of a language."""
+    recipe = replace(preset("gpt2"), tie_break="highest-text")
+
+    def run_training() -> Tokenizer:
+        return Tokenizer.train_by_language(
+            job.languages(), vocab_size=job.vocab, recipe=recipe, threads=job.threads
+        )
+
+    return Task(run_training, _byte_merges)
+
+
 def _byte_merges(trained: Tokenizer) -> Outcome:
     tokens = trained.model.tokens
     merges = [(tokens[merge.left], tokens[merge.right]) for merge in trained.merges]

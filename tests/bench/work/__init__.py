@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.bench.rows import Row, Sizes
-from tests.bench.work import commands, decoding, encoding, growth, memory, scale, training
+from tests.bench.work import commands, decoding, encoding, growth, memory, recent, scale, training
 
 
 def all_rows(sizes: Sizes) -> list[Row]:
@@ -21,3 +21,8 @@ def all_rows(sizes: Sizes) -> list[Row]:
 def memory_rows(sizes: Sizes) -> list[Row]:
     """What `--memory` measures instead."""
     return memory.rows(sizes)
+
+
+def recent_rows(sizes: Sizes) -> list[Row]:
+    """What `--recent` measures instead."""
+    return recent.rows(sizes)
