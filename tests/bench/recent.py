@@ -39,7 +39,7 @@ This page is written by `python -m tests.bench --recent --write`; don't edit it.
 from a checkout with the extra `bench` installed:
 
     python -m tests.bench --recent --write --results recent.jsonl
-    python -m tests.bench --recent --only "training SuperBPE" --write --results recent.jsonl
+    python -m tests.bench --recent --only "SuperBPE 1GB" --write --results recent.jsonl
 
 The second command measures some of the rows; those that the file holds of the same tokctl stay on
 the page.

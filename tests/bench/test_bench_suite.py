@@ -480,7 +480,7 @@ def test_each_language_has_a_file_of_its_own(materials: Materials, tmp_path: Pat
             "zh": "漢字|",
         }.items()
     }
-    found = materials.text("languages@30000")
+    found = materials.text("languages@30kB")
     files = Job("", "", str(found.path), "").languages()
     assert list(files) == ["ru", "zh"]
     assert found.size == sum(path.stat().st_size for path in files.values())

@@ -41,7 +41,7 @@ LINES = [
 WITH_SUPERWORDS = ("superbpe", "boundless")
 #: A model of SentencePiece's is trained on so much of a long text, in bytes.
 PIECES_FROM = 2_000_000
-_LONG = re.compile(rf"({'|'.join(LONG)})-(\d+)(GB|MB|kB|B)")
+_LONG = re.compile(rf"({'|'.join(LONG)})-(\d+(?:GB|MB|kB|B))")
 _UNITS = {"GB": 10**9, "MB": 10**6, "kB": 10**3, "B": 1}
 #: Bytes of a token in the model of o200k's pattern, as in OpenAI's: quicktok takes no longer ones.
 LONGEST = 128
@@ -64,6 +64,12 @@ class Text:
     path: Path
     size: int
     about: str
+
+
+def _bytes(size: str) -> int:
+    """Of what `amount` writes, or of digits alone."""
+    digits = size.rstrip("GMkB")
+    return int(digits) * _UNITS[size[len(digits) :] or "B"]
 
 
 def default_cache() -> Path:
@@ -110,15 +116,16 @@ class Materials:
         return not all(self.packed(kind).exists() for kind in kinds)
 
     def _text(self, name: str) -> Text:
-        """A text by its name; `NAME@BYTES` is one that is made, of about that size."""
+        """A text by its name; `NAME@SIZE` is one that is made, of about that size."""
         if found := _LONG.fullmatch(name):
-            return self._long(name, found[1], int(found[2]) * _UNITS[found[3]])
-        if name.startswith("languages@"):
-            return self._languages(name, int(name.partition("@")[2]))
-        if name == "line":
+            return self._long(name, found[1], _bytes(found[2]))
+        kind, _, size = name.partition("@")
+        if kind == "languages":
+            return self._languages(name, _bytes(size))
+        if kind == "line":
             data, about = LINE, "one line"
-        elif "@" in name:
-            data, about = self._made(*name.split("@"))
+        elif size:
+            data, about = self._made(kind, _bytes(size))
         else:
             data, about = self._source(name)
             if self.limit is not None and len(data) > self.limit:
@@ -175,21 +182,21 @@ class Materials:
         times = -(-REPEATED_TO // len(sample))
         return sample * times, f"the bundled sample {times} times, for {source.name}"
 
-    def _made(self, kind: str, size: str) -> tuple[bytes, str]:
+    def _made(self, kind: str, size: int) -> tuple[bytes, str]:
         if kind == "dna":
-            return made.dna(int(size)), "the letters A, C, G, T by a seeded generator"
+            return made.dna(size), "the letters A, C, G, T by a seeded generator"
         if kind in made.SHAPES:
             data, about = self._source("books")
-            return made.SHAPES[kind](data, int(size)), f"{kind}, made from {about} or a seed"
+            return made.SHAPES[kind](data, size), f"{kind}, made from {about} or a seed"
         if kind == "spans":
             data, about = self._source("books")
-            return b"".join(made.spans(data, int(size))), f"random spans of words of {about}"
+            return b"".join(made.spans(data, size)), f"random spans of words of {about}"
         if kind == "mixed":
             parts = [self._source(name) for name in TEXTS]
             data, about = b"".join(part[0] for part in parts), "books, code and multilingual text"
         else:
             data, about = self._source(kind)
-        return b"".join(made.varied(data, int(size))), f"{about}, repeated with varied words"
+        return b"".join(made.varied(data, size)), f"{about}, repeated with varied words"
 
     def _trained(self, kind: str, vocab: int) -> Tokenizer:
         from tests.bench.peers.tokctl_ import wordpiece_by_count

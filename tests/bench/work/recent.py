@@ -4,7 +4,17 @@ prints of its own stands beside ours as that."""
 
 from __future__ import annotations
 
-from tests.bench.rows import BOTH, HF, TOKCTL, Contender, Reported, Row, Sizes, threads_named
+from tests.bench.rows import (
+    BOTH,
+    HF,
+    TOKCTL,
+    Contender,
+    Reported,
+    Row,
+    Sizes,
+    amount,
+    threads_named,
+)
 from tests.bench.work.encoding import OVER_WORDS
 
 #: By what they are called in a recipe; ordinary BPE for what the others cost beside it.
@@ -31,7 +41,7 @@ def rows(sizes: Sizes) -> list[Row]:
         return Row(
             "training",
             f"{title} {sizes.bpe:,}, {threads_named(2)}",
-            f"{text}@{size}",
+            f"{text}@{amount(size)}",
             (Contender(TOKCTL, "tokctl_", f"train_{task}"), *peers),
             key=f"train-{task}",
             threads=2,
