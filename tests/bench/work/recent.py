@@ -74,7 +74,9 @@ def rows(sizes: Sizes) -> list[Row]:
         # Hardly a line occurs twice: the worst case where lines and runs of words are counted.
         *(train(task, TITLES[task], "spans", sizes.recent[-1]) for task in REPORTED),
         *(
-            train("parity", "parity-aware BPE", "languages", size, *parity[: size <= MOST])
+            train(
+                "parity", "parity-aware BPE", "languages", size, *(parity if size <= MOST else ())
+            )
             for size in sizes.recent
         ),
         *(encode("superbpe", text, OVER_WORDS) for text in sizes.texts),
