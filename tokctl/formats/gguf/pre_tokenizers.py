@@ -69,9 +69,7 @@ _THREES = r"regex:\P{N}*+(?<!\p{N})\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N}))|\p{N}{3
 #: what is left of them with what is before them; other numbers (`²`, `٣`) with what is before them.
 _FIRST = "(?:[0-9]{1,2}(?=(?:[0-9]{3})*+(?![0-9])))"
 _OTHER = r"[^\P{N}0-9]"
-_DIGIT_CUTS = (
-    rf"regex:(?:(?<!\p{{N}}){_FIRST}|[0-9]{{3}}|(?={_OTHER}))(?:{_OTHER}++{_FIRST}?+)*+"
-)
+_DIGIT_CUTS = rf"regex:(?:(?<!\p{{N}}){_FIRST}|[0-9]{{3}}|(?={_OTHER}))(?:{_OTHER}++{_FIRST}?+)*+"
 
 #: By what llama.cpp calls them: the pre-tokenizers, in their text form.
 _SPLITTING: dict[str, tuple[str, ...]] = {
