@@ -17,6 +17,7 @@ the sparsemax of these cosines.
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -75,7 +76,7 @@ def combinations(
             "train it on what tokctl encode --as tokens writes with the new model",
         )
     olds = [old for old, _ in kept]
-    sides = units[[row for _, row in kept]].T.copy()
+    sides = units[[row for _, row in kept]].T
     wanted = [id_ for id_ in adaptation.new if id_ in rows]
     step = max(1, _BLOCK // (8 * len(olds)))
     found = {}
@@ -221,8 +222,8 @@ def _numbers(texts: Sequence[bytes]) -> list[float] | None:
         found = list(map(float, texts))
     except ValueError:
         return None
-    # Not so of what is no number; `1_0` is one for Python alone.
-    sound = all(-TOO_LARGE < number < TOO_LARGE for number in found)
+    # The sum tells what is no number, and `1_0` is one for Python alone.
+    sound = math.isfinite(sum(found)) and min(found) > -TOO_LARGE and max(found) < TOO_LARGE
     return found if sound and b"_" not in b"".join(texts) else None
 
 
