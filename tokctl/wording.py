@@ -34,6 +34,23 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{rounded:,.{digits}f}%"
 
 
+def unspaced(token: str) -> str:
+    """A token as one word of a line: white space and control characters are escaped as in Python,
+    as a space stands between tokens only, and a terminal obeys some of the others."""
+    if token.isprintable() and " " not in token:
+        return token
+    from unicodedata import category
+
+    return "".join(
+        "\\x20"
+        if char == " "
+        else char.encode("unicode_escape").decode()
+        if char.isspace() or category(char) == "Cc"
+        else char
+        for char in token
+    )
+
+
 #: What names the same on every machine.
 _ADDRESS = re.compile(r"hf:|\w+://")
 

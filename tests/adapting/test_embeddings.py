@@ -378,7 +378,7 @@ def test_matrices_that_do_not_fit(tmp_path: Path) -> None:
     save_file({INPUT: rows(1).reshape(SIZE, 5, 1)}, tmp_path / "a")
     assert "of shape [260, 5, 1]" in error(tmp_path, tensors=[INPUT]).message
     save_file({INPUT: rows(1)}, tmp_path / "a")
-    assert error(tmp_path, new_rows="focus").hint == "choose one of: pieces, mean, zeros"
+    assert error(tmp_path, new_rows="wechsel").hint == "choose one of: pieces, focus, mean, zeros"
     with pytest.raises(TokctlError, match="one of the files to read"):
         FOUND.carry_embeddings(tmp_path / "a", tmp_path / "a")
 

@@ -154,9 +154,29 @@ def test_a_kept_token_that_is_made_no_more(tmp_path: Path, monkeypatch: pytest.M
     assert names(tmp_path) == [*before, "map", "new.json"]
 
 
+@pytest.mark.usefixtures("model")
+def test_rows_by_focus() -> None:
+    """The two passes of docs/adapt.md: the model, what its tokens are called, and the rows."""
+    line = ("adapt", "m.json", "--vocab", "290", "--new-text", "code.txt", "-o", "new.json")
+    assert tokctl(*line).code == 0
+    done = tokctl("encode", "-m", "new.json", "--as", "tokens", "code.txt")
+    words = sorted(set(done.out.decode().split()))
+    vectors = [f"{word} {len(word)} {place}.5 " for place, word in enumerate(words, 1)]
+    Path("new.vec").write_text("\n".join([f"{len(words)} 2", *vectors, ""]), encoding="utf-8")
+    model = Path("new.json").read_bytes()
+    done = tokctl(*line, *FOCUS, "--vectors", "new.vec", "--json")
+    assert done.code == 0 and Path("new.json").read_bytes() == model
+    (said,) = json.loads(done.out)["embeddings"]
+    assert said["by_focus"] > 5 and said["by_focus"] + said["by_mean"] == 10
+    assert f" {said['by_focus']} by FOCUS" in done.err
+    rows = load_file("x")["wte.weight"]
+    assert len(rows) == 290 and (rows[280:] <= rows[:280].max(axis=0)).all()
+
+
 ADAPT = ("adapt", "m.json", "-o", "new.json")
 SPECIAL = (*ADAPT, "--special-token", "<s>")
 W = ("--embeddings", "w.safetensors")
+FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +223,13 @@ W = ("--embeddings", "w.safetensors")
         ((*SPECIAL, *W, "--new-embeddings", "-"), "can't go to stdout"),
         ((*SPECIAL, *W, "--new-embeddings", "w.safetensors"), "one of the files to read"),
         ((*SPECIAL, *W, "--new-embeddings", "x", "--tensor", "y"), "has no tensor 'y'"),
-        ((*SPECIAL, *W, "--new-embeddings", "x", "--new-rows", "focus"), "--new-rows can't be"),
+        ((*SPECIAL, *W, "--new-embeddings", "x", "--new-rows", "first"), "--new-rows can't be"),
+        ((*SPECIAL, *FOCUS), "need a vector for each token"),
+        ((*SPECIAL, "--vectors", "x"), "--vectors is about embeddings"),
+        ((*SPECIAL, *W, "--new-embeddings", "x", "--vectors", "x"), "vectors are for rows by"),
+        ((*SPECIAL, *FOCUS, "--vectors", "none.vec"), "can't read none.vec"),
+        ((*SPECIAL, *FOCUS, "--vectors", "a.txt"), "its first line says no sizes"),
+        ((*SPECIAL, *FOCUS, "--vectors", "x"), "can't read x"),
         ((*SPECIAL, "--embeddings", "none", "--new-embeddings", "x"), "can't read none"),
         ((*SPECIAL, "--embeddings", "a.txt", "--new-embeddings", "x"), "no safetensors file"),
         ((*SPECIAL, "--verify", "none.txt"), "none.txt"),

@@ -315,7 +315,7 @@ REFUSED = {
     "rwkv": ({"model": "rwkv"}, "rwkv"),
     "no_vocab": ({"model": "no_vocab"}, "holds none"),
     "whatever": ({"model": "whatever"}, "whatever"),
-    "superbpe": (changed("gpt-2", pre="superbpe"), "superbpe"),
+    "sarvam": (changed("gpt-2", pre="sarvam-moe"), "merges characters"),
     "kimi": (changed("gpt-2", pre="kimi-k2"), "without merges"),
     "a token twice": (with_tokens("llama", ("a", 1)), "'a' is there twice"),
     "made by merging": (with_tokens("llama", ("aab", 3)), "'aab' is made of ordinary text"),

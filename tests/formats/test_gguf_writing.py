@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import string
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.exact.spilled import document
 from tests.exact.strings import strings
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_sentencepiece_model import sentences
@@ -20,6 +22,7 @@ from tokctl.formats import InexpressibleError
 from tokctl.formats.gguf import pre_tokenizers
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
+from tokctl.model.presets import DEFAULTS
 
 gguf = pytest.importorskip("gguf")
 pytest.importorskip("sentencepiece")
@@ -79,6 +82,14 @@ def spaced() -> Tokenizer:
     return Tokenizer(formats.parse(data, "x.model"))
 
 
+@lru_cache(maxsize=4)
+def superwords(splitting: tuple[str, ...]) -> Tokenizer:
+    """SuperBPE, whose tokens reach over words, with some splitting of numbers."""
+    text = "of the sea of the 1234567 x² and ٣٤ of the sea\n" * 9
+    recipe = replace(DEFAULTS["superbpe"].with_transition("280"), pre_tokenizers=splitting)
+    return Tokenizer.train([document("text", text.encode())], vocab_size=320, recipe=recipe)
+
+
 # -- without a loss --------------------------------------------------------------------
 
 WHOLE = {
@@ -86,6 +97,7 @@ WHOLE = {
     "starcoder": lambda: trained("gpt2", splitting="digits-individual,gpt2"),
     "deepseek": lambda: trained("gpt2", splitting="deepseek-v3"),
     "llama": spaced,
+    "superbpe": lambda: superwords(pre_tokenizers._SPLITTING["superbpe"]),
 }
 texts = st.one_of(
     st.text(max_size=60),
@@ -93,6 +105,7 @@ texts = st.one_of(
     st.sampled_from(["for (i = 0; i < n; ++i) {\n\t\tx[i] += 3;\n}", "a <|endoftext|><s> b</s>"]),
     st.binary(max_size=40).map(lambda data: data.decode("utf-8", "replace")),
     st.text(" \n\ta1's\u017f▁東é<|>", max_size=40),
+    st.text(" 1234567²٣", max_size=40),
 )
 
 
@@ -216,6 +229,30 @@ def test_a_loss_is_one(name: str, what: str, text: str) -> None:
     ours = trained(name)
     assert any(what in one.replace("\u017f", "U+017F") for one in lost(ours.model))
     assert again(ours.model).encode_ids(text) != ours.encode_ids(text)
+
+
+@pytest.mark.parametrize(
+    "splitting",
+    [(r"regex:\p{N}+", "digit-cuts"), ("digits", "digit-cuts"), ("digit-groups",)],
+)
+def test_superbpe_is_the_same_but_for_other_digits(splitting: tuple[str, ...]) -> None:
+    """The published SuperBPE files split any decimal digits in threes, llama.cpp ASCII's."""
+    ours = superwords(splitting)
+    assert lost(ours.model) == [pre_tokenizers._OTHER_DIGITS]
+    assert any(b" of the" in token for token in ours.model.tokens)
+    read = again(ours.model)
+    assert read.encode_ids("٣٤٥٦") != ours.encode_ids("٣٤٥٦")
+
+    @given(st.text("of the sea 1234567\n", max_size=60) | st.text(string.printable, max_size=60))
+    def same(text: str) -> None:
+        assert read.encode_ids(text) == ours.encode_ids(text)
+
+    same()
+
+
+def test_superbpe_of_single_lines_is_refused() -> None:
+    with pytest.raises(InexpressibleError, match="none of its names means"):
+        lost(superwords(("digit-groups", "lines")).model)
 
 
 @pytest.mark.parametrize("name", ["llama3", "cl100k", "qwen", "bert-cased"])

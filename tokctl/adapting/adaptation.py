@@ -107,6 +107,7 @@ class Adaptation(Brief):
         *,
         tensors: Sequence[str] = (),
         new_rows: str = "pieces",
+        vectors: str | Path | None = None,
         progress: Progress | None = None,
     ) -> list[CarriedMatrix]:
         """Writes the weights of a language model for the new ids: see `tokctl.adapting.embeddings`.
@@ -117,14 +118,18 @@ class Adaptation(Brief):
             tensors: the matrices with a row for each id; by default those that are called as input
                 and output embeddings are.
             new_rows: of `NEW_ROWS`.
-            progress: called with the phase `copy`, bytes and all of them.
+            vectors: for `focus`, a text file with a vector for each token of the new model: see
+                `tokctl.adapting.focus.combinations`.
+            progress: called with the phase `copy`, bytes and all of them; for `focus` before that
+                with `focus`, new tokens and all of them.
 
         Raises:
-            TokctlError: a file can't be read or written, or has no such matrix of this model.
+            TokctlError: a file can't be read or written, or has no such matrix of this model; it
+                is no file of vectors, or has none for a token that stays.
         """
         from tokctl.adapting.embeddings import carry
 
-        return carry(self, path, output, tensors, new_rows, progress)
+        return carry(self, path, output, tensors, new_rows, vectors, progress)
 
     def moved(
         self, texts: Texts, *, threads: int = 1, reading: Reading | None = None

@@ -6,14 +6,15 @@ id; all other tensors, and what the header says of the model, are copied as they
 - A token that stays, or was learned again, has the row that it had, byte for byte.
 - The row of a new token is chosen by `NEW_ROWS`:
   `pieces` is the mean of the rows of the pieces that the model before cuts the token's text into;
-  `mean` the mean of the rows of all ids before (Hewitt 2021, without its noise); `zeros` zeros.
-  What has no pieces, as the model before lacks a character of it, gets the mean of all.
+  `focus` the sum of rows of tokens that stay, weighted by how near vectors of another kind are
+  (`tokctl.adapting.focus`); `mean` the mean of the rows of all ids before (Hewitt 2021, without
+  its noise); `zeros` zeros. What has no pieces, as the model before lacks a character of it, or
+  no vector, gets the mean of all.
 - A hole has zeros. Rows after the last id, which pad a matrix, are left out.
 
 Means are sums of 64-bit numbers in the order of the pieces, or of the ids, divided by their number
-and rounded once, to the nearest number of the matrix's type (to even where two are as near). The
-bytes depend on nothing else. FOCUS (arXiv 2305.14481) is not among them: it needs a fastText model
-of the new texts, which no dependency of tokctl trains.
+and rounded once, to the nearest number of the matrix's type (to even where two are as near);
+weighted sums go in the order of the ids. The bytes depend on nothing else.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID
+from tokctl.adapting.focus import Combination, combinations
 from tokctl.errors import TokctlError
 from tokctl.idfiles.safetensors import NewTensor
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from tokctl.training import Progress
 
 #: How the rows of new tokens are made.
-NEW_ROWS = ("pieces", "mean", "zeros")
+NEW_ROWS = ("pieces", "focus", "mean", "zeros")
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class CarriedMatrix:
         tensor, dtype, dimensions: as the file has them.
         rows_before, rows: in the file, padding among them, and now.
         kept: rows that are what they were.
-        by_pieces, by_mean, zeros: rows of new tokens that are the mean of their pieces' rows, that
-            are the mean of all, and rows of new tokens and of holes that are zeros.
+        by_pieces, by_focus, by_mean, zeros: rows of new tokens that are the mean of their pieces'
+            rows, a weighted sum, the mean of all, and rows of new tokens and of holes that are
+            zeros.
         alike: other tensors with a side of `rows_before`, which were copied as they are.
         files: what was written, of all matrices together.
     """
@@ -62,15 +65,16 @@ class CarriedMatrix:
     rows: int
     kept: int
     by_pieces: int
+    by_focus: int
     by_mean: int
     zeros: int
     alike: tuple[str, ...]
     files: tuple[str, ...]
 
 
-#: Where a new row comes from: an old row, the old rows that it is the mean of (none: of all), or
-#: nothing, for zeros.
-_Origin = int | tuple[int, ...] | None
+#: Where a new row comes from: an old row, the old rows that it is the mean of (none: of all), those
+#: that it is a weighted sum of, or nothing, for zeros.
+_Origin = int | tuple[int, ...] | Combination | None
 
 
 def carry(
@@ -79,17 +83,18 @@ def carry(
     output: str | Path,
     tensors: Sequence[str] = (),
     new_rows: str = "pieces",
+    vectors: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[CarriedMatrix]:
     """See `Adaptation.carry_embeddings`."""
-    check_new_rows(new_rows)
+    check_new_rows(new_rows, vectors)
     numpy_module()
     size = adaptation.before.vocab_size
     with ExitStack() as stack:
         weights = Weights(Path(path), stack)
         chosen = _chosen(weights, size, tensors)
         _check_apart(weights, output)
-        origins = row_origins(adaptation, new_rows)
+        origins = row_origins(adaptation, new_rows, vectors, progress)
         changed = {
             matrix.name: NewTensor(
                 (len(origins), *matrix.tensor.shape[1:]), _rows(matrix, origins, size)
@@ -104,6 +109,7 @@ def carry(
             kept = sum(isinstance(origin, int) for origin in origins)
             zeros = origins.count(None)
             by_mean = origins.count(())
+            by_focus = sum(isinstance(origin, Combination) for origin in origins)
             found.append(
                 CarriedMatrix(
                     matrix.name,
@@ -112,7 +118,8 @@ def carry(
                     matrix.rows,
                     len(origins),
                     kept,
-                    len(origins) - kept - zeros - by_mean,
+                    len(origins) - kept - zeros - by_mean - by_focus,
+                    by_focus,
                     by_mean,
                     zeros,
                     alike,
@@ -122,10 +129,20 @@ def carry(
         return found
 
 
-def check_new_rows(name: str) -> None:
+def check_new_rows(name: str, vectors: str | Path | None) -> None:
     """TokctlError where rows can't be made so."""
     if name not in NEW_ROWS:
         raise TokctlError(f"new rows can't be {name!r}", f"choose one of: {', '.join(NEW_ROWS)}")
+    if name == "focus" and vectors is None:
+        raise TokctlError(
+            "rows by FOCUS need a vector for each token of the new model",
+            "name them: --vectors FILE.vec, or vectors= in Python",
+        )
+    if name != "focus" and vectors is not None:
+        raise TokctlError(
+            "vectors are for rows by FOCUS",
+            "--new-rows focus takes them, new_rows='focus' in Python",
+        )
 
 
 def check_weights(tokenizer: Tokenizer, path: str | Path, tensors: Sequence[str]) -> None:
@@ -155,7 +172,12 @@ def _check_apart(weights: Weights, output: str | Path) -> None:
 # -- where rows come from -----------------------------------------------------------------------
 
 
-def row_origins(adaptation: Adaptation, new_rows: str) -> list[_Origin]:
+def row_origins(
+    adaptation: Adaptation,
+    new_rows: str,
+    vectors: str | Path | None = None,
+    progress: Progress | None = None,
+) -> list[_Origin]:
     """Where the row of each new id comes from."""
     origins: list[_Origin] = [None] * adaptation.tokenizer.vocab_size
     for old, new in enumerate(adaptation.ids):
@@ -163,11 +185,13 @@ def row_origins(adaptation: Adaptation, new_rows: str) -> list[_Origin]:
             origins[new] = old
     if new_rows == "zeros":
         return origins
-    pieces = None
+    pieces, combined = None, {}
     if new_rows == "pieces":
         pieces = _Pieces(adaptation.before, adaptation.tokenizer.model)
+    elif vectors is not None:
+        combined = combinations(adaptation, vectors, progress)
     for new in adaptation.new:
-        origins[new] = pieces.of(new) if pieces else ()
+        origins[new] = pieces.of(new) if pieces else combined.get(new, ())
     return origins
 
 
@@ -250,13 +274,17 @@ def _rows(matrix: EmbeddingMatrix, origins: Sequence[_Origin], size: int) -> Ite
         if isinstance(origin, int):
             yield matrix.stored(origin, end - start)
         else:
-            yield zeros if origin is None else _mean(matrix, origin) if origin else mean
+            yield zeros if origin is None else _made(matrix, origin) if origin else mean
 
 
-def _mean(matrix: EmbeddingMatrix, ids: Sequence[int]) -> bytes:
-    """The mean of some rows."""
-    total: Matrix = sum(matrix.numbers(id_, 1) for id_ in ids)  # type: ignore[assignment]
-    return matrix.rounded(total / len(ids))
+def _made(matrix: EmbeddingMatrix, origin: tuple[int, ...] | Combination) -> bytes:
+    """The mean of some rows, or their weighted sum."""
+    total: Matrix
+    if isinstance(origin, Combination):
+        total = sum(weight * matrix.numbers(id_, 1) for id_, weight in zip(*origin, strict=True))  # type: ignore[assignment]
+        return matrix.rounded(total)
+    total = sum(matrix.numbers(id_, 1) for id_ in origin)  # type: ignore[assignment]
+    return matrix.rounded(total / len(origin))
 
 
 def _mean_of_all(matrix: EmbeddingMatrix, size: int) -> bytes:

@@ -84,6 +84,7 @@ def adapt(
     new_embeddings: options.NewEmbeddings = None,
     tensor: options.AdaptTensor = None,
     new_rows: options.NewRows = "pieces",
+    vectors: options.AdaptVectors = None,
     errors: options.TrainErrors = "strict",
     format: options.Format = "auto",  # noqa: A002
     text_field: options.TextField = None,
@@ -102,7 +103,7 @@ def adapt(
             f"{leading[1]} is a model, and {leading[0]} is the one to adapt", "name texts after it"
         )
     path = streams.model_path(world, leading[0] if leading else model)
-    check_embeddings_options(embeddings, new_embeddings, tensor, new_rows)
+    check_embeddings_options(embeddings, new_embeddings, tensor, new_rows, vectors)
     if output is None or output == "-":
         raise TokctlError("the new model needs a file", "name one: -o PATH")
     if new_text and vocab is None:
@@ -116,11 +117,16 @@ def adapt(
     form = model_output.form_of(to, output, own_form(tokenizer.format))
     read = [path, *names, *(new_text or ()), *(verify or ()), *sources.lists]
     read += [embeddings] if embeddings and not Path(embeddings).is_dir() else []
+    read += [vectors] if vectors else []
     check_places(world, output, form, map_file, new_embeddings, read)
     if embeddings is not None:
-        from tokctl.adapting.embeddings import check_weights
+        from tokctl.adapting.embeddings import check_new_rows, check_weights
+        from tokctl.adapting.focus import check_vectors
 
+        check_new_rows(new_rows, vectors)
         check_weights(tokenizer, embeddings, tensor or ())
+        if vectors is not None:
+            check_vectors(vectors)
     others = Sources(format, text_field, include, exclude)
     opened = sources.open(world, names) if counted else []
     learned = others.open(world, new_text) if new_text else None
@@ -159,7 +165,12 @@ def adapt(
         carried: list[CarriedMatrix] = []
         if embeddings is not None and new_embeddings is not None:
             carried = found.carry_embeddings(
-                embeddings, new_embeddings, tensors=tensor or (), new_rows=new_rows, progress=bars
+                embeddings,
+                new_embeddings,
+                tensors=tensor or (),
+                new_rows=new_rows,
+                vectors=vectors,
+                progress=bars,
             )
     if map_file is not None:
         found.save_map(map_file)
@@ -181,7 +192,11 @@ def adapt(
 
 
 def check_embeddings_options(
-    embeddings: str | None, new: str | None, tensors: Sequence[str] | None, new_rows: str
+    embeddings: str | None,
+    new: str | None,
+    tensors: Sequence[str] | None,
+    new_rows: str,
+    vectors: str | None,
 ) -> None:
     """TokctlError where an option means nothing, or one is missing."""
     if embeddings is None:
@@ -189,6 +204,7 @@ def check_embeddings_options(
             "--new-embeddings": new is not None,
             "--tensor": bool(tensors),
             "--new-rows": new_rows != "pieces",
+            "--vectors": vectors is not None,
         }
         if option := next((name for name, value in given.items() if value), None):
             raise TokctlError(f"{option} is about embeddings", "name them: --embeddings FILE")
@@ -306,6 +322,7 @@ def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMat
         made = [
             f"{one.kept:,} as they were",
             *([f"{one.by_pieces:,} the mean of their pieces"] if one.by_pieces else []),
+            *([f"{one.by_focus:,} by FOCUS"] if one.by_focus else []),
             *([f"{one.by_mean:,} the mean of all"] if one.by_mean else []),
             *([f"{one.zeros:,} zeros"] if one.zeros else []),
         ]

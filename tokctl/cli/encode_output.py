@@ -14,6 +14,7 @@ from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.sources import Document, Records
 from tokctl.values import cached_property
+from tokctl.wording import unspaced
 
 if TYPE_CHECKING:
     from tokctl._native import TokenNames
@@ -346,20 +347,7 @@ def _names(tokens: Iterable[str]) -> bytes:
 
 
 def _name(token: str) -> bytes:
-    """The token with white space and control characters escaped: a space stands between tokens
-    only, and a terminal obeys some of the others."""
-    if token.isprintable() and " " not in token:
-        return token.encode()
-    from unicodedata import category
-
-    return "".join(
-        "\\x20"
-        if char == " "
-        else char.encode("unicode_escape").decode()
-        if char.isspace() or category(char) == "Cc"
-        else char
-        for char in token
-    ).encode()
+    return unspaced(token).encode()
 
 
 def _surfaces(row: Encoding, text: bytes) -> bytes:

@@ -2045,10 +2045,19 @@ AdaptTensor = Annotated[
 NewRows = Annotated[
     str,
     _embeddings(
-        "--new-rows pieces|mean|zeros",
+        "--new-rows pieces|focus|mean|zeros",
         "With --embeddings: the row of a new token: the mean of the rows of the pieces that the "
-        "old model cuts it into, the mean of all rows, or zeros.",
+        "old model cuts it into, FOCUS's combination of rows by --vectors, the mean of all rows, "
+        "or zeros.",
         closed=True,
+    ),
+]
+AdaptVectors = Annotated[
+    str | None,
+    _embeddings(
+        "--vectors FILE",
+        "For --new-rows focus: a vector for each token of the new model, .vec of fastText or "
+        "word2vec.",
     ),
 ]
 

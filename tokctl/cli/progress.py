@@ -214,6 +214,7 @@ PHASES = {
     "count-tokens": ("count", "bytes"),
     "compare": ("compare", "bytes"),
     "measure": ("measure", "bytes"),
+    "focus": ("combine rows", "ids"),
     "copy": ("write", "bytes"),
     "sweep": ("train and measure", "models"),
     "bound": ("lower bound", "rounds"),

@@ -38,9 +38,9 @@ _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 #: Bytes of rows that are read at a time.
 _PIECE = 1 << 21
 #: Sums of squares of such numbers are still finite. Those of single precision are smaller.
-_TOO_LARGE = 1e100
+TOO_LARGE = 1e100
 #: Numbers of a row: more than any model has.
-_MOST_DIMENSIONS = 1 << 16
+MOST_DIMENSIONS = 1 << 16
 _LONGEST_INDEX = 100_000_000
 _INDEX = "model.safetensors.index.json"
 #: Of a model's hundreds of tensors, those of its layers are no embeddings.
@@ -187,10 +187,10 @@ class Weights:
                 f"{plural(size, 'id')}",
                 "is it of another model, or not the embeddings? --tensor names one",
             )
-        if not 0 < width <= _MOST_DIMENSIONS:
+        if not 0 < width <= MOST_DIMENSIONS:
             raise TokctlError(
                 f"{path}: the tensor {name!r} has {plural(width, 'number')} in each row",
-                f"embeddings have 1 to {_MOST_DIMENSIONS:,}",
+                f"embeddings have 1 to {MOST_DIMENSIONS:,}",
             )
         return EmbeddingMatrix(name, file, tensor)
 
@@ -332,12 +332,12 @@ class EmbeddingMatrix:
         if self.tensor.dtype == "BF16":  # the upper half of an F32
             numbers = (numbers.astype("<u4") << 16).view("<f4")
         rows: Matrix = numbers.reshape(count, self.dimensions).astype(numpy.float64)
-        sound = (abs(rows) < _TOO_LARGE).all(axis=1)  # not so of what is no number
+        sound = (abs(rows) < TOO_LARGE).all(axis=1)  # not so of what is no number
         if not sound.all():
             row = first + int(numpy.argmin(sound))
             raise TokctlError(
                 f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
-                f"finite number, or one beyond {_TOO_LARGE:g}",
+                f"finite number, or one beyond {TOO_LARGE:g}",
                 "the file is damaged, or the training went wrong",
             )
         return rows

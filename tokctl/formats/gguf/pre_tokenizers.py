@@ -65,6 +65,11 @@ _CASED = (
 _IDEOGRAPHS = "regex:(?:(?!\\s)[\u0800-\u9fa5\uac00-\ud7ff])+"
 #: Leading digits of a run, then threes. Text before a run stays with its first digits.
 _THREES = r"regex:\P{N}*+(?<!\p{N})\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N}))|\p{N}{3}|\P{N}+"
+#: What `(?=(\d{3})+(?!\d))`, which matches nothing, cuts a number into: ASCII digits in threes, and
+#: what is left of them with what is before them; other numbers (`²`, `٣`) with what is before them.
+_FIRST = "(?:[0-9]{1,2}(?=(?:[0-9]{3})*+(?![0-9])))"
+_OTHER = r"[^\P{N}0-9]"
+_DIGIT_CUTS = rf"regex:(?:(?<!\p{{N}}){_FIRST}|[0-9]{{3}}|(?={_OTHER}))(?:{_OTHER}++{_FIRST}?+)*+"
 
 #: By what llama.cpp calls them: the pre-tokenizers, in their text form.
 _SPLITTING: dict[str, tuple[str, ...]] = {
@@ -147,6 +152,7 @@ _SPLITTING: dict[str, tuple[str, ...]] = {
             _LETTERS, r"[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+"
         ),
     ),
+    "superbpe": (r"regex:\p{N}+", _DIGIT_CUTS),
     "minicpm5": (r"regex:\p{N}{1,3}", _cl100k(r"\p{N}+")),
 }
 
@@ -196,7 +202,6 @@ _NO_DEFAULT = {"chatglm-bpe", "glm4", "glm5"}
 _ODD = {
     "sarvam-moe": "it merges characters, and drops those that it has no bytes for",
     "kimi-k2": "it works without merges",
-    "superbpe": "it splits where nothing matches",
     "whitespace": "it is another kind of model",
 }
 
@@ -227,14 +232,18 @@ def named(name: str, pattern: str | None) -> Splitting:
 
 #: Scanners that are nearly what a name means: what is otherwise there.
 _LONG_S = "that \u017f behind an apostrophe is read as s is"
-_NEARLY: dict[str, tuple[str, tuple[str, ...]]] = {
-    "llama3": ("llama3", (_LONG_S,)),
-    "cl100k": ("llama3", (_LONG_S, "that white space at the end of a text stays together")),
-    "qwen2": ("qwen2", (_LONG_S,)),
-    "o200k": (
+_OTHER_DIGITS = "that other digits than 0 to 9 are split in threes, too"
+_NEARLY: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
+    ("llama3",): ("llama3", (_LONG_S,)),
+    ("cl100k",): ("llama3", (_LONG_S, "that white space at the end of a text stays together")),
+    ("qwen2",): ("qwen2", (_LONG_S,)),
+    ("o200k",): (
         "gpt-4o",
         (_LONG_S, "that words are split by case outside ASCII, too, and marks are part of them"),
     ),
+    (r"regex:\p{N}+", "digit-cuts"): ("superbpe", (_OTHER_DIGITS,)),
+    ("digits", "digit-cuts"): ("superbpe", (_OTHER_DIGITS,)),
+    ("digit-groups",): ("superbpe", (_OTHER_DIGITS,)),
 }
 
 
@@ -255,8 +264,8 @@ def naming(parts: tuple[Part, ...], whole_words: bool) -> Naming | None:
     meanings = {PRE_TOKENIZERS.steps(parts): meant for meant, parts in _SPLITTING.items()}
     meant = meanings.get(parts, "")
     losses: tuple[str, ...] = ()
-    if not meant and len(parts) == 1:
-        meant, losses = _NEARLY.get(str(parts[0]), ("", ()))
+    if not meant:
+        meant, losses = _NEARLY.get(tuple(map(str, parts)), ("", ()))
     if not meant:
         return None
     # An empty name, which a file without one has, is `default`, too.
