@@ -7,7 +7,7 @@ Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import pairwise
 from types import ModuleType
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from tokctl.errors import TokctlError
 from tokctl.sources.blocks import BlockStream, ByteSource, opened_file, spooled
-from tokctl.sources.document import Batch
+from tokctl.sources.document import Batch, Places
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,6 +81,29 @@ def read(
             yield from _whole(data.name, form, field, cast(BinaryIO, file), None)
 
 
+def places(data: ByteSource, field: str) -> Places:
+    """How processes share out the row groups of a Parquet file."""
+
+    def of(size: int) -> list[int]:
+        with opened_file(data) as file, _named(data.name, "parquet"):
+            with _parquet_file(data.name, file) as table:
+                about = table.metadata
+                rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
+        found, behind = [0], 0
+        for number, some in enumerate(rows, 1):
+            behind += some
+            if behind * (data.size or 0) >= size * sum(rows) or number == len(rows):
+                found.append(number)
+                behind = 0
+        return found
+
+    def between(found: Sequence[int], number: int) -> Iterator[Batch]:
+        with opened_file(data) as file, _named(data.name, "parquet"):
+            yield from _parquet(data.name, field, file, None, range(*found[number : number + 2]))
+
+    return Places(of, between)
+
+
 def _whole(
     name: str, form: str, field: str, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
@@ -92,11 +115,17 @@ def _whole(
             yield from _arrow_file(name, field, file, data)
 
 
-def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> Iterator[Batch]:
+def _parquet(
+    name: str,
+    field: str,
+    file: BinaryIO,
+    data: ByteSource | None,
+    groups: range | None = None,
+) -> Iterator[Batch]:
     with _parquet_file(name, file) as table:
         path_to(table.schema_arrow, field, name)
         about, row = table.metadata, 1
-        for number in range(table.num_row_groups):
+        for number in range(table.num_row_groups) if groups is None else groups:
             group = about.row_group(number)
             rows = _rows_at_a_time(group, column_chunks(table, number, field))
             for batch in table.iter_batches(rows, [number], [field], use_threads=False):
@@ -105,7 +134,7 @@ def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> 
                 row += batch.num_rows
                 if data is not None and data.size:
                     data.done = data.size * (row - 1) // max(1, about.num_rows)
-    if row - 1 != about.num_rows:
+    if groups is None and row - 1 != about.num_rows:
         raise TokctlError(
             f"{name} is damaged: {row - 1} of {about.num_rows} rows came", "fetch it again"
         )

@@ -11,11 +11,12 @@ import marshal
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
@@ -31,6 +32,7 @@ from tokctl.sources import (
     Source,
     check_utf8,
     checked_batch,
+    flat,
     total_size,
 )
 from tokctl.sources.blocks import read_ahead
@@ -39,6 +41,8 @@ from tokctl.values import available_threads, brief
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from tokctl.sources.parts import Part, TextPart
 
 #: Called with (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of
 #: counts that did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is
@@ -119,6 +123,78 @@ def count(
     return counts, read
 
 
+class PartCounts(NamedTuple):
+    """What is in a part of a source.
+
+    Attributes:
+        counts: weighted; none is dropped, however small.
+        documents, bytes: as in `TextStats`; the part in which a document begins has it.
+        digests: those of the whole source; None where this is but a part of it, and `digests_of`
+            has to read it once more.
+    """
+
+    counts: _native.Counts
+    documents: int
+    bytes: int
+    digests: list[str] | None
+
+
+def count_part(
+    part: Part, recipe: Recipe, options: Options, weight: int = 1, *, threads: int = 1
+) -> PartCounts:
+    """Counts what one process has of a source; all parts together have what `count` finds.
+
+    Raises:
+        TokctlError: as `count` raises it, with the same line or row.
+    """
+    check_parts(recipe, options)
+    texts = _TextCounter(recipe, replace(options, threads=threads), None, None, None)
+    if not part.places:
+        texts.read(part.source, weight)
+    else:
+        try:
+            texts.read_part(part, weight)
+        except TokctlError:
+            # Line numbers are those of the whole source.
+            digests_of(part.source, recipe, options)
+            raise
+    return PartCounts(
+        finish(texts.counter, 1),
+        texts.documents,
+        texts.bytes,
+        None if part.places else texts.digests,
+    )
+
+
+def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
+    """What a source adds to the list that `TextStats.digest` is of; nothing is counted.
+
+    Raises:
+        TokctlError: the source can't be read, or is not UTF-8 where it must be.
+    """
+    texts = _TextCounter(recipe, options, None, None, None)
+    for one in flat([source]):
+        digest = hashlib.sha256()
+        for _ in texts.ready(one, digest, lambda: 0):
+            pass
+        texts.digests.append(digest.hexdigest())
+    return texts.digests
+
+
+def check_parts(recipe: Recipe, options: Options) -> None:
+    """TokctlError for what can't be counted in parts."""
+    if recipe.traits.learns_superwords:
+        raise TokctlError(
+            f"{recipe.algorithm} is trained on one machine: it reads the texts twice",
+            "leave --engine out, or take --algo bpe or superbpe",
+        )
+    if options.sample is not None:
+        raise TokctlError(
+            "a sample is drawn from line to line, and a cluster reads many lines at a time",
+            "leave --sample out, or name fewer files",
+        )
+
+
 def least_count(recipe: Recipe, options: Options) -> int:
     """What a pre-token must be counted at least. Where a stage of the training splits further,
     `options.min_count` is for what it splits: hardly a line comes twice."""
@@ -194,13 +270,37 @@ class _TextCounter:
             self._read_one(source, tell)
         self._before += tell() if source.size is None else source.size
 
-    def _read_one(self, source: Document | Records, tell: Callable[[], int]) -> None:
+    def read_part(self, part: Part, weight: int) -> None:
+        """Counts a part of a source, which has some; the document that it begins with, or ends with,
+        may go on in others."""
+        source = part.source
+        assert not isinstance(source, Archive) and source.places
+        self.counter.set_weight(weight)
+        between = source.places().between
+        if isinstance(source, Records):
+            batches = partial(between, part.places, part.number)
+            self._read_one(Records(source.name, None, batches, lambda: 0, unit=source.unit), int)
+            return
+        text: TextPart = between(part.places, part.number, self.counter.cut)
+        if not text.opens:
+            self.counter.go_on()
+        self._read_one(Document(source.name, None, text.blocks), int, text)
+
+    def ready(
+        self, source: Document | Records, digest: hashlib._Hash, tell: Callable[[], int]
+    ) -> Generator[tuple[bytes | Batch, int], None, None]:
+        """What is to be counted, checked and sampled, with how much has been read of all
+        sources by then."""
+        if isinstance(source, Document):
+            return self._blocks(source, digest, tell)
+        return self._batches(source, digest, tell)
+
+    def _read_one(
+        self, source: Document | Records, tell: Callable[[], int], piece: TextPart | None = None
+    ) -> None:
+        """`piece`: the source is a part of a document."""
         digest = hashlib.sha256()
-        ready: Generator[tuple[bytes | Batch, int], None, None] = (
-            self._blocks(source, digest, tell)
-            if isinstance(source, Document)
-            else self._batches(source, digest, tell)
-        )
+        ready = self.ready(source, digest, tell)
         if self.threads > 1 and source.prompt and source.size and source.size > BLOCK_SIZE:
             ready = read_ahead(ready)
         with closing(ready):
@@ -214,8 +314,11 @@ class _TextCounter:
                 if self._progress:
                     self._progress("count", done, self._total)
         if isinstance(source, Document):
-            self.documents += 1
-            self.counter.end_document()
+            self.documents += piece is None or piece.opens
+            if piece is None or piece.closes:
+                self.counter.end_document()
+            else:
+                self.counter.end_part()
             if self._recording:
                 self._recording.add(None)
             if self._sampler:

@@ -113,6 +113,19 @@ impl Counter {
         self.work(py, count::Counter::end_document)
     }
 
+    fn go_on(&mut self) -> PyResult<()> {
+        self.open()?.go_on();
+        Ok(())
+    }
+
+    fn end_part(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, count::Counter::end_part)
+    }
+
+    fn cut(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
+        self.work(py, |counter| counter.cut(text))
+    }
+
     fn add(&mut self, pre_token: &[u8], count: u64) -> PyResult<()> {
         let added = self.open()?.add(pre_token, count);
         added.map_err(|error| self.raised.take().unwrap_or_else(|| to_python(error)))
