@@ -794,6 +794,15 @@ Memory = Annotated[
         short="Limit the memory used for counting: 2G",
     ),
 ]
+Engine = Annotated[
+    str | None,
+    CliOption(
+        "--engine NAME",
+        "Let a cluster of Ray count the texts: ray is the one in RAY_ADDRESS, or workers on this "
+        "machine; ray://HOST:PORT is another one. The result is the same.",
+        short="Let a cluster count the texts: ray, ray://HOST:PORT",
+    ),
+]
 TrainJson = Annotated[bool, _output("--json", "Print facts as JSON instead of the path.")]
 TrainErrors = Annotated[
     str,

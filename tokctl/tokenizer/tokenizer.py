@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.documents import DocumentEncoder
     from tokctl.tokenizer.postprocess import Padding, PostProcessor, Truncation
     from tokctl.tokenizer.sampling import Segmentation
-    from tokctl.training import Progress, Timing
+    from tokctl.training import Engine, Progress, Timing
     from tokctl.training.options import Number
     from tokctl.training.parity import Texts
 
@@ -149,6 +149,7 @@ class Tokenizer(Answering):
         reading: Reading | None = None,
         progress: Progress | None = None,
         timing: Timing | None = None,
+        engine: Engine | None = None,
     ) -> Tokenizer:
         """Trains on files, folders, archives, tables; `-` is stdin.
 
@@ -185,6 +186,8 @@ class Tokenizer(Answering):
             reading: how the paths are read (`tokctl.sources.Reading`: the form, the field that
                 holds the text, the files of a folder); None: as names and first bytes say.
             progress, timing: see `tokctl.training`.
+            engine: what counts the texts, such as `tokctl.ray.Cluster()`; None: this process. The
+                result does not depend on it.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
@@ -214,7 +217,10 @@ class Tokenizer(Answering):
             temporary=temporary,
         )
         recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        return cls(training.train(sources, recipe, options, progress, timing, reading or AUTO))
+        model = training.train(
+            sources, recipe, options, progress, timing, reading or AUTO, engine
+        )
+        return cls(model)
 
     @classmethod
     @suggesting

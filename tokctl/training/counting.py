@@ -16,7 +16,7 @@ from functools import partial
 from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
@@ -72,6 +72,19 @@ class TextStats:
     weights: tuple[Fraction, ...] = ()
     scale: int = 1
     again: Callable[[_native.RunWords], _native.Counts] | None = None
+
+
+class Engine(Protocol):
+    """Counts texts somewhere else, such as `tokctl.ray.Cluster`."""
+
+    def count(
+        self,
+        sources: Sequence[Source],
+        recipe: Recipe,
+        options: Options,
+        progress: Progress | None = None,
+    ) -> tuple[_native.Counts, TextStats]:
+        """What `count` finds here, to the byte."""
 
 
 def count(
