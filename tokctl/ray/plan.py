@@ -16,7 +16,7 @@ from typing import Any
 from tokctl import arrow
 from tokctl.model import Recipe
 from tokctl.ray.counting import FAN_IN
-from tokctl.sources import Batch, Document, Records, Source, flat
+from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
 from tokctl.sources.parts import Part
 from tokctl.training import counting, training
 from tokctl.training.options import Options, Timing
@@ -24,6 +24,7 @@ from tokctl.training.options import Options, Timing
 #: Parts that the sample is taken of, and bytes of each.
 _SAMPLED = 16
 _HEAD = 2 << 20
+_PACKED = 3 * BLOCK_SIZE
 
 #: Bytes of a row beside its pre-token: where it ends, its count, its source and its place.
 _ROW = 32
@@ -139,12 +140,12 @@ def measure(parts: Sequence[Part], recipe: Recipe, options: Options) -> Costs:
     alone = replace(options, threads=1, weights={}, extend=None)
     step = max(1, len(parts) // _SAMPLED)
     heads = [_Head(part) for part in parts[::step][:_SAMPLED]]
-    half, few = counting.count([head.source for head in heads[::2]], recipe, alone)
+    half, few = counting.count([head.first(2) for head in heads], recipe, alone)
     timing = Timing()
-    counts, read = counting.count([head.source for head in heads], recipe, alone)
+    counts, read = counting.count([head.first(1) for head in heads], recipe, alone)
     timing.lap("count")
     for head in heads:
-        hashlib.sha256(head.data).digest()
+        hashlib.sha256(b"".join(head.texts)).digest()
     timing.lap("digest")
     size, distinct = max(read.bytes, 1), max(len(counts), 1)
     text = arrow.table_of_counts(counts, 0)
@@ -173,28 +174,31 @@ class _Head:
     """The beginning of a part, in memory.
 
     Attributes:
-        source: of what was read.
-        data: the text.
+        texts: blocks of a text, or records.
         taken: bytes that were read for it, as they lie there.
     """
 
     def __init__(self, part: Part) -> None:
-        source = next(flat([part.source]))
-        texts: list[bytes] = []
-        size = 0
+        self._source = source = next(flat([part.source]))
+        self.texts: list[bytes] = []
+        self.taken = size = 0
         for some in _texts(source, part):
-            texts += some
+            self.texts += some
             size += sum(map(len, some))
-            if size >= _HEAD:
+            self.taken = size if part.places or not source.tell else source.tell()
+            # What is compressed is read in blocks, which become longer texts.
+            if size >= _HEAD and (part.places or self.taken >= _PACKED):
                 break
-        self.data = b"".join(texts)
-        self.taken = size
-        if source.tell and not part.places:
-            self.taken = source.tell() or size
-        if isinstance(source, Document):
-            self.source: Source = Document(source.name, None, lambda: iter([self.data]))
-        else:
-            self.source = Records(source.name, None, lambda: iter([Batch(texts)]), lambda: 0)
+
+    def first(self, share: int) -> Source:
+        """The first half of it, the first third, … as a source."""
+        name = self._source.name
+        if isinstance(self._source, Document):
+            data = b"".join(self.texts)
+            data = data[: len(data) // share]
+            return Document(name, None, lambda: iter([data]))
+        texts = self.texts[: len(self.texts) // share]
+        return Records(name, None, lambda: iter([Batch(texts)]), lambda: 0)
 
 
 def _texts(source: Document | Records, part: Part) -> Iterator[Sequence[bytes]]:
