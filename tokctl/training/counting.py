@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
     from tokctl.sources.parts import Part, TextPart
 
+#: Pre-tokens whose lines are made at a time.
+LINES_AT_ONCE = 1 << 16
+
 #: Called with (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of
 #: counts that did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is
 #: None where it is not known. What it raises ends the training.
@@ -488,10 +491,14 @@ def finish(
 
 
 def count_mapping(
-    words: Mapping[str, int] | Mapping[bytes, int], recipe: Recipe, options: Options
+    words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
+    recipe: Recipe,
+    options: Options,
 ) -> tuple[_native.Counts, TextStats]:
     """Pre-tokens that are counted already, in the order of the mapping."""
     refuse_text_options(options)
+    if isinstance(words, _native.Counts):
+        return _counted(words, recipe, options)
     if not isinstance(words, Mapping):
         raise TokctlError(f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}")
     counter = _native.Counter("none", [], 1)
@@ -504,13 +511,30 @@ def count_mapping(
             if not recipe.is_byte_level:
                 encoded.decode()
         except UnicodeError:
-            raise TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs") from None
+            raise _not_utf8(word) from None
         digest.update(b"%s\t%d\n" % (encoded, times))
         size += len(encoded)
         if times >= least_count(recipe, options):
             counter.add(encoded, times)
     read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
     return finish(counter, 1), read
+
+
+def _counted(
+    counts: _native.Counts, recipe: Recipe, options: Options
+) -> tuple[_native.Counts, TextStats]:
+    """What `count_lines` makes of the file of these counts."""
+    if not recipe.is_byte_level and (word := counts.first_not_utf8()) is not None:
+        raise _not_utf8(word)
+    digest = hashlib.sha256()
+    size = 0
+    for start in range(0, len(counts), LINES_AT_ONCE):
+        lines = counts.to_lines(start, start + LINES_AT_ONCE)
+        digest.update(lines)
+        size += len(lines)
+    least = least_count(recipe, options)
+    read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
+    return counts if least == 1 else counts.at_least(least), read
 
 
 def count_lines(
@@ -582,6 +606,10 @@ def check_count(word: str | bytes, times: int) -> None:
             f"the word {word!r} can't have the count {times!r}",
             "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
         )
+
+
+def _not_utf8(word: str | bytes) -> TokctlError:
+    return TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs")
 
 
 def refuse_text_options(options: Options) -> None:

@@ -107,17 +107,19 @@ def train(
 
 
 def train_on_counts(
-    words: Mapping[str, int] | Mapping[bytes, int],
+    words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
     recipe: Recipe,
     options: Options,
     progress: Progress | None = None,
+    read: TextStats | None = None,
 ) -> FilledRecipe:
     """Trains on pre-tokens that are counted already, in the order of the mapping.
 
-    Neither normalizers nor pre-tokenizer are applied to them.
+    Neither normalizers nor pre-tokenizer are applied to them. `read` is what the model's file says
+    of the texts; None: what it says of a file of these counts.
     """
-    counts, read = count_mapping(words, recipe, options)
-    return fill(counts, read, recipe, options, progress, Timing())
+    counts, given = count_mapping(words, recipe, options)
+    return fill(counts, read or given, recipe, options, progress, Timing())
 
 
 def train_on_counts_file(
