@@ -1,4 +1,4 @@
-"""tokctl on Ray (https://ray.io): a cluster counts and encodes, with the bytes that one machine gives.
+"""tokctl on Ray (https://ray.io): a cluster counts and encodes, and gives the same bytes.
 
     import tokctl.ray
 
@@ -37,8 +37,8 @@ def train(
         data: as `Tokenizer.train` takes sources; or a dataset, whose rows are read in its order.
         text: the column of a dataset that holds the texts.
         cluster: None: `Cluster()`.
-        options: those of `Tokenizer.train`. `memory` is that of a worker's tables. `sample` can't be
-            had, nor an algorithm that reads the texts twice (BoundlessBPE).
+        options: those of `Tokenizer.train`. `memory` is that of a worker's tables. There is no
+            `sample`, and no algorithm that reads the texts twice (BoundlessBPE).
 
     Raises:
         TokctlError: as `Tokenizer.train`; a cluster that can't be reached; a part whose workers

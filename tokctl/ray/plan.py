@@ -1,8 +1,8 @@
 """What counting on a cluster will take, from a sample of the texts: before the work starts.
 
-Distinct pre-tokens grow with the text by Heaps' law (Herdan 1960, Heaps 1978): `k * bytes ** beta`.
-The sample gives both numbers, and the seconds that this machine takes for a byte or a pre-token; what
-the cluster's machines take is for them to show.
+Distinct pre-tokens grow with the text by Heaps' law (Herdan 1960, Heaps 1978):
+`k * bytes ** beta`. The sample gives both numbers, and the seconds that this machine takes for a
+byte or a pre-token. The cluster's machines may take others.
 """
 
 from __future__ import annotations
@@ -149,6 +149,7 @@ def measure(parts: Sequence[Part], recipe: Recipe, options: Options) -> Costs:
     timing.lap("digest")
     size, distinct = max(read.bytes, 1), max(len(counts), 1)
     text = arrow.table_of_counts(counts, 0)
+    timing.lap("")  # pyarrow was imported
     arrow.merge_counts([text, arrow.table_of_counts(half, 1)])
     timing.lap("merge")
     training.fill(counts, read, recipe, replace(options, extend=None), None, Timing())

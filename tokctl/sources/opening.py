@@ -341,7 +341,9 @@ def _records(data: ByteSource, form: str, blocks: _Blocks, field: str, *, direct
     def of_lines(blocks: Iterator[bytes]) -> Iterator[Batch]:
         from tokctl.sources import lines
 
-        return lines.tsv(blocks, data.name) if form == "tsv" else lines.jsonl(blocks, data.name, field)
+        return (
+            lines.tsv(blocks, data.name) if form == "tsv" else lines.jsonl(blocks, data.name, field)
+        )
 
     def places() -> Places:
         from tokctl.sources import parts

@@ -217,9 +217,7 @@ class Tokenizer(Answering):
             temporary=temporary,
         )
         recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        model = training.train(
-            sources, recipe, options, progress, timing, reading or AUTO, engine
-        )
+        model = training.train(sources, recipe, options, progress, timing, reading or AUTO, engine)
         return cls(model)
 
     @classmethod
