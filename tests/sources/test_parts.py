@@ -24,7 +24,7 @@ from tokctl.training.options import Options
 OPTIONS = Options(vocab_size=1000)
 
 #: Characters that decide where a text may be cut, of one to four bytes.
-CHARACTERS = "aab 1!\n\t\r é語́ \U0001f600ſ"
+CHARACTERS = "aab 1!\n\t\r é語́ \U0001f600\u017f"
 
 RECIPES = {
     **{name: default_recipe(name) for name in ("bpe", "wordpiece", "unigram", "superbpe", "word")},

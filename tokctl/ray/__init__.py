@@ -59,6 +59,5 @@ def encode(
         options: those of `encode_table`.
     """
     given = {"model": model, "text": text, **options}
-    return dataset.map_batches(
-        arrow.encode_table, batch_format="pyarrow", batch_size=None, fn_kwargs=given
-    )
+    encoded: Any = arrow.encode_table
+    return dataset.map_batches(encoded, batch_format="pyarrow", batch_size=None, fn_kwargs=given)

@@ -22,7 +22,7 @@ from tokctl.errors import TokctlError
 from tokctl.ray.tasks import RETRIES, at_home, check_portable, connected, explained, run
 from tokctl.sources import Batch, Records, Source, tables, total_size
 from tokctl.sources.document import Places
-from tokctl.sources.parts import Part, parts_of
+from tokctl.sources.parts import SourcePart, parts_of
 from tokctl.training import Options, counting
 from tokctl.training.counting import Progress, TextStats
 from tokctl.values import brief
@@ -65,7 +65,7 @@ class Cluster:
             if value is not None and not (type(value) is int and value > 0):
                 raise TokctlError(f"{name} can't be {brief(value)}", "it is a number from 1 up")
 
-    def parts(self, sources: Sequence[Source]) -> list[list[Part]]:
+    def parts(self, sources: Sequence[Source]) -> list[list[SourcePart]]:
         """The parts of each source."""
         for source in sources:
             check_portable(source)
@@ -99,13 +99,13 @@ class Cluster:
 
             def start(numbered: tuple[int, _Task]) -> list[Any]:
                 number, task = numbered
-                if not isinstance(task.reads, Part):
+                if not isinstance(task.reads, SourcePart):
                     return [_digests.remote(asked, task.reads)]
-                counted = _count.options(num_returns=1 + partitions)
-                found: list[Any] = counted.remote(
+                counted: Any = _count.options(num_returns=1 + partitions)
+                given: list[Any] = counted.remote(
                     asked, task.reads, task.weight, number, partitions
                 )
-                return found
+                return given
 
             def name(numbered: tuple[int, _Task]) -> str:
                 return sources[numbered[1].source].name
@@ -114,7 +114,7 @@ class Cluster:
                 documents += facts.documents
                 size += facts.bytes
                 digests[task.source] += facts.digests
-                if not isinstance(task.reads, Part):
+                if not isinstance(task.reads, SourcePart):
                     continue
                 gathered.add(found)
                 done += task.reads.size or 0
@@ -130,7 +130,7 @@ class _Task(NamedTuple):
     `weight` times; or all of it, for its digest."""
 
     source: int
-    reads: Part | Source
+    reads: SourcePart | Source
     weight: int
 
 
@@ -169,7 +169,7 @@ class _Tables:
 
 
 @ray.remote(max_retries=RETRIES)
-def _count(asked: _Asked, part: Part, weight: int, number: int, partitions: int) -> list[Any]:
+def _count(asked: _Asked, part: SourcePart, weight: int, number: int, partitions: int) -> list[Any]:
     recipe, options, folder = asked
     with at_home(folder):
         counted = counting.count_part(part, recipe, options, weight)

@@ -17,7 +17,7 @@ from tokctl import arrow
 from tokctl.model import Recipe
 from tokctl.ray.counting import FAN_IN
 from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
-from tokctl.sources.parts import Part
+from tokctl.sources.parts import SourcePart
 from tokctl.training import counting, training
 from tokctl.training.options import Options, Timing
 
@@ -58,7 +58,7 @@ class Costs:
 
     def distinct(self, size: float) -> float:
         """Distinct pre-tokens of so many bytes of text."""
-        return min(self.k * size**self.beta, size)
+        return min(self.k * float(size**self.beta), size)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def planned(
     )
 
 
-def measure(parts: Sequence[Part], recipe: Recipe, options: Options) -> Costs:
+def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Costs:
     """Counts a sample of the parts on this machine, and trains on it.
 
     Raises:
@@ -179,7 +179,7 @@ class _Head:
         taken: bytes that were read for it, as they lie there.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: SourcePart) -> None:
         self._source = source = next(flat([part.source]))
         self.texts: list[bytes] = []
         self.taken = size = 0
@@ -202,7 +202,7 @@ class _Head:
         return Records(name, None, lambda: iter([Batch(texts)]), lambda: 0)
 
 
-def _texts(source: Document | Records, part: Part) -> Iterator[Sequence[bytes]]:
+def _texts(source: Document | Records, part: SourcePart) -> Iterator[Sequence[bytes]]:
     """What is read of a part: blocks, or texts of records."""
     found: Any
     if isinstance(source, Document):

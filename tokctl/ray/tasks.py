@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -44,7 +45,7 @@ def connected(address: str | None) -> Iterator[int]:
     elif address is not None:
         own = {"address": address}
     try:
-        ray.init(log_to_driver=False, logging_level="ERROR", **own)
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise TokctlError(
@@ -58,7 +59,8 @@ def connected(address: str | None) -> Iterator[int]:
 
 
 def _processors() -> int:
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+    found: Any = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return max(1, int(found.get("CPU", 1)))
 
 
 def run(
@@ -125,7 +127,7 @@ def explained(name: str) -> Iterator[None]:
 def check_portable(source: Source) -> None:
     """TokctlError for what other processes can't open."""
     try:
-        ray.cloudpickle.dumps(source)
+        ray.cloudpickle.dumps(source)  # type: ignore[no-untyped-call]
     except Exception:
         raise TokctlError(
             f"{source.name} can't be read by the workers of a cluster",

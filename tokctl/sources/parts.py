@@ -22,7 +22,7 @@ FindBorder = Callable[[bytes], int | None]
 _WINDOW = 1 << 16
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """What one process reads of a source.
 
     Attributes:
@@ -45,14 +45,14 @@ class TextPart(NamedTuple):
     closes: bool
 
 
-def parts_of(source: Source, size: int) -> list[Part]:
+def parts_of(source: Source, size: int) -> list[SourcePart]:
     """The source in parts of about `size` bytes; one where it can't be read in parts."""
     places = None if isinstance(source, Archive) else source.places
     found = tuple(places().of(size)) if places and source.size and source.size > size else ()
     if len(found) < 3:
-        return [Part(source, size=source.size)]
+        return [SourcePart(source, size=source.size)]
     each = (source.size or 0) // (len(found) - 1)
-    return [Part(source, found, number, each) for number in range(len(found) - 1)]
+    return [SourcePart(source, found, number, each) for number in range(len(found) - 1)]
 
 
 def text_places(data: ByteSource) -> Places:

@@ -86,10 +86,13 @@ def places(data: ByteSource, field: str) -> Places:
     """How processes share out the row groups of a Parquet file."""
 
     def of(size: int) -> list[int]:
-        with opened_file(data) as file, _named(data.name, "parquet"):
-            with _parquet_file(data.name, file) as table:
-                about = table.metadata
-                rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
+        with (
+            opened_file(data) as file,
+            _named(data.name, "parquet"),
+            _parquet_file(data.name, file) as table,
+        ):
+            about = table.metadata
+            rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         found, behind = [0], 0
         for number, some in enumerate(rows, 1):
             behind += some

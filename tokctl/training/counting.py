@@ -42,7 +42,7 @@ from tokctl.values import available_threads, brief
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from tokctl.sources.parts import Part, TextPart
+    from tokctl.sources.parts import SourcePart, TextPart
 
 #: Pre-tokens whose lines are made at a time.
 LINES_AT_ONCE = 1 << 16
@@ -156,7 +156,7 @@ class PartCounts(NamedTuple):
 
 
 def count_part(
-    part: Part, recipe: Recipe, options: Options, weight: int = 1, *, threads: int = 1
+    part: SourcePart, recipe: Recipe, options: Options, weight: int = 1, *, threads: int = 1
 ) -> PartCounts:
     """Counts what one process has of a source; all parts together have what `count` finds.
 
@@ -286,9 +286,9 @@ class _TextCounter:
             self._read_one(source, tell)
         self._before += tell() if source.size is None else source.size
 
-    def read_part(self, part: Part, weight: int) -> None:
-        """Counts a part of a source, which has some; the document that it begins with, or ends with,
-        may go on in others."""
+    def read_part(self, part: SourcePart, weight: int) -> None:
+        """Counts a part of a source, which has some; its first document may have begun in
+        another, and its last may go on."""
         source = part.source
         assert not isinstance(source, Archive) and source.places
         self.counter.set_weight(weight)
