@@ -803,6 +803,15 @@ Engine = Annotated[
         short="Let a cluster count the texts: ray, ray://HOST:PORT",
     ),
 ]
+Plan = Annotated[
+    bool,
+    CliOption(
+        "--plan",
+        "Train nothing: say what the work on the cluster of --engine will take, from a sample of "
+        "the texts.",
+        short="Say what the work of --engine will take",
+    ),
+]
 TrainJson = Annotated[bool, _output("--json", "Print facts as JSON instead of the path.")]
 TrainErrors = Annotated[
     str,

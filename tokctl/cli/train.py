@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from tokctl._native import Counts
     from tokctl.model import Recipe
+    from tokctl.ray import Cluster
     from tokctl.sources import Source
-    from tokctl.training import Engine, Options
+    from tokctl.training import Options
     from tokctl.training.parity import CountedLanguages
 
 EXAMPLES = """Examples:
@@ -69,6 +70,7 @@ def train(
     threads: options.TrainThreads = None,
     memory: options.Memory = None,
     engine: options.Engine = None,
+    plan: options.Plan = False,
     json: options.TrainJson = False,
     counts: options.TrainCounts = False,
     save_counts: options.SaveCounts = None,
@@ -210,6 +212,8 @@ def train(
         files = by_language.paths
     check_before(recipe, chosen, counts, files, sources)
     cluster = None if engine is None else cluster_of(engine, recipe, chosen, counts=counts)
+    if plan and cluster is None:
+        raise TokctlError("--plan is for --engine", "add --engine ray")
     _refuse_algorithms(files or ())
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
@@ -217,6 +221,11 @@ def train(
     texts = lines or (opened.all if opened else sources.open(world, files))
     if not lines:
         streams.refuse_models(files or (), texts, format)
+    if plan and cluster:
+        from tokctl.ray import plan as plans
+
+        train_report.plan(world, *plans.plan(cluster, texts, recipe, chosen), json=json)
+        return
     path = model_path(output, files or [], texts, recipe)
     read = [*(files or ["-"]), *(source.name for source in texts)]
     streams.check_output(world, path, read, extend)
@@ -345,7 +354,7 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
     )
 
 
-def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) -> "Engine":
+def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) -> "Cluster":
     """The engine of that name; TokctlError where there is none, or nothing for it to do."""
     if name != "ray" and not name.startswith("ray://"):
         raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")

@@ -15,7 +15,8 @@ from typing import Any
 
 from tokctl import arrow
 from tokctl.model import Recipe
-from tokctl.ray.counting import FAN_IN
+from tokctl.ray.counting import FAN_IN, Cluster
+from tokctl.ray.tasks import connected
 from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
 from tokctl.sources.parts import SourcePart
 from tokctl.training import counting, training
@@ -84,6 +85,32 @@ class Plan:
     shuffled: float
     final_memory: float
     seconds: dict[str, float]
+
+
+def plan(
+    cluster: Cluster, sources: Sequence[Source], recipe: Recipe, options: Options
+) -> tuple[Costs, Plan]:
+    """What `Cluster.count` and the training after it will take, about. A sample is counted, and
+    trained on, on this machine.
+
+    Raises:
+        TokctlError: as a training raises it.
+    """
+    counting.check_parts(recipe, options)
+    parts = cluster.parts(sources)
+    every = [part for some in parts for part in some]
+    with connected(cluster.address) as workers:
+        costs = measure(every, recipe, options)
+    cut = [some[0].source.size or 0 for some in parts if some[0].places]
+    size = sum(source.size or 0 for source in sources) * costs.expansion
+    return costs, planned(
+        costs,
+        tasks=len(every),
+        size=size,
+        longest=max(cut, default=0),
+        workers=workers,
+        memory=options.memory,
+    )
 
 
 def planned(
