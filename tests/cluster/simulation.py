@@ -1,4 +1,4 @@
-"""From a laptop to a cluster: what training takes by the size of the text and the number of workers.
+"""What training takes, by the size of the text and the number of workers: from a laptop to 10 TB.
 
     python -m tests.cluster.simulation FILE…
 
