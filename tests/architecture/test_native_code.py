@@ -30,6 +30,7 @@ UNSAFE: dict[str, str] = {
     "core/src/text_table.rs": "texts of ids that were checked by the part; AVX2 for the check",
     "core/src/encode/merging/short.rs": "the same merging, compiled for AVX2",
     "python/src/decoder.rs": "Python's bytes are written where they stand",
+    "python/src/columns.rs": "Arrow's memory is read where it stands",
     "python/src/texts.rs": "code points of a str are copied into a buffer",
     "python/src/ids.rs": "buffers, lists without an object for each item, the collector paused",
 }

@@ -794,6 +794,24 @@ Memory = Annotated[
         short="Limit the memory used for counting: 2G",
     ),
 ]
+Engine = Annotated[
+    str | None,
+    CliOption(
+        "--engine NAME",
+        "Let a cluster of Ray count the texts: ray is the one in RAY_ADDRESS, or workers on this "
+        "machine; ray://HOST:PORT is another one. The result is the same.",
+        short="Let a cluster count the texts: ray, ray://HOST:PORT",
+    ),
+]
+Plan = Annotated[
+    bool,
+    CliOption(
+        "--plan",
+        "Train nothing: say what the work on the cluster of --engine will take, from a sample of "
+        "the texts.",
+        short="Say what the work of --engine will take",
+    ),
+]
 TrainJson = Annotated[bool, _output("--json", "Print facts as JSON instead of the path.")]
 TrainErrors = Annotated[
     str,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokctl._native import Counts
     from tokctl.model import Recipe
+    from tokctl.ray import Cluster
     from tokctl.sources import Source
     from tokctl.training import Options
     from tokctl.training.parity import CountedLanguages
@@ -68,6 +69,8 @@ def train(
     show_steps: options.ShowSteps = 0,
     threads: options.TrainThreads = None,
     memory: options.Memory = None,
+    engine: options.Engine = None,
+    plan: options.Plan = False,
     json: options.TrainJson = False,
     counts: options.TrainCounts = False,
     save_counts: options.SaveCounts = None,
@@ -201,12 +204,16 @@ def train(
             "--save-counts": (save_counts, "each language has its own counts"),
             "--extend": (extend, "languages take turns from the first merge on"),
             "--weight": (weight, "a language is served when it costs most, however long its text"),
+            "--engine": (engine, "languages are counted on one machine"),
         },
     )
     if by_language:
         by_language.check_against(recipe, chosen)
         files = by_language.paths
     check_before(recipe, chosen, counts, files, sources)
+    cluster = None if engine is None else cluster_of(engine, recipe, chosen, counts=counts)
+    if plan and cluster is None:
+        raise TokctlError("--plan is for --engine", "add --engine ray")
     _refuse_algorithms(files or ())
     # Lines of counts would pass for a table of texts.
     lines = streams.documents(world, files) if counts else []
@@ -214,6 +221,11 @@ def train(
     texts = lines or (opened.all if opened else sources.open(world, files))
     if not lines:
         streams.refuse_models(files or (), texts, format)
+    if plan and cluster:
+        from tokctl.ray import plan as plans
+
+        train_report.plan(world, *plans.plan(cluster, texts, recipe, chosen), json=json)
+        return
     path = model_path(output, files or [], texts, recipe)
     read = [*(files or ["-"]), *(source.name for source in texts)]
     streams.check_output(world, path, read, extend)
@@ -239,7 +251,8 @@ def train(
             if counts:
                 counted, text = training.count_lines(lines[0], recipe, chosen, bars)
             else:
-                counted, text = training.count(texts, recipe, chosen, bars)
+                count = cluster.count if cluster else training.count
+                counted, text = count(texts, recipe, chosen, bars)
             if save_counts is not None:
                 from tokctl.training.counts import save
 
@@ -339,6 +352,23 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
         f"--memory {options.spoken(chosen.memory)}, and training takes more than that: --memory "
         "limits the counting; a higher --min-count leaves fewer"
     )
+
+
+def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) -> "Cluster":
+    """The engine of that name; TokctlError where there is none, or nothing for it to do."""
+    if name != "ray" and not name.startswith("ray://"):
+        raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
+    if counts:
+        raise TokctlError(
+            "--engine counts texts, and --word-counts reads words that are counted already",
+            "leave --engine out",
+        )
+    from tokctl.training.counting import check_parts
+
+    check_parts(recipe, chosen)
+    from tokctl.ray import Cluster
+
+    return Cluster(None if name == "ray" else name)
 
 
 def _refuse_algorithms(files: Sequence[str]) -> None:

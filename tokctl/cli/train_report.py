@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from tokctl.cli.options import spoken
 from tokctl.cli.streams import text_or_bytes
 from tokctl.cli.world import World
+from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl._native import Counts
+    from tokctl.ray.plan import Costs, Plan
     from tokctl.render.training import TrainingStep
     from tokctl.tokenizer import Tokenizer
     from tokctl.training import Timing
@@ -44,6 +47,31 @@ def report(
         training.show_training(
             to, tokenizer.model, tokenizer.tokens, timing.seconds, verbose=world.verbose
         )
+
+
+def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
+    """What the work on a cluster will take; or as JSON."""
+    if json:
+        import orjson
+
+        found = {"sample": asdict(costs), **asdict(planned)}
+        world.stdout.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
+        return
+    seconds = {step: f"{step} {time:.1f}" for step, time in planned.seconds.items()}
+    shared = ", ".join(seconds[step] for step in ("count", "digest", "merge"))
+    alone = ", ".join(seconds[step] for step in ("collect", "train"))
+    law = f"{costs.k:.3g} x bytes^{costs.beta:.2f}"
+    rows = {
+        "text": spoken(round(planned.bytes)),
+        "tasks": f"{planned.tasks:,} on {plural(planned.workers, 'worker')}",
+        "pre-tokens": f"{round(planned.distinct):,} distinct: {law}",
+        "memory": f"{spoken(round(planned.worker_memory))} for each worker, "
+        f"{spoken(round(planned.final_memory))} of counts here",
+        "shuffled": f"{spoken(round(planned.shuffled))} of counts from task to task",
+        "seconds": f"{shared}; here: {alone}",
+    }
+    for name, value in rows.items():
+        world.stdout.write(f"{name:12}{value}\n".encode())
 
 
 def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:

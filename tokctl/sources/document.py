@@ -7,10 +7,25 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tokctl import _native
 from tokctl.errors import TokctlError
+
+
+class Places(NamedTuple):
+    """How several processes share out a source that lies in a regular file.
+
+    Attributes:
+        of: given a number of bytes, the places where parts of about so many begin, and the end of
+            the last: bytes of the file, or numbers of its row groups.
+        between: given these places and the number of a part, from 0: its batches; of a document
+            a `TextPart`, where a third argument gives the first place in a stretch of it, which
+            starts anywhere, where it may be cut.
+    """
+
+    of: Callable[[int], list[int]]
+    between: Callable[..., Any]
 
 
 class Document(NamedTuple):
@@ -24,6 +39,7 @@ class Document(NamedTuple):
         prompt: blocks come without waiting for anyone, so that another thread may ask for them.
         tell: bytes read so far, as they lie there; None: as many as the blocks had.
         note: what should be said of it to a person; "" for nothing.
+        places: how it is read in parts; None: it is not.
     """
 
     name: str
@@ -32,6 +48,7 @@ class Document(NamedTuple):
     prompt: bool = False
     tell: Callable[[], int] | None = None
     note: str = ""
+    places: Callable[[], Places] | None = None
 
 
 class Batch(NamedTuple):
@@ -56,6 +73,7 @@ class Records(NamedTuple):
         batches: the documents, some at a time, anew at each call. A batch has up to some
             megabytes, or one document that is longer.
         unit: what a document is called there: `line` or `row`.
+        places: how they are read in parts; None: they are not.
     """
 
     name: str
@@ -64,6 +82,7 @@ class Records(NamedTuple):
     tell: Callable[[], int]
     prompt: bool = False
     unit: str = "line"
+    places: Callable[[], Places] | None = None
 
 
 class Archive(NamedTuple):

@@ -20,7 +20,16 @@ from tokctl.sources.blocks import (
     stdin_source,
     without_compression_suffix,
 )
-from tokctl.sources.document import AUTO, Archive, Batch, Document, Reading, Records, Source
+from tokctl.sources.document import (
+    AUTO,
+    Archive,
+    Batch,
+    Document,
+    Places,
+    Reading,
+    Records,
+    Source,
+)
 from tokctl.values import brief
 
 STDIN = "-"
@@ -208,7 +217,9 @@ def _source(
     """
     form = reading.format
     if form == "raw":
-        return _document(data, raw=True)
+        return _document(data, raw=True)._replace(
+            places=partial(_text_places, data) if data.path else None
+        )
     blocks: _Blocks = partial(_plain, data)
     direct = False
     if form in ("auto", "parquet", "arrow") and data.again:
@@ -234,7 +245,8 @@ def _source(
 
     if form == "text":
         note = _note(data.name, head)
-        return Document(data.name, data.size, blocks, data.prompt, data.tell, note)
+        places = partial(_text_places, data) if _is_plain(data) else None
+        return Document(data.name, data.size, blocks, data.prompt, data.tell, note, places)
     if form == "tar":
         return _archive(data, blocks, reading, depth)
     return _records(data, form, blocks, reading.text_field or _FIELD, direct=direct)
@@ -324,13 +336,39 @@ def _records(data: ByteSource, form: str, blocks: _Blocks, field: str, *, direct
     def batches() -> Iterator[Batch]:
         if form in ("parquet", "arrow"):
             return tables.read(data, form, field, blocks, direct=direct)
+        return of_lines(blocks())
+
+    def of_lines(blocks: Iterator[bytes]) -> Iterator[Batch]:
         from tokctl.sources import lines
 
-        if form == "tsv":
-            return lines.tsv(blocks(), data.name)
-        return lines.jsonl(blocks(), data.name, field)
+        return (
+            lines.tsv(blocks, data.name) if form == "tsv" else lines.jsonl(blocks, data.name, field)
+        )
 
-    return Records(data.name, data.size, batches, data.tell, data.prompt, unit)
+    def places() -> Places:
+        from tokctl.sources import parts
+
+        if form == "parquet":
+            from tokctl.sources import tables
+
+            return tables.places(data, field)
+        return parts.line_places(data, of_lines)
+
+    is_cut = direct if form == "parquet" else form != "arrow" and _is_plain(data)
+    return Records(
+        data.name, data.size, batches, data.tell, data.prompt, unit, places if is_cut else None
+    )
+
+
+def _is_plain(data: ByteSource) -> bool:
+    """Do the bytes of the text lie in a regular file as they are?"""
+    return data.path is not None and data.head is not None and _compression(data.head) is None
+
+
+def _text_places(data: ByteSource) -> Places:
+    from tokctl.sources import parts
+
+    return parts.text_places(data)
 
 
 def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:

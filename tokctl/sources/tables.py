@@ -7,15 +7,16 @@ Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
+from tokctl import _native
 from tokctl.errors import TokctlError
 from tokctl.sources.blocks import BlockStream, ByteSource, opened_file, spooled
-from tokctl.sources.document import Batch
+from tokctl.sources.document import Batch, Places
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,6 +82,32 @@ def read(
             yield from _whole(data.name, form, field, cast(BinaryIO, file), None)
 
 
+def places(data: ByteSource, field: str) -> Places:
+    """How processes share out the row groups of a Parquet file."""
+
+    def of(size: int) -> list[int]:
+        with (
+            opened_file(data) as file,
+            _named(data.name, "parquet"),
+            _parquet_file(data.name, file) as table,
+        ):
+            about = table.metadata
+            rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
+        found, behind = [0], 0
+        for number, some in enumerate(rows, 1):
+            behind += some
+            if behind * (data.size or 0) >= size * sum(rows) or number == len(rows):
+                found.append(number)
+                behind = 0
+        return found
+
+    def between(found: Sequence[int], number: int) -> Iterator[Batch]:
+        with opened_file(data) as file, _named(data.name, "parquet"):
+            yield from _parquet(data.name, field, file, None, range(*found[number : number + 2]))
+
+    return Places(of, between)
+
+
 def _whole(
     name: str, form: str, field: str, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
@@ -92,11 +119,17 @@ def _whole(
             yield from _arrow_file(name, field, file, data)
 
 
-def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> Iterator[Batch]:
+def _parquet(
+    name: str,
+    field: str,
+    file: BinaryIO,
+    data: ByteSource | None,
+    groups: range | None = None,
+) -> Iterator[Batch]:
     with _parquet_file(name, file) as table:
         path_to(table.schema_arrow, field, name)
         about, row = table.metadata, 1
-        for number in range(table.num_row_groups):
+        for number in range(table.num_row_groups) if groups is None else groups:
             group = about.row_group(number)
             rows = _rows_at_a_time(group, column_chunks(table, number, field))
             for batch in table.iter_batches(rows, [number], [field], use_threads=False):
@@ -105,7 +138,7 @@ def _parquet(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> 
                 row += batch.num_rows
                 if data is not None and data.size:
                     data.done = data.size * (row - 1) // max(1, about.num_rows)
-    if row - 1 != about.num_rows:
+    if groups is None and row - 1 != about.num_rows:
         raise TokctlError(
             f"{name} is damaged: {row - 1} of {about.num_rows} rows came", "fetch it again"
         )
@@ -228,9 +261,9 @@ class _named:  # noqa: N801  (a context manager, called like a function)
 BATCH_SIZE = 1 << 22
 
 
-def path_to(schema: Any, field: str, name: str) -> list[int]:
+def path_to(schema: Any, field: str, name: str, option: str = "--text-field") -> list[int]:
     """The place of a column, and within it that of each field below: `a.b` is the field b of
-    the column a, unless a column is called so itself.
+    the column a, unless a column is called so itself. `option` names the column: for messages.
 
     Raises:
         TokctlError: there is none, with the columns that there are; or it holds no text.
@@ -240,13 +273,13 @@ def path_to(schema: Any, field: str, name: str) -> list[int]:
         columns = ", ".join(map(str, schema.names[:20])) or "none"
         more = ", …" if len(schema.names) > 20 else ""
         raise TokctlError(
-            f"{name} has no column {field}", f"--text-field names it; there is: {columns}{more}"
+            f"{name} has no column {field}", f"{option} names it; there is: {columns}{more}"
         )
     path, last = found
     if not _is_text(last.type):
         raise TokctlError(
             f"{name}: column {field} holds {last.type}, and no text",
-            "--text-field names the column of the texts",
+            f"{option} names the column of the texts",
         )
     return path
 
@@ -260,13 +293,8 @@ def column_batches(
     outside of the column's memory is one of pyarrow's errors.
     """
     import pyarrow as pa
-    from pyarrow import compute
 
-    texts: Any = column
-    texts.validate()
-    for place in path:
-        texts = compute.struct_field(_stored(texts), [place])
-    texts = _stored(texts)
+    texts = texts_at(column, path)
     _check_places(texts)
     if null := _first_null(texts):
         raise TokctlError(f"{name}: row {row + null - 1}: {field} is null", "leave such rows out")
@@ -275,6 +303,28 @@ def column_batches(
         yield from _chosen(values, texts.indices.to_pylist(), row)
     else:
         yield from _pieces(texts, row)
+
+
+def texts_at(column: pa.Array, path: list[int]) -> Any:
+    """The texts of a column; `path` is that of `path_to` without the column's own place."""
+    from pyarrow import compute
+
+    texts: Any = column
+    texts.validate()
+    for place in path:
+        texts = compute.struct_field(_stored(texts), [place])
+    return _stored(texts)
+
+
+def is_valid(texts: Any) -> Any:
+    """For each row, is it no null? Of a dictionary's rows, those are null, too, whose value is."""
+    from pyarrow import compute
+
+    valid = texts.is_valid()
+    if hasattr(texts, "indices") and texts.dictionary.null_count:
+        chosen = compute.take(texts.dictionary.is_valid(), texts.indices)
+        valid = compute.and_(valid, compute.fill_null(chosen, False))
+    return valid
 
 
 def _check_places(texts: Any) -> None:
@@ -300,11 +350,7 @@ def _first_null(texts: Any) -> int:
     """The number of the first row that is null, from 1; 0: there is none."""
     from pyarrow import compute
 
-    nulls = texts.is_valid()
-    # Of a dictionary's rows, those are null as well whose value is.
-    if hasattr(texts, "indices") and texts.dictionary.null_count:
-        nulls = compute.and_(nulls, compute.take(texts.dictionary.is_valid(), texts.indices))
-    return int(compute.index(compute.fill_null(nulls, False), False).as_py()) + 1
+    return int(compute.index(is_valid(texts), False).as_py()) + 1
 
 
 def _chosen(values: list[bytes], places: list[int], row: int) -> Iterator[Batch]:
@@ -332,6 +378,35 @@ def _pieces(texts: Any, row: int) -> Iterator[Batch]:
     if not (is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)):
         texts = texts.cast(pa.large_binary())
     yield from _cut(texts, "q", row)
+
+
+def text_column(texts: Any) -> _native.TextColumn:
+    """An array of text of any layout, as the native module reads it: where it stands, but for
+    views and for texts of a fixed size. What is null has any text.
+
+    Raises:
+        ValueError: a text would be outside of the array's memory.
+    """
+    import pyarrow as pa
+
+    is_one = pa.types
+    if is_one.is_dictionary(texts.type):
+        return text_column(texts.dictionary).chosen(numbers(texts.indices.cast(pa.int64())))
+    wide = is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)
+    if not (wide or is_one.is_string(texts.type) or is_one.is_binary(texts.type)):
+        texts, wide = texts.cast(pa.large_binary()), True
+    _, places, data = texts.buffers()
+    return _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
+
+
+def numbers(array: Any) -> memoryview:
+    """The bytes of an array of numbers of 64 bits."""
+    start = array.offset
+    return _bytes(array.buffers()[1])[8 * start : 8 * (start + len(array))]
+
+
+def _bytes(buffer: Any) -> memoryview:
+    return memoryview(b"" if buffer is None else buffer).cast("B")
 
 
 def _cut(texts: Any, width: Literal["i", "q"], row: int) -> Iterator[Batch]:

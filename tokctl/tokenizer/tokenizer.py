@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.documents import DocumentEncoder
     from tokctl.tokenizer.postprocess import Padding, PostProcessor, Truncation
     from tokctl.tokenizer.sampling import Segmentation
-    from tokctl.training import Progress, Timing
+    from tokctl.training import Engine, Progress, TextStats, Timing
     from tokctl.training.options import Number
     from tokctl.training.parity import Texts
 
@@ -149,6 +149,7 @@ class Tokenizer(Answering):
         reading: Reading | None = None,
         progress: Progress | None = None,
         timing: Timing | None = None,
+        engine: Engine | None = None,
     ) -> Tokenizer:
         """Trains on files, folders, archives, tables; `-` is stdin.
 
@@ -185,6 +186,8 @@ class Tokenizer(Answering):
             reading: how the paths are read (`tokctl.sources.Reading`: the form, the field that
                 holds the text, the files of a folder); None: as names and first bytes say.
             progress, timing: see `tokctl.training`.
+            engine: what counts the texts, such as `tokctl.ray.Cluster()`; None: this process. The
+                result does not depend on it.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
@@ -214,7 +217,8 @@ class Tokenizer(Answering):
             temporary=temporary,
         )
         recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        return cls(training.train(sources, recipe, options, progress, timing, reading or AUTO))
+        model = training.train(sources, recipe, options, progress, timing, reading or AUTO, engine)
+        return cls(model)
 
     @classmethod
     @suggesting
@@ -374,7 +378,7 @@ class Tokenizer(Answering):
     @suggesting
     def train_on_counts(
         cls,
-        words: Mapping[str, int] | Mapping[bytes, int],
+        words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
         *,
         vocab_size: int,
         algorithm: str | None = None,
@@ -392,11 +396,17 @@ class Tokenizer(Answering):
         extend: Tokenizer | FilledRecipe | None = None,
         errors: str = "strict",
         threads: int | None = None,
+        read: TextStats | None = None,
     ) -> Tokenizer:
         """Trains on pre-tokens with their counts, in the order of the mapping.
 
-        Neither normalizers nor pre-tokenizers are applied to them. The arguments are those of
-        `train`.
+        Neither normalizers nor pre-tokenizers are applied to them.
+
+        Args:
+            words: a mapping, or what `tokctl.arrow.counts_from_table` makes of a table.
+            read: what the model's file shall say of the texts; None: what is known from the counts.
+
+        The other arguments are those of `train`.
 
         Raises:
             TokctlError: see `tokctl.training.train_on_counts`.
@@ -420,7 +430,7 @@ class Tokenizer(Answering):
             extend=extend,
         )
         recipe = _recipe_of(algorithm, recipe, special_tokens, extend)
-        return cls(training.train_on_counts(words, recipe, options))
+        return cls(training.train_on_counts(words, recipe, options, read=read))
 
     @classmethod
     @suggesting

@@ -1,11 +1,19 @@
 """From sources and a recipe to a filled recipe: counting, then training."""
 
 from tokctl.sources import opened
-from tokctl.training.counting import Progress, TextStats, count, count_lines, counts_to_lines
+from tokctl.training.counting import (
+    Engine,
+    Progress,
+    TextStats,
+    count,
+    count_lines,
+    counts_to_lines,
+)
 from tokctl.training.options import Options, Timing
 from tokctl.training.training import fill, train, train_on_counts, train_on_counts_file
 
 __all__ = [
+    "Engine",
     "Options",
     "Progress",
     "TextStats",

@@ -11,11 +11,12 @@ import marshal
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from tokctl import _native
 from tokctl.errors import CoreError, TokctlError
@@ -31,6 +32,7 @@ from tokctl.sources import (
     Source,
     check_utf8,
     checked_batch,
+    flat,
     total_size,
 )
 from tokctl.sources.blocks import read_ahead
@@ -39,6 +41,11 @@ from tokctl.values import available_threads, brief
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from tokctl.sources.parts import SourcePart, TextPart
+
+#: Pre-tokens whose lines are made at a time.
+LINES_AT_ONCE = 1 << 16
 
 #: Called with (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of
 #: counts that did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is
@@ -68,6 +75,19 @@ class TextStats:
     weights: tuple[Fraction, ...] = ()
     scale: int = 1
     again: Callable[[_native.RunWords], _native.Counts] | None = None
+
+
+class Engine(Protocol):
+    """Counts texts somewhere else, such as `tokctl.ray.Cluster`."""
+
+    def count(
+        self,
+        sources: Sequence[Source],
+        recipe: Recipe,
+        options: Options,
+        progress: Progress | None = None,
+    ) -> tuple[_native.Counts, TextStats]:
+        """What `count` finds here, to the byte."""
 
 
 def count(
@@ -117,6 +137,78 @@ def count(
     if twice:
         read.again = count_runs
     return counts, read
+
+
+class PartCounts(NamedTuple):
+    """What is in a part of a source.
+
+    Attributes:
+        counts: weighted; none is dropped, however small.
+        documents, bytes: as in `TextStats`; the part in which a document begins has it.
+        digests: those of the whole source; None where this is but a part of it, and `digests_of`
+            has to read it once more.
+    """
+
+    counts: _native.Counts
+    documents: int
+    bytes: int
+    digests: list[str] | None
+
+
+def count_part(
+    part: SourcePart, recipe: Recipe, options: Options, weight: int = 1, *, threads: int = 1
+) -> PartCounts:
+    """Counts what one process has of a source; all parts together have what `count` finds.
+
+    Raises:
+        TokctlError: as `count` raises it, with the same line or row.
+    """
+    check_parts(recipe, options)
+    texts = _TextCounter(recipe, replace(options, threads=threads), None, None, None)
+    if not part.places:
+        texts.read(part.source, weight)
+    else:
+        try:
+            texts.read_part(part, weight)
+        except TokctlError:
+            # Line numbers are those of the whole source.
+            digests_of(part.source, recipe, options)
+            raise
+    return PartCounts(
+        finish(texts.counter, 1),
+        texts.documents,
+        texts.bytes,
+        None if part.places else texts.digests,
+    )
+
+
+def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
+    """What a source adds to the list that `TextStats.digest` is of; nothing is counted.
+
+    Raises:
+        TokctlError: the source can't be read, or is not UTF-8 where it must be.
+    """
+    texts = _TextCounter(recipe, options, None, None, None)
+    for one in flat([source]):
+        digest = hashlib.sha256()
+        for _ in texts.ready(one, digest, lambda: 0):
+            pass
+        texts.digests.append(digest.hexdigest())
+    return texts.digests
+
+
+def check_parts(recipe: Recipe, options: Options) -> None:
+    """TokctlError for what can't be counted in parts."""
+    if recipe.traits.learns_superwords:
+        raise TokctlError(
+            f"{recipe.algorithm} is trained on one machine: it reads the texts twice",
+            "leave --engine out, or take --algo bpe or superbpe",
+        )
+    if options.sample is not None:
+        raise TokctlError(
+            "a sample is drawn from line to line, and a cluster reads many lines at a time",
+            "leave --sample out, or name fewer files",
+        )
 
 
 def least_count(recipe: Recipe, options: Options) -> int:
@@ -194,13 +286,37 @@ class _TextCounter:
             self._read_one(source, tell)
         self._before += tell() if source.size is None else source.size
 
-    def _read_one(self, source: Document | Records, tell: Callable[[], int]) -> None:
+    def read_part(self, part: SourcePart, weight: int) -> None:
+        """Counts a part of a source, which has some; its first document may have begun in
+        another, and its last may go on."""
+        source = part.source
+        assert not isinstance(source, Archive) and source.places
+        self.counter.set_weight(weight)
+        between = source.places().between
+        if isinstance(source, Records):
+            batches = partial(between, part.places, part.number)
+            self._read_one(Records(source.name, None, batches, lambda: 0, unit=source.unit), int)
+            return
+        text: TextPart = between(part.places, part.number, self.counter.cut)
+        if not text.opens:
+            self.counter.go_on()
+        self._read_one(Document(source.name, None, text.blocks), int, text)
+
+    def ready(
+        self, source: Document | Records, digest: hashlib._Hash, tell: Callable[[], int]
+    ) -> Generator[tuple[bytes | Batch, int], None, None]:
+        """What is to be counted, checked and sampled, with how much has been read of all
+        sources by then."""
+        if isinstance(source, Document):
+            return self._blocks(source, digest, tell)
+        return self._batches(source, digest, tell)
+
+    def _read_one(
+        self, source: Document | Records, tell: Callable[[], int], piece: TextPart | None = None
+    ) -> None:
+        """`piece`: the source is a part of a document."""
         digest = hashlib.sha256()
-        ready: Generator[tuple[bytes | Batch, int], None, None] = (
-            self._blocks(source, digest, tell)
-            if isinstance(source, Document)
-            else self._batches(source, digest, tell)
-        )
+        ready = self.ready(source, digest, tell)
         if self.threads > 1 and source.prompt and source.size and source.size > BLOCK_SIZE:
             ready = read_ahead(ready)
         with closing(ready):
@@ -214,8 +330,11 @@ class _TextCounter:
                 if self._progress:
                     self._progress("count", done, self._total)
         if isinstance(source, Document):
-            self.documents += 1
-            self.counter.end_document()
+            self.documents += piece is None or piece.opens
+            if piece is None or piece.closes:
+                self.counter.end_document()
+            else:
+                self.counter.end_part()
             if self._recording:
                 self._recording.add(None)
             if self._sampler:
@@ -372,10 +491,14 @@ def finish(
 
 
 def count_mapping(
-    words: Mapping[str, int] | Mapping[bytes, int], recipe: Recipe, options: Options
+    words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
+    recipe: Recipe,
+    options: Options,
 ) -> tuple[_native.Counts, TextStats]:
     """Pre-tokens that are counted already, in the order of the mapping."""
     refuse_text_options(options)
+    if isinstance(words, _native.Counts):
+        return _counted(words, recipe, options)
     if not isinstance(words, Mapping):
         raise TokctlError(f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}")
     counter = _native.Counter("none", [], 1)
@@ -388,13 +511,30 @@ def count_mapping(
             if not recipe.is_byte_level:
                 encoded.decode()
         except UnicodeError:
-            raise TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs") from None
+            raise _not_utf8(word) from None
         digest.update(b"%s\t%d\n" % (encoded, times))
         size += len(encoded)
         if times >= least_count(recipe, options):
             counter.add(encoded, times)
     read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
     return finish(counter, 1), read
+
+
+def _counted(
+    counts: _native.Counts, recipe: Recipe, options: Options
+) -> tuple[_native.Counts, TextStats]:
+    """What `count_lines` makes of the file of these counts."""
+    if not recipe.is_byte_level and (word := counts.first_not_utf8()) is not None:
+        raise _not_utf8(word)
+    digest = hashlib.sha256()
+    size = 0
+    for start in range(0, len(counts), LINES_AT_ONCE):
+        lines = counts.to_lines(start, start + LINES_AT_ONCE)
+        digest.update(lines)
+        size += len(lines)
+    least = least_count(recipe, options)
+    read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
+    return counts if least == 1 else counts.at_least(least), read
 
 
 def count_lines(
@@ -466,6 +606,10 @@ def check_count(word: str | bytes, times: int) -> None:
             f"the word {word!r} can't have the count {times!r}",
             "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
         )
+
+
+def _not_utf8(word: str | bytes) -> TokctlError:
+    return TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs")
 
 
 def refuse_text_options(options: Options) -> None:

@@ -24,16 +24,19 @@ from tokctl.errors import TokctlError
 from tokctl.files import whole_file
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training import counting
-from tokctl.training.counting import check_count, counted_lines, counts_to_lines, finish
+from tokctl.training.counting import (
+    LINES_AT_ONCE,
+    check_count,
+    counted_lines,
+    counts_to_lines,
+    finish,
+)
 from tokctl.training.options import Options
 
 if TYPE_CHECKING:
     from tokctl.model import Recipe
 
 __all__ = ["count", "read", "write"]
-
-#: Pre-tokens whose lines are made at a time.
-_AT_ONCE = 1 << 16
 
 
 def read(source: str | Path | Document) -> dict[bytes, int]:
@@ -70,8 +73,8 @@ def save(path: str | Path, lines: bytes | _native.Counts) -> None:
         if isinstance(lines, bytes):
             packed.write(lines)
             return
-        for start in range(0, len(lines), _AT_ONCE):
-            packed.write(lines.to_lines(start, start + _AT_ONCE))
+        for start in range(0, len(lines), LINES_AT_ONCE):
+            packed.write(lines.to_lines(start, start + LINES_AT_ONCE))
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from tokctl.model.filled import merges_of
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training import initial_tokens, resizing
 from tokctl.training.counting import (
+    Engine,
     Progress,
     TextStats,
     count,
@@ -79,12 +80,13 @@ def train(
     progress: Progress | None = None,
     timing: Timing | None = None,
     reading: Reading = AUTO,
+    engine: Engine | None = None,
 ) -> FilledRecipe:
     """Trains on files, folders, archives, tables (`-` is stdin), or on sources that are open.
 
     A document is read block by block, but with a pattern (`regex:`), which can match
     anything, it is read whole. `reading` is how paths are read, where their names and their
-    bytes don't say it.
+    bytes don't say it. `engine` counts; None: this process.
 
     Raises:
         TokctlError: unreadable or empty sources, text that is not UTF-8 for a character
@@ -98,23 +100,26 @@ def train(
         raise TokctlError(
             f"progress can't be {progress!r}", "it is a function of a phase, what is done, and all"
         )
-    counts, read = count(opened(sources, reading), recipe, options, progress)
+    counted = engine.count if engine else count
+    counts, read = counted(opened(sources, reading), recipe, options, progress)
     timing.lap("count")
     return fill(counts, read, recipe, options, progress, timing)
 
 
 def train_on_counts(
-    words: Mapping[str, int] | Mapping[bytes, int],
+    words: Mapping[str, int] | Mapping[bytes, int] | _native.Counts,
     recipe: Recipe,
     options: Options,
     progress: Progress | None = None,
+    read: TextStats | None = None,
 ) -> FilledRecipe:
     """Trains on pre-tokens that are counted already, in the order of the mapping.
 
-    Neither normalizers nor pre-tokenizer are applied to them.
+    Neither normalizers nor pre-tokenizer are applied to them. `read` is what the model's file says
+    of the texts; None: what it says of a file of these counts.
     """
-    counts, read = count_mapping(words, recipe, options)
-    return fill(counts, read, recipe, options, progress, Timing())
+    counts, given = count_mapping(words, recipe, options)
+    return fill(counts, read or given, recipe, options, progress, Timing())
 
 
 def train_on_counts_file(

@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::count::{Scratch, Store};
+use tokctl_core::unicode::well_formed;
 use tokctl_core::{count, Error, Result};
 
+use crate::columns::{ArrowBuffer, TextColumn};
 use crate::errors::{self, bytes, invalid, to_python};
+use crate::ids::{offsets, pack_u64};
 use crate::stored::StoredModel;
-use crate::texts::{Reader, Text};
+use crate::texts::{Reader, Texts};
 use crate::{normalizers, pretokenizers};
 
 /// Pre-tokens that [`Counter::feed_counts`] gives to the threads at a time.
@@ -85,7 +88,7 @@ impl Counter {
         weights: Option<Vec<u64>>,
     ) -> PyResult<()> {
         let texts = read(texts, weights.as_deref())?;
-        let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
+        let texts = texts.slices();
         self.work(py, |counter| {
             counter.feed_documents(&texts, weights.as_deref())
         })
@@ -111,6 +114,19 @@ impl Counter {
 
     fn end_document(&mut self, py: Python<'_>) -> PyResult<()> {
         self.work(py, count::Counter::end_document)
+    }
+
+    fn go_on(&mut self) -> PyResult<()> {
+        self.open()?.go_on();
+        Ok(())
+    }
+
+    fn end_part(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, count::Counter::end_part)
+    }
+
+    fn cut(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
+        self.work(py, |counter| counter.cut(text))
     }
 
     fn add(&mut self, pre_token: &[u8], count: u64) -> PyResult<()> {
@@ -153,7 +169,7 @@ impl Counter {
 }
 
 /// Texts where they stand; as many as there are `numbers`.
-fn read(texts: &Bound<'_, PyAny>, numbers: Option<&[u64]>) -> PyResult<Vec<Text>> {
+fn read(texts: &Bound<'_, PyAny>, numbers: Option<&[u64]>) -> PyResult<Texts> {
     let reader = Reader {
         utf8: false,
         otherwise: None,
@@ -174,7 +190,7 @@ pub fn framed<'py>(
     counts: Option<Vec<u64>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let texts = read(texts, counts.as_deref())?;
-    let texts: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
+    let texts = texts.slices();
     let stream = py.detach(|| count::framed(&texts, counts.as_deref()));
     bytes(py, &stream)
 }
@@ -212,12 +228,67 @@ impl Counts {
         PyBytes::new(py, &lines)
     }
 
+    /// All pre-tokens end to end, where each begins and the last one ends, and their counts: as
+    /// numbers of 64 bits.
+    #[allow(clippy::type_complexity)]
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(
+        Bound<'py, PyBytes>,
+        Bound<'py, PyBytes>,
+        Bound<'py, PyBytes>,
+    )> {
+        let (text, ends, counts) = self.0.columns();
+        let counts = pack_u64(py, counts.len(), counts.iter().copied())?;
+        Ok((bytes(py, text)?, offsets(py, ends)?, counts))
+    }
+
+    /// The pre-tokens that occur at least so often.
+    fn at_least(&self, py: Python<'_>, least: u64) -> Self {
+        Counts(py.detach(|| self.0.at_least(least)))
+    }
+
+    /// The first pre-token that is not UTF-8.
+    fn first_not_utf8<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let mut texts = self.0.iter().map(|(text, _)| text);
+        let found = texts.find(|text| well_formed(text).is_none());
+        found.map(|text| PyBytes::new(py, text))
+    }
+
     fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let items = self.0.iter();
         items
             .map(|(text, count)| (PyBytes::new(py, text), count))
             .collect()
     }
+}
+
+/// Counts, and of each pre-token the source and the place where it was first seen.
+type Placed<'py> = (Counts, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// The counts of some tables together; see `tokctl_core::count::merge`. A table is its pre-tokens,
+/// their counts, their sources and their places.
+#[pyfunction]
+pub fn merge_counts<'py>(
+    py: Python<'py>,
+    tables: Vec<(Py<TextColumn>, ArrowBuffer, ArrowBuffer, ArrowBuffer)>,
+) -> PyResult<Placed<'py>> {
+    let mut rows = Vec::with_capacity(tables.len());
+    for (texts, counts, sources, places) in &tables {
+        let texts = texts.get();
+        let length = texts.__len__();
+        let first = sources.numbers(length)?.zip(places.numbers(length)?);
+        let numbers = counts.numbers(length)?.zip(first);
+        let row = |(text, (count, first))| count::CountedText { text, count, first };
+        rows.push(texts.iter().zip(numbers).map(row));
+    }
+    let merged = errors::detached(py, |interrupt| {
+        count::merge(rows.into_iter().flatten(), interrupt)
+    })?;
+    let packed = |numbers: &[u64]| pack_u64(py, numbers.len(), numbers.iter().copied());
+    let (sources, places) = (packed(&merged.sources)?, packed(&merged.places)?);
+    Ok((Counts(merged.counts), sources, places))
 }
 
 /// The words of which runs are counted; see `tokctl_core::count::RunWords`.

@@ -249,7 +249,7 @@ impl Encoder {
         let read = self.reader(None).read_all(texts)?;
         let (inner, matchers) = self.with(matchers);
         detached(texts.py(), |interrupt| {
-            inner.cuts(&read, matchers, threads, interrupt)
+            inner.cuts(&read.slices(), matchers, threads, interrupt)
         })
     }
 
@@ -448,7 +448,7 @@ impl Encoder {
         otherwise: Option<&Bound<'_, PyAny>>,
         strict: bool,
     ) -> PyResult<RaggedIds<N>> {
-        let read = self.reader(otherwise).read_short(texts)?;
+        let read = self.reader(otherwise).read_all(texts)?;
         let (inner, matchers) = self.with(matchers);
         detached(texts.py(), |interrupt| {
             let texts = read.slices();

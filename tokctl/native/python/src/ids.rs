@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyInt, PyIterator, PyList, PySlice};
 use pyo3::{ffi, IntoPyObjectExt};
 use tokctl_core::encode::{IdNumber, Ids, RaggedIds};
 
-use crate::errors::invalid;
+use crate::errors::{detached, invalid};
 
 /// How many ids `repr` shows.
 const SHOWN: usize = 10;
@@ -196,6 +196,30 @@ impl IdArray {
 
     fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
         slf
+    }
+
+    /// The ids of texts, which begin and end at `offsets` (64-bit numbers in the processor's order), with
+    /// `before` and `behind` around those of each, of which up to `most` stay: the first, or the last
+    /// ones.
+    fn wrapped<'py>(
+        &self,
+        py: Python<'py>,
+        offsets: &[u8],
+        before: Vec<u32>,
+        behind: Vec<u32>,
+        most: usize,
+        last: bool,
+    ) -> PyResult<(Self, Bound<'py, PyBytes>)> {
+        let offsets = offsets.as_chunks().0.iter().skip(1);
+        let ends: Vec<_> = offsets
+            .map(|&end| u64::from_ne_bytes(end) as usize)
+            .collect();
+        let ids = self.wide().unwrap_or_default();
+        let wrapped = detached(py, |_| {
+            RaggedIds::wrapped((ids, &ends), (&before, &behind), most, last)
+        })?;
+        let array = IdArray::of(wrapped.ids, Arc::clone(&self.ints));
+        Ok((array, self::offsets(py, &wrapped.ends)?))
     }
 
     /// A view of the ids, as `array.array` gives one: format `I` or `H`, one dimension, read-only.

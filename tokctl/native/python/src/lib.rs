@@ -2,6 +2,7 @@
 //! is in `tokctl-core`.
 
 mod blocks;
+mod columns;
 mod counter;
 mod decoder;
 mod encoder;
@@ -37,6 +38,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counter::LineSampler>()?;
     module.add_class::<counter::Utf8Check>()?;
     module.add_function(wrap_pyfunction!(counter::framed, module)?)?;
+    module.add_function(wrap_pyfunction!(counter::merge_counts, module)?)?;
+    module.add_class::<columns::TextColumn>()?;
     module.add_class::<trainer::Training>()?;
     module.add_class::<trainer::UnigramTraining>()?;
     module.add_class::<trainer::ParityTraining>()?;

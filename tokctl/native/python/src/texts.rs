@@ -11,6 +11,8 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use tokctl_core::large_pages::{reserve_projected, with_room};
 use tokctl_core::unicode::{well_formed, Utf8Writer};
 
+use crate::columns::TextColumn;
+
 /// The bytes of a Python object, which it keeps alive.
 pub enum Text {
     Str(PyBackedStr),
@@ -39,6 +41,8 @@ const IN_A_ROW: usize = 4;
 pub struct Texts {
     texts: Vec<TextPlace>,
     written: Vec<u8>,
+    /// In the place of the others.
+    column: Option<Py<TextColumn>>,
 }
 
 enum TextPlace {
@@ -47,7 +51,15 @@ enum TextPlace {
 }
 
 impl Texts {
+    pub fn len(&self) -> usize {
+        let column = self.column.as_ref();
+        column.map_or(self.texts.len(), |column| column.get().__len__())
+    }
+
     pub fn slices(&self) -> Vec<&[u8]> {
+        if let Some(column) = &self.column {
+            return column.get().iter().collect();
+        }
         let slices = self.texts.iter().map(|text| match text {
             TextPlace::Written(place) => &self.written[place.clone()],
             TextPlace::There(text) => text.as_ref(),
@@ -138,9 +150,16 @@ impl<'py> Reader<'_, 'py> {
     }
 
     /// Every text of a sequence, short ones written anew where that is faster.
-    pub fn read_short(&self, given: &Bound<'py, PyAny>) -> PyResult<Texts> {
-        let mut short = ShortTexts::new();
+    pub fn read_all(&self, given: &Bound<'py, PyAny>) -> PyResult<Texts> {
         let mut texts = Texts::default();
+        if let Ok(column) = given.cast::<TextColumn>() {
+            let checked = self.utf8 && self.otherwise.is_some();
+            if !checked || column.get().first_not_utf8(given.py()).is_none() {
+                texts.column = Some(column.clone().unbind());
+                return Ok(texts);
+            }
+        }
+        let mut short = ShortTexts::new();
         // So many before the next one were not ASCII, of which Python has the UTF-8 already.
         let mut beyond_ascii = 0;
         let count = given.len().unwrap_or(0);
@@ -175,13 +194,5 @@ impl<'py> Reader<'_, 'py> {
                 .try_for_each(|text| push(&mut texts, &text?))?,
         }
         Ok(texts)
-    }
-
-    /// Every text of a sequence.
-    pub fn read_all(&self, given: &Bound<'py, PyAny>) -> PyResult<Vec<Text>> {
-        if let Ok(list) = given.cast_exact::<PyList>() {
-            return list.iter().map(|text| self.read(&text)).collect();
-        }
-        given.try_iter()?.map(|text| self.read(&text?)).collect()
     }
 }

@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::jobs::{groups, Jobs, Worker};
 use crate::memory;
 use crate::normalize::{Chain, Edges};
-use crate::pretokenize::{cut_into_pieces, last_cut, last_safe_cut, safe_blocks, PreTokenizer};
+use crate::pretokenize::{
+    cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_blocks, safe_cut, PreTokenizer,
+};
 
 /// Pieces that the threads share out among themselves, in bytes.
 pub(super) const PIECE: usize = 64 * 1024;
@@ -21,6 +23,9 @@ const MOST_TALLIES: usize = 1024;
 
 /// Bytes of a character, at most.
 const LONGEST_CHARACTER: usize = 4;
+
+/// Bytes before a place where a document may be cut, which are normalized to see it.
+const CONTEXT: usize = 256;
 
 /// Takes documents block by block and counts their pre-tokens.
 ///
@@ -166,10 +171,68 @@ impl Counter {
             let raw = std::mem::take(&mut self.raw);
             self.feed_raw(&raw, true)?;
         }
+        self.count_rest()
+    }
+
+    /// What comes next does not start its document: another counter has the text before it, up
+    /// to a [`Self::cut`].
+    pub fn go_on(&mut self) {
+        (self.begun, self.split) = (true, true);
+    }
+
+    /// Ends a text that does not end its document: another counter has the text behind it.
+    pub fn end_part(&mut self) -> Result<()> {
+        if !self.normalizers.is_empty() {
+            let raw = std::mem::take(&mut self.raw);
+            self.feed_raw(&raw, false)?;
+        }
+        self.count_rest()
+    }
+
+    fn count_rest(&mut self) -> Result<()> {
         let rest = std::mem::take(&mut self.waiting);
         self.count(&rest)?;
         (self.begun, self.split) = (false, false);
         Ok(())
+    }
+
+    /// The first place where a document may be cut for two counters, in a stretch of it that
+    /// starts anywhere; it depends on the bytes around that place alone. None where there is none,
+    /// or none that is seen without the whole document.
+    pub fn cut(&self, text: &[u8]) -> Result<Option<usize>> {
+        if self.normalizers.is_empty() {
+            return Ok(first_cut(&self.pre_tokenizer, text, LONGEST_CHARACTER));
+        }
+        if !self.normalizers.cuts_before_space() || !self.pre_tokenizer.cuts_before_space() {
+            return Ok(None);
+        }
+        // A stretch can start within a character.
+        let lead = text.iter().take_while(|&&byte| byte & 0xc0 == 0x80).count();
+        let inside = Edges {
+            start: false,
+            end: false,
+        };
+        let (mut start, mut from) = (lead, lead + LONGEST_CHARACTER);
+        while let Some(at) = safe_cut(text, from) {
+            // What is normalized by itself must be split there, too.
+            let before = self.normalizers.apply(&text[start..at], inside)?;
+            let end = safe_cut(text, at + 1).unwrap_or(text.len());
+            let after = self.normalizers.apply(&text[at..end], inside)?;
+            let joined = [&before[..], &after[..]].concat();
+            let place = before.len();
+            if place >= LONGEST_CHARACTER
+                && first_cut(&self.pre_tokenizer, &joined, place) == Some(place)
+            {
+                return Ok(Some(at));
+            }
+            from = at + 1;
+            // Far enough back for the character before the next place.
+            if at - start > CONTEXT {
+                start = at;
+                from = at + LONGEST_CHARACTER;
+            }
+        }
+        Ok(None)
     }
 
     /// Adds a pre-token that the caller has split off and counted itself.

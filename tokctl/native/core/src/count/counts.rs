@@ -91,6 +91,11 @@ impl Counts {
             .map(|((start, &end), &count)| (&self.text[start..end], count))
     }
 
+    /// All pre-tokens end to end, where each ends, and their counts.
+    pub fn columns(&self) -> (&[u8], &[usize], &[u64]) {
+        (&self.text, &self.ends, &self.counts)
+    }
+
     /// Bytes that the counts take.
     pub fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&self.ends[..]) + size_of_val(&self.counts[..])

@@ -3,6 +3,7 @@
 mod counter;
 mod counts;
 mod lines;
+mod merging;
 mod runs;
 mod sample;
 mod spilling;
@@ -12,6 +13,7 @@ mod utf8;
 pub use counter::{framed, Counter};
 pub use counts::Counts;
 pub use lines::CountLines;
+pub use merging::{merge, parts, CountedText, PlacedCounts};
 pub use runs::{run_ids, RunWords};
 pub use sample::LineSampler;
 

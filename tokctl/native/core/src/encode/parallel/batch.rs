@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::jobs::{groups, Interrupt, Jobs, Worker};
 use crate::large_pages::reserve_projected;
 use crate::lock_free::PoolGuard;
+use crate::memory;
 use crate::model::NO_ID;
 
 /// Bytes of short texts that are one job, so that no thread is woken for nothing.
@@ -46,6 +47,43 @@ impl<N: IdNumber> RaggedIds<N> {
         })?;
         self.ends.extend(ends.iter().map(|end| before + end));
         Ok(())
+    }
+}
+
+impl RaggedIds {
+    /// The `ids` of some texts, which end at `ends`, with `before` and `behind` around those of each
+    /// text, of which up to `most` stay: the first ones, or the last ones.
+    pub fn wrapped(
+        (ids, ends): (&[u32], &[usize]),
+        (before, behind): (&[u32], &[u32]),
+        most: usize,
+        last: bool,
+    ) -> Result<Self> {
+        let texts = || {
+            let starts = std::iter::once(&0).chain(ends);
+            starts.zip(ends).map(|(&start, &end)| {
+                let text = ids.get(start..end).unwrap_or_default();
+                let cut = text.len().saturating_sub(most);
+                match last {
+                    true => &text[cut..],
+                    false => &text[..text.len() - cut],
+                }
+            })
+        };
+        let around = before.len() + behind.len();
+        let length = texts().map(|text| text.len() + around).sum();
+        let mut wrapped = RaggedIds {
+            ids: memory::with_capacity(length)?.into(),
+            ends: memory::with_capacity(ends.len())?,
+        };
+        let out = wrapped.ids.as_mut_vec();
+        for text in texts() {
+            for part in [before, text, behind] {
+                out.extend_from_slice(part);
+            }
+            wrapped.ends.push(out.len());
+        }
+        Ok(wrapped)
     }
 }
 

@@ -1,0 +1,250 @@
+"""What counting on a cluster will take, from a sample of the texts: before the work starts.
+
+Distinct pre-tokens grow with the text by Heaps' law (Herdan 1960, Heaps 1978):
+`k * bytes ** beta`. The sample gives both numbers, and the seconds that this machine takes for a
+byte or a pre-token. The cluster's machines may take others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tokctl import arrow
+from tokctl.model import Recipe
+from tokctl.ray.counting import FAN_IN, Cluster
+from tokctl.ray.tasks import connected
+from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
+from tokctl.sources.parts import SourcePart
+from tokctl.training import counting, training
+from tokctl.training.options import Options, Timing
+
+#: Parts that the sample is taken of, and bytes of each.
+_SAMPLED = 16
+_HEAD = 2 << 20
+_PACKED = 3 * BLOCK_SIZE
+
+#: Bytes of a row beside its pre-token: where it ends, its count, its source and its place.
+_ROW = 32
+
+#: Seconds that Ray takes to start a task and to hand over what it gives, measured.
+_TASK = 0.005
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a sample has shown. Seconds are those of one processor.
+
+    Attributes:
+        k, beta: distinct pre-tokens of n bytes are `k * n ** beta`.
+        length: bytes of a distinct pre-token, on average.
+        expansion: bytes of text for each byte as it lies there: above 1 for what is compressed.
+        count, digest: seconds for a byte of text.
+        merge, train: seconds for a distinct pre-token: to merge two tables, and to train.
+        task: seconds to start a task.
+    """
+
+    k: float
+    beta: float
+    length: float
+    expansion: float
+    count: float
+    digest: float
+    merge: float
+    train: float
+    task: float = _TASK
+
+    def distinct(self, size: float) -> float:
+        """Distinct pre-tokens of so many bytes of text."""
+        return min(self.k * float(size**self.beta), size)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, and what it will take, about.
+
+    Attributes:
+        tasks: that count; others take digests, and merge.
+        bytes: of text.
+        distinct: pre-tokens, before any is dropped.
+        worker_memory: bytes that a task takes for its tables and its text.
+        shuffled: bytes of counts that go from one task to another.
+        final_memory: bytes of the merged counts where the training runs.
+        seconds: of each step, where `workers` share it: `count`, `digest`, `merge`, `collect`,
+            `train`. The last two run on one machine.
+    """
+
+    tasks: int
+    bytes: float
+    workers: int
+    distinct: float
+    worker_memory: float
+    shuffled: float
+    final_memory: float
+    seconds: dict[str, float]
+
+
+def plan(
+    cluster: Cluster, sources: Sequence[Source], recipe: Recipe, options: Options
+) -> tuple[Costs, Plan]:
+    """What `Cluster.count` and the training after it will take, about. A sample is counted, and
+    trained on, on this machine.
+
+    Raises:
+        TokctlError: as a training raises it.
+    """
+    counting.check_parts(recipe, options)
+    parts = cluster.parts(sources)
+    every = [part for some in parts for part in some]
+    with connected(cluster.address) as workers:
+        costs = measure(every, recipe, options)
+    cut = [some[0].source.size or 0 for some in parts if some[0].places]
+    size = sum(source.size or 0 for source in sources) * costs.expansion
+    return costs, planned(
+        costs,
+        tasks=len(every),
+        size=size,
+        longest=max(cut, default=0),
+        workers=workers,
+        memory=options.memory,
+    )
+
+
+def planned(
+    costs: Costs,
+    *,
+    tasks: int,
+    size: float,
+    longest: float,
+    workers: int,
+    memory: int | None = None,
+) -> Plan:
+    """What so many tasks on so many workers take.
+
+    Args:
+        size: bytes of text.
+        longest: of the longest source that is read in parts, which one task reads for its digest.
+        memory: the limit of a worker's tables.
+    """
+    part = size / max(tasks, 1)
+    row = costs.length + _ROW
+    rows = shuffled = 0.0
+    tables, each = tasks, part
+    while tables > 1:
+        rows += tables * costs.distinct(each)
+        shuffled += tables * costs.distinct(each) * row
+        tables, each = math.ceil(tables / FAN_IN), each * FAN_IN
+    distinct = costs.distinct(size)
+    shared = min(workers, max(tasks, 1))
+    tables_of_part = costs.distinct(part) * 2 * row
+    return Plan(
+        tasks,
+        size,
+        workers,
+        distinct,
+        min(tables_of_part, memory or math.inf) + costs.distinct(part) * row + (4 << 20),
+        shuffled + distinct * row,
+        distinct * row,
+        {
+            "count": (size * costs.count + tasks * costs.task) / shared,
+            "digest": max(longest * costs.digest, size * costs.digest / shared if longest else 0),
+            "merge": rows * costs.merge / shared,
+            "collect": distinct * costs.merge,
+            "train": distinct * costs.train,
+        },
+    )
+
+
+def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Costs:
+    """Counts a sample of the parts on this machine, and trains on it.
+
+    Raises:
+        TokctlError: as a training raises it.
+    """
+    alone = replace(options, threads=1, weights={}, extend=None)
+    step = max(1, len(parts) // _SAMPLED)
+    heads = [_Head(part) for part in parts[::step][:_SAMPLED]]
+    half, few = counting.count([head.first(2) for head in heads], recipe, alone)
+    timing = Timing()
+    counts, read = counting.count([head.first(1) for head in heads], recipe, alone)
+    timing.lap("count")
+    for head in heads:
+        hashlib.sha256(b"".join(head.texts)).digest()
+    timing.lap("digest")
+    size, distinct = max(read.bytes, 1), max(len(counts), 1)
+    text = arrow.table_of_counts(counts, 0)
+    timing.lap("")  # pyarrow was imported
+    arrow.merge_counts([text, arrow.table_of_counts(half, 1)])
+    timing.lap("merge")
+    training.fill(counts, read, recipe, replace(options, extend=None), None, Timing())
+    timing.lap("train")
+    beta = 1.0
+    if size > few.bytes > 0 and len(half):
+        beta = math.log(distinct / len(half)) / math.log(size / few.bytes)
+    beta = min(max(beta, 0.0), 1.0)
+    taken = sum(head.taken for head in heads)
+    return Costs(
+        k=distinct / size**beta,
+        beta=beta,
+        length=text["pre_token"].nbytes / distinct - 8,
+        expansion=size / taken if taken else 1.0,
+        count=timing.seconds["count"] / size,
+        digest=timing.seconds["digest"] / size,
+        merge=timing.seconds["merge"] / (distinct + len(half)),
+        train=timing.seconds["train"] / distinct,
+    )
+
+
+class _Head:
+    """The beginning of a part, in memory.
+
+    Attributes:
+        texts: blocks of a text, or records.
+        taken: bytes that were read for it, as they lie there.
+    """
+
+    def __init__(self, part: SourcePart) -> None:
+        self._source = source = next(flat([part.source]))
+        self.texts: list[bytes] = []
+        self.taken = size = 0
+        for some in _texts(source, part):
+            self.texts += some
+            size += sum(map(len, some))
+            self.taken = size if part.places or not source.tell else source.tell()
+            # What is compressed is read in blocks, which become longer texts.
+            if size >= _HEAD and (part.places or self.taken >= _PACKED):
+                break
+
+    def first(self, share: int) -> Source:
+        """The first half of it, the first third, … as a source."""
+        name = self._source.name
+        if isinstance(self._source, Document):
+            data = b"".join(self.texts)
+            data = data[: len(data) // share]
+            return Document(name, None, lambda: iter([data]))
+        texts = self.texts[: len(self.texts) // share]
+        return Records(name, None, lambda: iter([Batch(texts)]), lambda: 0)
+
+
+def _texts(source: Document | Records, part: SourcePart) -> Iterator[Sequence[bytes]]:
+    """What is read of a part: blocks, or texts of records."""
+    found: Any
+    if isinstance(source, Document):
+        found = source.blocks()
+        if part.places and source.places:
+            # Near enough for a sample: no pre-token matters.
+            between = source.places().between(part.places, part.number, _behind_space)
+            found = between.blocks()
+        yield from ([block] for block in found)
+        return
+    found = source.batches()
+    if part.places and source.places:
+        found = source.places().between(part.places, part.number)
+    yield from (batch.texts for batch in found)
+
+
+def _behind_space(stretch: bytes) -> int | None:
+    return stretch.find(b" ") + 1 or None
