@@ -89,7 +89,7 @@ def encode_table(
         TokctlError: no such column, or it holds no text; a column is called so already; what
             `Tokenizer.encode_ids` raises, with the row.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     tokenizer = _tokenizer(model)
     check_errors(errors)
     check_threads(threads)
@@ -170,7 +170,7 @@ def count_table(
         TokctlError: no such column, or it holds no text; text that is not UTF-8 for a character
             recipe, with the row; a count of 2^63 or more.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     split = _recipe(recipe)
     _check_number("source", source, 0, 2**64)
     _check_number("weight", weight, 1, MOST)
@@ -199,7 +199,7 @@ def merge_counts(counted: Iterable[Any]) -> pa.Table:
     Raises:
         TokctlError: a table has other columns, or a null; a count of 2^63 or more.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     counts, *placed = _merged(pa, counted)
     return _counted(pa, counts, *(_numbers(pa, numbers) for numbers in placed))
 
@@ -213,7 +213,7 @@ def partition_counts(counted: Any, partitions: int) -> list[pa.Table]:
     Raises:
         TokctlError: the table has other columns, or a null.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     _check_number("partitions", partitions, 1, 2**32)
     with _damaged(pa):
         whole = _count_columns(pa, counted).combine_chunks()
@@ -234,7 +234,7 @@ def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
     Raises:
         TokctlError: as `merge_counts`.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     _check_number("min_count", min_count, 1, MOST)
     several = isinstance(counted, Iterable) and not hasattr(counted, "__arrow_c_stream__")
     counts = _merged(pa, counted if several else [counted])[0]
@@ -287,7 +287,7 @@ class _Texts:
 
 def _texts(table: pa.Table, text: str) -> Iterator[_Texts]:
     """The texts of a column, some rows at a time."""
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     first, *below = tables.path_to(table.schema, text, "the table", "text=…")
     before = 0
     for chunk in table.column(first).chunks:
@@ -416,6 +416,13 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
 
 
 # -- what is given ---------------------------------------------------------------------------------
+
+
+def _pyarrow() -> Any:
+    pa = tables.pyarrow("tokctl.arrow")
+    import pyarrow.compute  # noqa: F401  (what `pa.compute` needs)
+
+    return pa
 
 
 def _table(pa: Any, given: Any) -> pa.Table:
