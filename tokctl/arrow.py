@@ -256,18 +256,15 @@ class _Texts:
         """`before`: rows of the table in front of these."""
         from pyarrow import compute
 
-        self.column = tables.text_column(texts)
-        self.valid = None
-        self._before = before
         valid = tables.is_valid(texts)
-        if valid.true_count < len(texts):
-            self.valid = valid
-            self._rows = compute.indices_nonzero(valid)
-            self.column = self.column.chosen(tables.numbers(self._rows))
+        self.valid = None if valid.true_count == len(texts) else valid
+        self._rows = None if self.valid is None else compute.indices_nonzero(valid)
+        self._before = before
+        self.column = tables.text_column(texts, self._rows)
 
     def row(self, number: int) -> int:
         """The row of a text, from 1."""
-        within = number if self.valid is None else self._rows[number].as_py()
+        within = number if self._rows is None else self._rows[number].as_py()
         return self._before + within + 1
 
     def checked(self, errors: str) -> _native.TextColumn | list[bytes]:
@@ -292,22 +289,20 @@ def _texts(table: pa.Table, text: str) -> Iterator[_Texts]:
     before = 0
     for chunk in table.column(first).chunks:
         with _damaged(pa):
-            parts = list(_parts(tables.texts_at(chunk, below)))
-        for part in parts:
-            with _damaged(pa):
-                texts = _Texts(part, before)
-            yield texts
-            before += len(part)
+            parts = list(_parts(tables.texts_at(chunk, below), before))
+        yield from parts
+        before += len(chunk)
 
 
-def _parts(texts: Any) -> Iterator[Any]:
+def _parts(texts: Any, before: int) -> Iterator[_Texts]:
     """An array of texts in parts of up to `_CHUNK` bytes."""
-    if len(texts) < 2 or tables.text_column(texts).size <= _CHUNK:
-        yield texts
+    found = _Texts(texts, before)
+    if len(texts) < 2 or found.column.size <= _CHUNK:
+        yield found
         return
     half = len(texts) // 2
-    yield from _parts(texts.slice(0, half))
-    yield from _parts(texts.slice(half))
+    yield from _parts(texts.slice(0, half), before)
+    yield from _parts(texts.slice(half), before + half)
 
 
 class _Lists:

@@ -348,9 +348,10 @@ def _pieces(texts: Any, row: int) -> Iterator[Batch]:
     yield from _cut(texts, "q", row)
 
 
-def text_column(texts: Any) -> _native.TextColumn:
+def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
     """An array of text of any layout, as the native module reads it: where it stands, but for
-    views and for texts of a fixed size. What is null has any text.
+    views and for texts of a fixed size. What is null has any text; `rows`, an array of numbers of 64
+    bits, are those that are wanted, such as all that are not null.
 
     Raises:
         ValueError: a text would be outside of the array's memory.
@@ -359,12 +360,14 @@ def text_column(texts: Any) -> _native.TextColumn:
 
     is_one = pa.types
     if is_one.is_dictionary(texts.type):
-        return text_column(texts.dictionary).chosen(numbers(texts.indices.cast(pa.int64())))
+        chosen = texts.indices if rows is None else texts.indices.take(rows)
+        return text_column(texts.dictionary).chosen(numbers(chosen.cast(pa.int64())))
     wide = is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)
     if not (wide or is_one.is_string(texts.type) or is_one.is_binary(texts.type)):
         texts, wide = texts.cast(pa.large_binary()), True
     _, places, data = texts.buffers()
-    return _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
+    column = _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
+    return column if rows is None else column.chosen(numbers(rows))
 
 
 def numbers(array: Any) -> memoryview:
