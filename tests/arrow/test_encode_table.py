@@ -37,7 +37,7 @@ def test_ids_are_those_of_the_api(
     try:
         expected = [None if text is None else tokenizer.encode_ids(text) for text in texts]
     except TokctlError as error:
-        with pytest.raises(TokctlError, match="a character of row [0-9]+ is not in") as caught:
+        with pytest.raises(TokctlError, match=r"a character of row [0-9]+ is not in") as caught:
             arrow.encode_table(table, tokenizer)
         assert caught.value.hint == error.hint
         return
@@ -211,7 +211,7 @@ def test_a_column_is_a_sequence() -> None:
         found[3]
 
 
-def test_what_other_libraries_give(tmp_path: Path) -> None:
+def test_what_other_libraries_give() -> None:
     tokenizer = MODELS["gpt2"]
     texts = ["ab", "abc a", ""]
     expected = tokenizer.encode_ids(texts)

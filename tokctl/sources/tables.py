@@ -350,8 +350,8 @@ def _pieces(texts: Any, row: int) -> Iterator[Batch]:
 
 def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
     """An array of text of any layout, as the native module reads it: where it stands, but for
-    views and for texts of a fixed size. What is null has any text; `rows`, an array of numbers of 64
-    bits, are those that are wanted, such as all that are not null.
+    views and for texts of a fixed size. What is null has any text; `rows`, an array of numbers of
+    64 bits, are those that are wanted, such as all that are not null.
 
     Raises:
         ValueError: a text would be outside of the array's memory.
@@ -364,6 +364,9 @@ def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
         return text_column(texts.dictionary).chosen(numbers(chosen.cast(pa.int64())))
     wide = is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)
     if not (wide or is_one.is_string(texts.type) or is_one.is_binary(texts.type)):
+        if getattr(is_one, "is_string_view", is_one.is_string)(texts.type):
+            texts = texts.view(pa.binary_view())  # whoever reads it says whether it is UTF-8
+        texts.validate(full=True)
         texts, wide = texts.cast(pa.large_binary()), True
     _, places, data = texts.buffers()
     column = _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
