@@ -111,7 +111,7 @@ def encode_table(
     characters = not tokenizer.recipe.is_byte_level
 
     def encoded(texts: _Texts) -> _Lists:
-        column: Any = texts.checked(errors) if characters else texts.column
+        column = texts.checked(errors) if characters else texts.column
         try:
             found = encoder.batch_array(column, threads, matcher, None, strict)
         except CoreError as error:
@@ -179,7 +179,7 @@ def count_table(
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)
     for texts in _texts(_table(pa, table), text):
-        column: Any = texts.column if split.is_byte_level else texts.checked(errors)
+        column = texts.column if split.is_byte_level else texts.checked(errors)
         counter.feed_documents(column)
     counts = finish(counter, 1)
     size = len(counts)
@@ -267,14 +267,13 @@ class _Texts:
         within = number if self._rows is None else self._rows[number].as_py()
         return self._before + within + 1
 
-    def checked(self, errors: str) -> _native.TextColumn | list[bytes]:
+    def checked(self, errors: str) -> Sequence[bytes]:
         """The texts, all UTF-8."""
         number = self.column.first_not_utf8()
         if number is None:
             return self.column
         if errors == "replace":
-            texts = map(self.column.__getitem__, range(len(self.column)))
-            return [text.decode("utf-8", "replace").encode() for text in texts]
+            return [text.decode("utf-8", "replace").encode() for text in self.column]
         try:
             self.column[number].decode()
         except UnicodeDecodeError as error:
