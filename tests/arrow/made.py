@@ -21,7 +21,10 @@ LAYOUTS: dict[str, Any] = {
 
 
 def column(texts: list[str | None], layout: str) -> Any:
-    return pa.array(texts, pa.string()).cast(LAYOUTS[layout])
+    kind = LAYOUTS[layout]
+    if "binary" in layout:
+        return pa.array([None if text is None else text.encode() for text in texts], kind)
+    return pa.array(texts, kind)
 
 
 def dictionary_with_null(texts: list[str | None]) -> Any:

@@ -94,11 +94,10 @@ def test_any_bytes_for_a_model_of_bytes() -> None:
 
 @pytest.mark.parametrize("layout", ["binary", "string", "string view"])
 def test_text_that_is_not_utf8(layout: str) -> None:
-    data = pa.array([b"ab", None, b"a", b"b\xffa"], pa.binary())
-    if layout == "string":
-        data = pa.Array.from_buffers(pa.string(), len(data), data.buffers())
-    elif layout == "string view":
-        data = pa.Array.from_buffers(LAYOUTS[layout], 4, data.cast(pa.binary_view()).buffers())
+    binary = pa.binary_view() if layout == "string view" else pa.binary()
+    data = pa.array([b"ab", None, b"a", b"b\xffa"], binary)
+    if layout != "binary":
+        data = pa.Array.from_buffers(LAYOUTS[layout], 4, data.buffers())
     table = pa.table({"text": pa.chunked_array([data, data[:1]])})
     tokenizer = MODELS["llama2"]
     with pytest.raises(TokctlError, match="row 4: line 1, byte 1 is not UTF-8"):

@@ -314,7 +314,10 @@ def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
         if getattr(is_one, "is_string_view", is_one.is_string)(texts.type):
             texts = texts.view(pa.binary_view())  # whoever reads it says whether it is UTF-8
         texts.validate(full=True)
-        texts, wide = texts.cast(pa.large_binary()), True
+        try:
+            texts, wide = texts.cast(pa.large_binary()), True
+        except pa.ArrowNotImplementedError:  # views, in older releases
+            texts, wide = pa.array(texts.to_pylist(), pa.large_binary()), True
     _, places, data = texts.buffers()
     column = _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
     return column if rows is None else column.chosen(numbers(rows))
