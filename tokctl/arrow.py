@@ -19,6 +19,7 @@ in any process, and more than once. Rows are numbered from 1 in messages.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -57,7 +58,7 @@ _COUNTED = ("pre_token", "count", "source", "place")
 @suggesting
 def encode_table(
     table: Any,
-    model: Tokenizer | str | Path,
+    model: Tokenizer | str | os.PathLike[str],
     text: str = "text",
     *,
     ids: str = "ids",
@@ -138,7 +139,7 @@ def encode_table(
 @suggesting
 def count_table(
     table: Any,
-    recipe: Recipe | Tokenizer | str | Path = "bpe",
+    recipe: Recipe | Tokenizer | str | os.PathLike[str] = "bpe",
     text: str = "text",
     *,
     source: int = 0,
@@ -172,6 +173,7 @@ def count_table(
     """
     pa = _pyarrow()
     split = _recipe(recipe)
+    check_threads(threads)
     _check_number("source", source, 0, 2**64)
     _check_number("weight", weight, 1, MOST)
     options = Options(1, threads=threads, errors=errors, memory=memory, temporary=temporary)
@@ -451,7 +453,7 @@ def _check_number(name: str, value: object, least: int, end: int) -> None:
         )
 
 
-def _recipe(given: Recipe | Tokenizer | str | Path) -> Recipe:
+def _recipe(given: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
     if isinstance(given, Recipe):
         return given
     if isinstance(given, str) and given in ALGORITHMS:
@@ -461,10 +463,13 @@ def _recipe(given: Recipe | Tokenizer | str | Path) -> Recipe:
     return _tokenizer(given).recipe
 
 
-def _tokenizer(model: Tokenizer | str | Path) -> Tokenizer:
+def _tokenizer(model: Tokenizer | str | os.PathLike[str]) -> Tokenizer:
     if isinstance(model, Tokenizer):
         return model
-    return _loaded(str(model), _stamp(Path(model)) if isinstance(model, (str, Path)) else ())
+    if not isinstance(model, (str, os.PathLike)):
+        return Tokenizer.load(model)  # which says what it takes
+    path = os.fspath(model)
+    return _loaded(path, _stamp(Path(path)))
 
 
 @lru_cache(_MODELS)
@@ -473,7 +478,10 @@ def _loaded(path: str, _stamp: object) -> Tokenizer:
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
-    """What changes when a model's file does, or one in its folder."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    found = (file.stat() for file in files if file.is_file())
+    """What changes when a model's file does, or one in its folder; empty where there is none."""
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        found = [file.stat() for file in files if file.is_file()]
+    except OSError:
+        return ()
     return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in found)

@@ -115,6 +115,8 @@ def test_what_can_not_be_counted() -> None:
     for wrong in ({"weight": 0}, {"weight": 0.5}, {"source": -1}, {"source": 2**64}):
         with pytest.raises(TokctlError, match=f"{next(iter(wrong))} can't be"):
             arrow.count_table(table, BPE, **wrong)
+    with pytest.raises(TokctlError, match="threads can't be None"):
+        arrow.count_table(table, BPE, threads=None)  # type: ignore[arg-type]
     with pytest.raises(TokctlError, match="count of 2\\^63 or more"):
         arrow.count_table({"text": ["a a", "a"]}, WORDPIECE, weight=2**62)
 

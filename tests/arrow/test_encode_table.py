@@ -163,6 +163,8 @@ def test_what_can_not_be_encoded() -> None:
         arrow.encode_table({"text": ["abab"]}, tokenizer, truncation=cut)
     with pytest.raises(TokctlError, match="the template alone has"):
         arrow.encode_table({"text": []}, MODELS["bert"], add_special=True, truncation=1)
+    with pytest.raises(TokctlError, match="the path can't be 5"):
+        arrow.encode_table(good, 5)  # type: ignore[arg-type]
     with pytest.raises(TokctlError, match="no-such-model"):
         arrow.encode_table(good, "no-such-model.json")
 
