@@ -19,6 +19,7 @@ in any process, and more than once. Rows are numbered from 1 in messages.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -57,7 +58,7 @@ _COUNTED = ("pre_token", "count", "source", "place")
 @suggesting
 def encode_table(
     table: Any,
-    model: Tokenizer | str | Path,
+    model: Tokenizer | str | os.PathLike[str],
     text: str = "text",
     *,
     ids: str = "ids",
@@ -89,7 +90,7 @@ def encode_table(
         TokctlError: no such column, or it holds no text; a column is called so already; what
             `Tokenizer.encode_ids` raises, with the row.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     tokenizer = _tokenizer(model)
     check_errors(errors)
     check_threads(threads)
@@ -111,7 +112,7 @@ def encode_table(
     characters = not tokenizer.recipe.is_byte_level
 
     def encoded(texts: _Texts) -> _Lists:
-        column: Any = texts.checked(errors) if characters else texts.column
+        column = texts.checked(errors) if characters else texts.column
         try:
             found = encoder.batch_array(column, threads, matcher, None, strict)
         except CoreError as error:
@@ -138,7 +139,7 @@ def encode_table(
 @suggesting
 def count_table(
     table: Any,
-    recipe: Recipe | Tokenizer | str | Path = "bpe",
+    recipe: Recipe | Tokenizer | str | os.PathLike[str] = "bpe",
     text: str = "text",
     *,
     source: int = 0,
@@ -170,8 +171,9 @@ def count_table(
         TokctlError: no such column, or it holds no text; text that is not UTF-8 for a character
             recipe, with the row; a count of 2^63 or more.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     split = _recipe(recipe)
+    check_threads(threads)
     _check_number("source", source, 0, 2**64)
     _check_number("weight", weight, 1, MOST)
     options = Options(1, threads=threads, errors=errors, memory=memory, temporary=temporary)
@@ -179,7 +181,7 @@ def count_table(
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)
     for texts in _texts(_table(pa, table), text):
-        column: Any = texts.column if split.is_byte_level else texts.checked(errors)
+        column = texts.column if split.is_byte_level else texts.checked(errors)
         counter.feed_documents(column)
     return table_of_counts(finish(counter, 1), source)
 
@@ -204,7 +206,7 @@ def merge_counts(counted: Iterable[Any]) -> pa.Table:
     Raises:
         TokctlError: a table has other columns, or a null; a count of 2^63 or more.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     counts, *placed = _merged(pa, counted)
     return _counted(pa, counts, *(_numbers(pa, numbers) for numbers in placed))
 
@@ -218,7 +220,7 @@ def partition_counts(counted: Any, partitions: int) -> list[pa.Table]:
     Raises:
         TokctlError: the table has other columns, or a null.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     _check_number("partitions", partitions, 1, 2**32)
     with _damaged(pa):
         whole = _count_columns(pa, counted).combine_chunks()
@@ -239,7 +241,7 @@ def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
     Raises:
         TokctlError: as `merge_counts`.
     """
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     _check_number("min_count", min_count, 1, MOST)
     several = isinstance(counted, Iterable) and not hasattr(counted, "__arrow_c_stream__")
     counts = _merged(pa, counted if several else [counted])[0]
@@ -261,28 +263,24 @@ class _Texts:
         """`before`: rows of the table in front of these."""
         from pyarrow import compute
 
-        self.column = tables.text_column(texts)
-        self.valid = None
-        self._before = before
         valid = tables.is_valid(texts)
-        if valid.true_count < len(texts):
-            self.valid = valid
-            self._rows = compute.indices_nonzero(valid)
-            self.column = self.column.chosen(tables.numbers(self._rows))
+        self.valid = None if valid.true_count == len(texts) else valid
+        self._rows = None if self.valid is None else compute.indices_nonzero(valid)
+        self._before = before
+        self.column = tables.text_column(texts, self._rows)
 
     def row(self, number: int) -> int:
         """The row of a text, from 1."""
-        within = number if self.valid is None else self._rows[number].as_py()
+        within = number if self._rows is None else self._rows[number].as_py()
         return self._before + within + 1
 
-    def checked(self, errors: str) -> _native.TextColumn | list[bytes]:
+    def checked(self, errors: str) -> Sequence[bytes]:
         """The texts, all UTF-8."""
         number = self.column.first_not_utf8()
         if number is None:
             return self.column
         if errors == "replace":
-            texts = map(self.column.__getitem__, range(len(self.column)))
-            return [text.decode("utf-8", "replace").encode() for text in texts]
+            return [text.decode("utf-8", "replace").encode() for text in self.column]
         try:
             self.column[number].decode()
         except UnicodeDecodeError as error:
@@ -292,27 +290,25 @@ class _Texts:
 
 def _texts(table: pa.Table, text: str) -> Iterator[_Texts]:
     """The texts of a column, some rows at a time."""
-    pa = tables.pyarrow("tokctl.arrow")
+    pa = _pyarrow()
     first, *below = tables.path_to(table.schema, text, "the table", "text=…")
     before = 0
     for chunk in table.column(first).chunks:
         with _damaged(pa):
-            parts = list(_parts(tables.texts_at(chunk, below)))
-        for part in parts:
-            with _damaged(pa):
-                texts = _Texts(part, before)
-            yield texts
-            before += len(part)
+            parts = list(_parts(tables.texts_at(chunk, below), before))
+        yield from parts
+        before += len(chunk)
 
 
-def _parts(texts: Any) -> Iterator[Any]:
+def _parts(texts: Any, before: int) -> Iterator[_Texts]:
     """An array of texts in parts of up to `_CHUNK` bytes."""
-    if len(texts) < 2 or tables.text_column(texts).size <= _CHUNK:
-        yield texts
+    found = _Texts(texts, before)
+    if len(texts) < 2 or found.column.size <= _CHUNK:
+        yield found
         return
     half = len(texts) // 2
-    yield from _parts(texts.slice(0, half))
-    yield from _parts(texts.slice(half))
+    yield from _parts(texts.slice(0, half), before)
+    yield from _parts(texts.slice(half), before + half)
 
 
 class _Lists:
@@ -423,6 +419,13 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
 # -- what is given ---------------------------------------------------------------------------------
 
 
+def _pyarrow() -> Any:
+    pa = tables.pyarrow("tokctl.arrow")
+    import pyarrow.compute  # noqa: F401  (what `pa.compute` needs)
+
+    return pa
+
+
 def _table(pa: Any, given: Any) -> pa.Table:
     if isinstance(given, pa.Table):
         return given
@@ -455,7 +458,7 @@ def _check_number(name: str, value: object, least: int, end: int) -> None:
         )
 
 
-def _recipe(given: Recipe | Tokenizer | str | Path) -> Recipe:
+def _recipe(given: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
     if isinstance(given, Recipe):
         return given
     if isinstance(given, str) and given in ALGORITHMS:
@@ -465,10 +468,13 @@ def _recipe(given: Recipe | Tokenizer | str | Path) -> Recipe:
     return _tokenizer(given).recipe
 
 
-def _tokenizer(model: Tokenizer | str | Path) -> Tokenizer:
+def _tokenizer(model: Tokenizer | str | os.PathLike[str]) -> Tokenizer:
     if isinstance(model, Tokenizer):
         return model
-    return _loaded(str(model), _stamp(Path(model)) if isinstance(model, (str, Path)) else ())
+    if not isinstance(model, (str, os.PathLike)):
+        return Tokenizer.load(model)  # which says what it takes
+    path = os.fspath(model)
+    return _loaded(path, _stamp(Path(path)))
 
 
 @lru_cache(_MODELS)
@@ -477,7 +483,10 @@ def _loaded(path: str, _stamp: object) -> Tokenizer:
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
-    """What changes when a model's file does, or one in its folder."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    found = (file.stat() for file in files if file.is_file())
+    """What changes when a model's file does, or one in its folder; empty where there is none."""
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        found = [file.stat() for file in files if file.is_file()]
+    except OSError:
+        return ()
     return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in found)

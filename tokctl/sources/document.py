@@ -64,6 +64,12 @@ class Batch(NamedTuple):
     counts: Sequence[int] | None = None
     first: int = 1
 
+    @property
+    def size(self) -> int:
+        """Bytes of all texts."""
+        texts = self.texts
+        return texts.size if isinstance(texts, _native.TextColumn) else sum(map(len, texts))
+
 
 class Records(NamedTuple):
     """Many small documents in one source: the lines of JSON Lines, the rows of a table.
@@ -204,7 +210,8 @@ def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
 
 def checked_batch(batch: Batch, source: Records, errors: str | None) -> Batch:
     """The batch of a source, its texts checked to be UTF-8; `errors` as `check_utf8` has it."""
-    if errors is None:
+    column = batch.texts if isinstance(batch.texts, _native.TextColumn) else None
+    if errors is None or (column is not None and column.first_not_utf8() is None):
         return batch
     try:
         # A line feed is no part of a character: all together are UTF-8 where each is.

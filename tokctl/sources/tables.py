@@ -6,12 +6,10 @@ Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from itertools import pairwise
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tokctl import _native
 from tokctl.errors import TokctlError
@@ -292,17 +290,12 @@ def column_batches(
     `row` is the number of its first row, for messages and for the batches. What would be read
     outside of the column's memory is one of pyarrow's errors.
     """
-    import pyarrow as pa
-
     texts = texts_at(column, path)
-    _check_places(texts)
     if null := _first_null(texts):
         raise TokctlError(f"{name}: row {row + null - 1}: {field} is null", "leave such rows out")
-    if pa.types.is_dictionary(texts.type):
-        values = [text for batch in _pieces(texts.dictionary, 1) for text in batch.texts]
-        yield from _chosen(values, texts.indices.to_pylist(), row)
-    else:
-        yield from _pieces(texts, row)
+    for some in text_column(texts).batches(BATCH_SIZE):
+        yield Batch(some, first=row)
+        row += len(some)
 
 
 def texts_at(column: pa.Array, path: list[int]) -> Any:
@@ -327,25 +320,6 @@ def is_valid(texts: Any) -> Any:
     return valid
 
 
-def _check_places(texts: Any) -> None:
-    """pyarrow's error where an offset falls or points outside, or an index has no value. Text is
-    looked at as bytes: whether it is UTF-8 is for whoever reads it to decide."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if pa.types.is_dictionary(texts.type):
-        ends = compute.min_max(texts.indices).as_py()
-        if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < len(texts.dictionary):
-            raise pa.ArrowInvalid("an index of a dictionary is outside of it")
-        _check_places(texts.dictionary)
-        return
-    if pa.types.is_string(texts.type):
-        texts = texts.view(pa.binary())
-    elif pa.types.is_large_string(texts.type):
-        texts = texts.view(pa.large_binary())
-    texts.validate(full=True)
-
-
 def _first_null(texts: Any) -> int:
     """The number of the first row that is null, from 1; 0: there is none."""
     from pyarrow import compute
@@ -353,36 +327,10 @@ def _first_null(texts: Any) -> int:
     return int(compute.index(is_valid(texts), False).as_py()) + 1
 
 
-def _chosen(values: list[bytes], places: list[int], row: int) -> Iterator[Batch]:
-    """Batches of a dictionary's values, none of which is copied for its rows."""
-    texts: list[bytes] = []
-    size = 0
-    for number, place in enumerate(places, row):
-        texts.append(values[place])
-        size += len(texts[-1])
-        if size >= BATCH_SIZE:
-            yield Batch(texts, first=number + 1 - len(texts))
-            texts, size = [], 0
-    if texts:
-        yield Batch(texts, first=row + len(places) - len(texts))
-
-
-def _pieces(texts: Any, row: int) -> Iterator[Batch]:
-    """Batches of an array of text of any layout."""
-    import pyarrow as pa
-
-    is_one = pa.types
-    if is_one.is_string(texts.type) or is_one.is_binary(texts.type):
-        yield from _cut(texts, "i", row)
-        return
-    if not (is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)):
-        texts = texts.cast(pa.large_binary())
-    yield from _cut(texts, "q", row)
-
-
-def text_column(texts: Any) -> _native.TextColumn:
+def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
     """An array of text of any layout, as the native module reads it: where it stands, but for
-    views and for texts of a fixed size. What is null has any text.
+    views and for texts of a fixed size. What is null has any text; `rows`, an array of numbers of
+    64 bits, are those that are wanted, such as all that are not null.
 
     Raises:
         ValueError: a text would be outside of the array's memory.
@@ -391,12 +339,20 @@ def text_column(texts: Any) -> _native.TextColumn:
 
     is_one = pa.types
     if is_one.is_dictionary(texts.type):
-        return text_column(texts.dictionary).chosen(numbers(texts.indices.cast(pa.int64())))
+        chosen = texts.indices if rows is None else texts.indices.take(rows)
+        return text_column(texts.dictionary).chosen(numbers(chosen.cast(pa.int64())))
     wide = is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)
     if not (wide or is_one.is_string(texts.type) or is_one.is_binary(texts.type)):
-        texts, wide = texts.cast(pa.large_binary()), True
+        if getattr(is_one, "is_string_view", is_one.is_string)(texts.type):
+            texts = texts.view(pa.binary_view())  # whoever reads it says whether it is UTF-8
+        texts.validate(full=True)
+        try:
+            texts, wide = texts.cast(pa.large_binary()), True
+        except pa.ArrowNotImplementedError:  # views, in older releases
+            texts, wide = pa.array(texts.to_pylist(), pa.large_binary()), True
     _, places, data = texts.buffers()
-    return _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
+    column = _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
+    return column if rows is None else column.chosen(numbers(rows))
 
 
 def numbers(array: Any) -> memoryview:
@@ -407,29 +363,6 @@ def numbers(array: Any) -> memoryview:
 
 def _bytes(buffer: Any) -> memoryview:
     return memoryview(b"" if buffer is None else buffer).cast("B")
-
-
-def _cut(texts: Any, width: Literal["i", "q"], row: int) -> Iterator[Batch]:
-    """Batches of some size out of an array of offsets and bytes."""
-    count = len(texts)
-    if not count:
-        return
-    _, places, data = texts.buffers()
-    start = texts.offset
-    size = 4 if width == "i" else 8
-    # A writer may leave more behind them, of any length.
-    ends = memoryview(places)[start * size : (start + count + 1) * size].cast(width).tolist()
-    first = 0
-    while first < count:
-        last = max(first + 1, bisect_right(ends, ends[first] + BATCH_SIZE, first, count + 1) - 1)
-        base = ends[first]
-        size = ends[last] - base
-        text = data.slice(base, size).to_pybytes() if size else b""
-        yield Batch(
-            [text[a - base : b - base] for a, b in pairwise(ends[first : last + 1])],
-            first=row + first,
-        )
-        first = last
 
 
 def _stored(array: Any) -> Any:

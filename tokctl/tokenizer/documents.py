@@ -170,7 +170,7 @@ class DocumentEncoder:
                     continue
                 if first:
                     batch = Batch(batch.texts[first:], None, batch.first + first)
-                self.bytes_read += sum(map(len, batch.texts))
+                self.bytes_read += batch.size
                 yield before, checked_batch(batch, source, self.utf8_errors)
 
     def texts(self, source: Document | Records, skipped: int = 0) -> Iterator[TextBatch]:

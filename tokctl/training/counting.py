@@ -370,7 +370,7 @@ class _TextCounter:
         for batch in records.batches():
             given = _without_unread(batch)
             digest.update(_native.framed(given.texts, given.counts))
-            self.bytes += sum(map(len, given.texts))
+            self.bytes += given.size
             self.documents += len(given.texts) - (given.counts or []).count(0)
             given = checked_batch(given, records, self._errors)
             yield self._sampled(given), self._before + tell()

@@ -11,7 +11,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
-use pyo3::IntoPyObjectExt;
+use pyo3::{ffi, IntoPyObjectExt};
 use tokctl_core::count;
 use tokctl_core::unicode::well_formed;
 
@@ -138,6 +138,32 @@ impl TextColumn {
             .and_then(|at| self.places.get(at));
         let place = place.ok_or_else(|| PyIndexError::new_err("there is no such text"))?;
         PyBytes::new(py, &self.data.bytes()[place.clone()]).into_bound_py_any(py)
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the class is a sequence, and this thread is attached. Python gives a new reference,
+        // or null with an exception.
+        unsafe { Bound::from_owned_ptr_or_err(slf.py(), ffi::PySeqIter_New(slf.as_ptr())) }
+    }
+
+    /// The texts in their order, in columns of up to `size` bytes, or of one text.
+    fn batches(&self, size: usize) -> Vec<Self> {
+        let mut batches = Vec::new();
+        let mut rest = &self.places[..];
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let mut fits = |place: &Range<usize>| {
+                bytes += place.len();
+                bytes <= size
+            };
+            let (batch, later) =
+                rest.split_at(rest.iter().take_while(|&place| fits(place)).count().max(1));
+            rest = later;
+            let data = Arc::clone(&self.data);
+            let places = batch.to_vec();
+            batches.push(TextColumn { data, places });
+        }
+        batches
     }
 
     /// Bytes of all texts together.
