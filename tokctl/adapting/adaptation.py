@@ -197,8 +197,8 @@ def adapt(
     model = tokenizer.model
     if model.events is not None or model.supermerges:
         raise TokctlError(
-            f"a {model.recipe.traits.title} model can't be adapted where tokens were taken away, or "
-            "whole pre-tokens were merged",
+            f"a {model.recipe.traits.title} model can't be adapted where tokens were taken away, "
+            "or whole pre-tokens were merged",
             "adapt the model that it was before, or train it again on the new texts",
         )
     added = _Added(special_tokens, added_tokens)

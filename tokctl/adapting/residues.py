@@ -105,8 +105,8 @@ def with_merges(model: FilledRecipe) -> FilledRecipe:
     recipe = model.recipe
     if not (recipe.traits.is_plain_bpe and recipe.segments_by_merging) or recipe.replays_merges:
         raise TokctlError(
-            f"residues are those of merges by rank, and this is a {recipe.algorithm} model segmented "
-            f"by {recipe.segmentation}",
+            f"residues are those of merges by rank, and this is a {recipe.algorithm} model "
+            f"segmented by {recipe.segmentation}",
             "--prune takes away what the texts use least",
         )
     try:
@@ -129,9 +129,7 @@ def _pairs(model: FilledRecipe) -> list[merging.Triple]:
         raise _untold(reason) from None
 
 
-def find(
-    model: FilledRecipe, uses: Mapping[int, int], ratio: Fraction, entropy: float
-) -> Residues:
+def find(model: FilledRecipe, uses: Mapping[int, int], ratio: Fraction, entropy: float) -> Residues:
     """The residues of a model of merges.
 
     Args:
@@ -185,10 +183,7 @@ def without(model: FilledRecipe, residues: Residues, gone: Collection[int]) -> F
     events = Events(
         tuple(model.tokens[old] for old in born),
         resizing.renumbered_merges(merges, numbers),
-        [
-            Removal(len(merges), numbers[old], taken[old].final, _made(taken[old]))
-            for old in born
-        ],
+        [Removal(len(merges), numbers[old], taken[old].final, _made(taken[old])) for old in born],
     )
     record = model.training and replace(
         model.training,

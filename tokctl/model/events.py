@@ -1,8 +1,8 @@
 """What a training by merges did, step by step: merges, and tokens that were taken away again, by
 the training or after it.
 
-The numbers of tokens that were taken away are those after the last id. No text becomes them, so that
-nothing but `Events` knows them.
+The numbers of tokens that were taken away are those after the last id. No text becomes them, so
+that nothing but `Events` knows them.
 """
 
 from __future__ import annotations

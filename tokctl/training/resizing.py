@@ -27,8 +27,8 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
     if recipe.removes_tokens or old.recipe.removes_tokens:
         raise TokctlError(
-            f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: others "
-            "might have to go if training went on",
+            f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
+            "others might have to go if training went on",
             "train a new one on the old and the new texts together",
         )
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
@@ -364,7 +364,8 @@ def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
         supermerges=renumbered_merges(model.supermerges, ids),
         scores=[model.scores[id_] for id_ in order] if model.scores else [],
         counts=[model.counts[id_] for id_ in order] if model.counts else [],
-        events=model.events and model.events.renumbered([ids[id_] for id_ in range(model.size)], len(order)),
+        events=model.events
+        and model.events.renumbered([ids[id_] for id_ in range(model.size)], len(order)),
         # Without it, special tokens have the lowest ids.
         added_tokens=None if model.added_tokens is None and added == model.added else added,
     )

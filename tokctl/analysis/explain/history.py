@@ -333,8 +333,8 @@ def check_states(tokenizer: Tokenizer) -> None:
     """TokctlError where the states of a corpus can't be shown: merges alone don't make them."""
     if tokenizer.recipe.removes_tokens:
         raise TokctlError(
-            f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: tokens "
-            "were taken away beside its merges",
+            f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
+            "tokens were taken away beside its merges",
             "--merges lists its merges, --word TEXT shows how a word goes through them, and "
             "--token TOKEN says why a token was removed",
         )
