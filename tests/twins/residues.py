@@ -33,6 +33,21 @@ def by_list(merges: Sequence[tuple[bytes, bytes]]) -> Rank:
     return lambda left, right: ranks.get((left, right))
 
 
+def stood_for(rank: Rank) -> Rank:
+    """The merges that ranks of tokens stand for: of each token the pair that its own bytes end
+    with."""
+
+    def one(left: bytes, right: bytes) -> int | None:
+        found = rank(left, right)
+        if found is None:
+            return None
+        row = merged([Tree(bytes([byte])) for byte in left + right], rank)
+        sides = row[0].sides if len(row) == 1 else None
+        return found if sides and (sides[0].token, sides[1].token) == (left, right) else None
+
+    return one
+
+
 def merged(symbols: Sequence[Tree], rank: Rank) -> list[Tree]:
     """The pair of the lowest rank, at its leftmost place, until none is left."""
     row = list(symbols)
@@ -106,8 +121,10 @@ def residues(found: Mapping[bytes, Found], ratio: Fraction, most: Decimal) -> di
     }
 
 
-def encode(symbols: Sequence[bytes], rank: Rank, gone: Mapping[bytes, Found]) -> list[bytes]:
-    """All merges; residues taken apart; then the merges that make none."""
+def encode(
+    symbols: Sequence[bytes], rank: Rank, again: Rank, gone: Mapping[bytes, Found]
+) -> list[bytes]:
+    """All merges; residues taken apart; then the merges of `again` that make none."""
 
     def apart(tree: Tree) -> Iterator[Tree]:
         if tree.token not in gone or tree.sides is None:
@@ -116,8 +133,8 @@ def encode(symbols: Sequence[bytes], rank: Rank, gone: Mapping[bytes, Found]) ->
         for side in tree.sides:
             yield from apart(side)
 
-    def again(left: bytes, right: bytes) -> int | None:
-        return None if left + right in gone else rank(left, right)
+    def kept(left: bytes, right: bytes) -> int | None:
+        return None if left + right in gone else again(left, right)
 
     row = [part for tree in merged([Tree(one) for one in symbols], rank) for part in apart(tree)]
-    return [tree.token for tree in merged(row, again)]
+    return [tree.token for tree in merged(row, kept)]
