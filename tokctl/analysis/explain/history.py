@@ -262,7 +262,7 @@ _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
 
 
 def removed_names(tokenizer: Tokenizer) -> list[str]:
-    """The tokens that training took away, as they would be spelled, by number."""
+    """The tokens that were taken away, as they would be spelled, by number."""
     events = tokenizer.model.events
     return events.spelled(is_byte_level=tokenizer.recipe.is_byte_level) if events else []
 

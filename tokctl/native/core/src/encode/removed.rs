@@ -384,7 +384,7 @@ pub struct Demolition {
     merging: Merging,
     /// What merges the tokens again where one was taken apart: the merges that make tokens with an
     /// id. None in Scaffold-BPE.
-    again: Option<Merging>,
+    again: Option<Box<Merging>>,
     size: u32,
     /// Of each token from the number `size` on: the merge that is undone.
     sides: Vec<(u32, u32)>,
@@ -406,7 +406,7 @@ impl Demolition {
         let again = merges_again.then(|| {
             let kept = events.merges.iter().copied();
             let kept = Merges::new(kept.filter(|merge| merge.2 < size));
-            Merging::new(Alphabet::bytes(|_| None), kept)
+            Box::new(Merging::new(Alphabet::bytes(|_| None), kept))
         });
         // Shorter tokens first: they are parts of the longer ones.
         let mut merges: Vec<_> = (0..)
