@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.cli.run import names, tokctl
+from tests.explain.health.sick import byte_level_model
 from tokctl import Tokenizer
 
 TEXT = "low lower newest widest, a sea-chest of treasure; low low\n" * 3
@@ -173,6 +174,44 @@ def test_rows_by_focus() -> None:
     assert len(rows) == 290 and (rows[280:] <= rows[:280].max(axis=0)).all()
 
 
+STEPS = "abcd " * 60 + "xabc " * 30 + "abc ab dx\n"
+
+
+def test_residues_of_merging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.txt").write_text(STEPS)
+    model = byte_level_model(["ab", "abc", "abcd", "xabc", "dx"])
+    model.save("m.json")
+    rows = numpy.arange(model.vocab_size * 3, dtype="f4").reshape(-1, 3)
+    save_file({"wte.weight": rows}, "w.safetensors")
+    line = ("adapt", "m.json", "--residues", "0.1", "t.txt", "--map", "map.jsonl", *W)
+    line = (*line, "--new-embeddings", "new.safetensors", "--verify", "t.txt")
+    done = tokctl(*line, "-o", "new.json")
+    assert (done.code, done.out) == (0, b"new.json\n"), done.err
+    assert "2 residues among 5 merged tokens that the texts make (40.0%)\n" in done.err
+    assert "  'ab': FI ratio 0.01087 (1 of 92), entropy 0\n" in done.err
+    new, mapped = Tokenizer.load("new.json"), Path("map.jsonl").read_text().splitlines()
+    gone = [json.loads(row)["token"] for row in mapped if json.loads(row)["new"] is None]
+    assert sorted(gone) == ["ab", "abc"] and new.vocab_size == model.vocab_size - 2
+    found = load_file("new.safetensors")["wte.weight"]
+    assert found[new.token_to_id("abcd")].tolist() == rows[model.token_to_id("abcd")].tolist()
+    assert new.encode("abcdabc").tokens == ["abcd", "a", "b", "c"]
+    said = tokctl("inspect", "new.json", "--token", "abc").out.decode().splitlines()
+    assert "removed\t5\t-\t1\t91" in said
+    word = tokctl("inspect", "new.json", "--word", "abc").out.decode().splitlines()
+    assert [row.split("\t")[:3] for row in word if row.startswith("residue")] == [
+        ["residue", "abc", "a b c"]
+    ]
+    fixed = (*line, "--keep-ids", "--residue-entropy", "0", "--json", "-o", "fixed.json")
+    data = json.loads(tokctl(*fixed).out)
+    assert data["residues"]["tokens"] == 1 and data["residues"]["judged"] == 5
+    (one,) = data["residues"]["examples"]
+    assert (one["token"], one["final"], one["intermediate"]) == ("ab", 1, 91)
+    assert data["holes"] == data["removed"] == 1 and data["format"] == "tokctl"
+    done = tokctl("convert", "new.json", "--to", "huggingface", "-o", "x.json")
+    assert done.code == 2 and "residues were taken away" in done.err
+
+
 ADAPT = ("adapt", "m.json", "-o", "new.json")
 SPECIAL = (*ADAPT, "--special-token", "<s>")
 W = ("--embeddings", "w.safetensors")
@@ -201,6 +240,13 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
         ((*SPECIAL, "a.txt"), "nothing is done with a.txt"),
         ((*ADAPT, "--min-uses", "0", "a.txt"), "0 is less than 1"),
         ((*ADAPT, "--min-uses", "1", "--prune", "260", "a.txt"), "can't both say what goes"),
+        ((*ADAPT, "--residues", "0", "a.txt"), "residues can't be 0"),
+        ((*ADAPT, "--residues", "2", "a.txt"), "residues can't be 2"),
+        ((*ADAPT, "--residues", "0.1"), "stdin is a terminal"),
+        ((*ADAPT, "--residues", "0.1", "--prune", "260", "a.txt"), "can't go together"),
+        ((*ADAPT, "--residues", "0.1", "a.txt", "--to", "gguf"), "residues were taken away"),
+        ((*ADAPT, "--residue-entropy", "1", "--min-uses", "1", "a.txt"), "is about residues"),
+        ((*ADAPT, "--residue-entropy", "-1", "--residues", "1", "a.txt"), "is less than 0"),
         ((*ADAPT, "--threads", "0", "--prune", "260", "a.txt"), "0 is less than 1"),
         ((*ADAPT, "--errors", "ignore", "--prune", "260", "a.txt"), "--errors can't be 'ignore'"),
         ((*SPECIAL, "--text-field", "x"), "--text-field says how texts are read"),

@@ -72,7 +72,7 @@ def test_a_removed_token_says_why() -> None:
     assert [found[0][1], *found[0][3:]] == [str(step), str(count), str(whole)]
     data = orjson.loads(shown("--token", name, "--json"))
     assert data["id"] is None and data["removals"][0]["whole"] == whole
-    assert "was removed in training" in refused("inspect", "m.json", "--token", name, "a.txt")
+    assert "was removed: no text has it" in refused("inspect", "m.json", "--token", name, "a.txt")
 
 
 def test_a_word_shows_removals_among_its_steps() -> None:
@@ -104,7 +104,7 @@ def test_words_end_as_encode_has_them(algorithm: str) -> None:
 def test_what_is_refused(algorithm: str) -> None:
     trained("--algo", algorithm)
     for question in (("--state", "1"), ("--pairs", "1")):
-        assert "took tokens away between its merges" in refused(
+        assert "tokens were taken away beside its merges" in refused(
             "inspect", "m.json", *question, "a.txt"
         )
     said = refused("convert", "m.json", "--to", "huggingface", "-o", "b.json")

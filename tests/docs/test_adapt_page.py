@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.run import tokctl
 from tests.conftest import shared_file
+from tokctl import Tokenizer, adapt
 from tokctl.adapting import NEW_ROWS, CarriedMatrix, MovedTokens
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles import weights
@@ -66,3 +67,20 @@ def test_the_table(tmp_path: Path, model: str, prune: str, vocab: str) -> None:
             row.append(int(counted.split()[0]))
         sizes.append(" | ".join(f"{number:,}" for number in row))
     assert all(f" | {row} |" in PAGE for row in sizes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gpt2.tokenizer.json", "cl100k_base.tiktoken"])
+def test_the_table_of_residues(name: str) -> None:
+    texts = [shared_file(f"corpora/{text}.txt") for text in ("books", "treasure-island", "code")]
+    contents = [text.read_text(encoding="utf-8") for text in texts]
+    before = Tokenizer.load(shared_file(f"vocab/{name}"))
+    for bits, said in ((2.0, "2 bits"), (float("inf"), "any (`inf`)")):
+        found = adapt(before, residues=0.05, residue_entropy=bits, texts=texts[:1])
+        assert found.residues is not None and f"{found.residues.judged:,}" in PAGE
+        many = len(found.residues.found)
+        row = [said, f"{many:,}", f"{100 * many / found.residues.judged:.1f} %"]
+        for content in contents:
+            now, then = (len(one.encode_ids(content)) for one in (found.tokenizer, before))
+            row.append(f"{now:,} (+{float(f'{100 * (now / then - 1):.2g}')} %)")
+        assert f" | {' | '.join(row)} |" in PAGE

@@ -12,5 +12,15 @@ found.carry_embeddings("model.safetensors", "new.safetensors")
 from tokctl.adapting.adaptation import Adaptation, adapt
 from tokctl.adapting.embeddings import NEW_ROWS, CarriedMatrix
 from tokctl.adapting.moved import MovedToken, MovedTokens
+from tokctl.adapting.residues import Residue, Residues
 
-__all__ = ["NEW_ROWS", "Adaptation", "CarriedMatrix", "MovedToken", "MovedTokens", "adapt"]
+__all__ = [
+    "NEW_ROWS",
+    "Adaptation",
+    "CarriedMatrix",
+    "MovedToken",
+    "MovedTokens",
+    "Residue",
+    "Residues",
+    "adapt",
+]

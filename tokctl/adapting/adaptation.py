@@ -2,7 +2,8 @@
 
 The steps, of which each can be left out:
 
-1. The tokens that some texts use least go (`tokctl.training.resizing.kept_by_use`).
+1. The tokens that some texts use least go (`tokctl.training.resizing.kept_by_use`), or the residues
+   of merging (`tokctl.adapting.residues`).
 2. Training goes on from what is left, on other texts or the same. A model of ranks is turned into
    one of merges for that, and back where ranks can say the same.
 3. Special and other added tokens get ids.
@@ -24,6 +25,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokctl.adapting import residues as residue
 from tokctl.analysis.explain.usage import segmented
 from tokctl.analysis.metrics import space_mark
 from tokctl.errors import TokctlError
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from tokctl.adapting.moved import MovedTokens
     from tokctl.sources import Reading, Source
     from tokctl.training import Progress
+    from tokctl.training.options import Number
 
     Texts = str | Path | Source | Sequence[str | Path | Source]
 
@@ -57,6 +60,8 @@ class Adaptation(Brief):
         restored: old ids of tokens that were taken away and learned again.
         uses: how often the texts use the tokens that are gone, and all tokens; None where nothing
             was counted.
+        residues: those that were taken away, and how they were found; None where they were not
+            looked for.
     """
 
     before: Tokenizer
@@ -65,6 +70,7 @@ class Adaptation(Brief):
     holes: tuple[int, ...] = ()
     restored: tuple[int, ...] = ()
     uses: tuple[int, int] | None = None
+    residues: residue.Residues | None = None
 
     @property
     def size(self) -> int:
@@ -151,6 +157,8 @@ def adapt(
     *,
     prune: int | None = None,
     min_uses: int | None = None,
+    residues: Number | None = None,
+    residue_entropy: float | None = None,
     texts: Texts = (),
     vocab_size: int | None = None,
     new_texts: Texts | None = None,
@@ -168,6 +176,9 @@ def adapt(
         tokenizer: the model before; it is not changed.
         prune: tokens that stay: those that `texts` use most.
         min_uses: instead of `prune`: what `texts` use less often goes.
+        residues: instead of both: the highest FI ratio of the residues of merging, which go; above
+            0, and at most 1. Nothing is learned then.
+        residue_entropy: the highest entropy of their neighbours, in bits; None: 2.
         texts: paths, or sources of `tokctl.sources`; one, or several.
         vocab_size: tokens wanted in all, those that are added below among them; holes don't count.
         new_texts: what new tokens are learned from; by default `texts`.
@@ -191,21 +202,35 @@ def adapt(
     model = tokenizer.model
     if model.events is not None or model.supermerges:
         raise TokctlError(
-            f"a {model.recipe.traits.title} model can't be adapted: its training took tokens away, "
-            "or merged whole pre-tokens",
-            "train it again on the new texts",
+            f"a {model.recipe.traits.title} model can't be adapted where tokens were taken away, "
+            "or whole pre-tokens were merged",
+            "adapt the model that it was before, or train it again on the new texts",
         )
     added = _Added(special_tokens, added_tokens)
-    prunes = prune is not None or min_uses is not None
+    prunes = prune is not None or min_uses is not None or residues is not None
     if not (prunes or vocab_size is not None or added.texts):
         raise TokctlError(
             "nothing is to be changed",
-            "say --prune N, --min-uses N, --vocab N, --special-token TOKEN or --add-token TOKEN",
+            "say --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
+            "--add-token TOKEN",
         )
     if prune is not None and min_uses is not None:
         raise TokctlError(
             "a number of tokens and the least use of a token can't both say what goes",
             "leave --prune or --min-uses out",
+        )
+    if residues is not None:
+        if not (prune is None and min_uses is None and vocab_size is None):
+            raise TokctlError(
+                "residues can't go together with other tokens, and nothing is learned beside them",
+                "leave --prune, --min-uses and --vocab out: adapt the model once with them, and "
+                "what comes of it with --residues",
+            )
+        highest = residue.limits(residues, residue_entropy)
+        model = residue.with_merges(model)
+    elif residue_entropy is not None:
+        raise TokctlError(
+            "residue_entropy is about residues, and none are taken away", "say --residues RATIO"
         )
     if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
         raise TokctlError(f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up")
@@ -224,15 +249,22 @@ def adapt(
             there = len(model.tokens) - len(fillers)
             _check_room(there if prune is None else prune, vocab_size, added.count(model))
     kept = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
-    uses = None
+    uses = found = None
     if prunes:
         counts = _uses(tokenizer, _opened(texts, reading), errors)
-        kept = resizing.kept_by_use(
-            model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
-        )
-        gone = set(range(len(model.tokens))).difference(kept)
+        if residues is not None:
+            found = residue.find(model, counts, *highest)
+            gone = {one.id for one in found.found}.union(fillers)
+            kept = [id_ for id_ in kept if id_ not in gone]
+        else:
+            kept = resizing.kept_by_use(
+                model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
+            )
+            gone = set(range(len(model.tokens))).difference(kept)
         uses = sum(counts[id_] for id_ in gone), counts.total()
-    if len(kept) < len(model.tokens):
+    if found is not None and found.found:
+        model = residue.without(model, found, fillers)
+    elif len(kept) < len(model.tokens):
         model = resizing.keeping(model, kept)
     if vocab_size is not None:
         _check_room(len(kept), vocab_size, added.count(model))
@@ -249,7 +281,7 @@ def adapt(
         ids[old] = new[place]
     more = tuple(sorted(holes - fillers))
     return Adaptation(
-        tokenizer, Tokenizer(model), tuple(ids), more, tuple(sorted(again.values())), uses
+        tokenizer, Tokenizer(model), tuple(ids), more, tuple(sorted(again.values())), uses, found
     )
 
 

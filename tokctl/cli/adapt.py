@@ -14,13 +14,14 @@ from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed, percent, plural
 
 if TYPE_CHECKING:
-    from tokctl.adapting import Adaptation, CarriedMatrix, MovedTokens
+    from tokctl.adapting import Adaptation, CarriedMatrix, MovedTokens, Residues
     from tokctl.formats import Format
 
 EXAMPLES = """Examples:
 
   tokctl adapt gpt2.json --prune 32K a.txt -o b.json
   tokctl adapt gpt2.json --min-uses 1 a.txt -o b.json
+  tokctl adapt gpt2.json --residues 0.05 a.txt -o b.json
   tokctl adapt gpt2.json --vocab 60K a.txt -o b.json
   tokctl adapt m.json --special-token '<x>' -o b.json
   tokctl adapt gpt2.json --prune 32K books.txt \\
@@ -35,6 +36,13 @@ stays is made of; their uses then count for the two that
 they were made of. Of equally used ones, the one with the
 highest id goes first. Special and added tokens, bytes and
 single characters stay.
+
+--residues takes away merged tokens that the texts hardly
+use but to make longer ones of them (LiteToken, arXiv
+2602.04706). The new model still makes them, takes them
+apart again, and merges once more; only tokctl's own format
+can say that. Roots and affixes, which merge with many
+others, stay: --residue-entropy.
 
 --vocab learns new tokens from what the old ones leave, as
 train --extend does. A token that was taken away and is
@@ -68,6 +76,8 @@ def adapt(
     model: options.Model = None,
     prune: options.AdaptPrune = None,
     min_uses: options.MinUses = None,
+    residues: options.AdaptResidues = None,
+    residue_entropy: options.ResidueEntropy = None,
     vocab: options.AdaptVocab = None,
     new_text: options.NewText = None,
     special: options.AdaptSpecial = None,
@@ -110,11 +120,12 @@ def adapt(
         raise TokctlError("--new-text is what --vocab learns from", "add --vocab N")
     tokenizer = streams.load_model(world, path)
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
-    prunes = prune is not None or min_uses is not None
+    prunes = prune is not None or min_uses is not None or residues is not None
     counted = prunes or (vocab is not None and not new_text)
     twice = prunes and vocab is not None and not new_text
     check_texts(sources, names, new_text or (), verify or (), counted=counted, twice=twice)
-    form = model_output.form_of(to, output, own_form(tokenizer.format))
+    usual = "tokctl" if residues is not None else own_form(tokenizer.format)
+    form = model_output.form_of(to, output, usual)
     read = [path, *names, *(new_text or ()), *(verify or ()), *sources.lists]
     read += [embeddings] if embeddings and not Path(embeddings).is_dir() else []
     read += [vectors] if vectors else []
@@ -143,6 +154,8 @@ def adapt(
             tokenizer,
             prune=prune,
             min_uses=min_uses,
+            residues=residues,
+            residue_entropy=residue_entropy,
             texts=opened,
             vocab_size=vocab,
             new_texts=learned,
@@ -230,10 +243,11 @@ def check_texts(
         name = (*names, *sources.lists)[0]
         raise TokctlError(
             f"nothing is done with {name}",
-            "--prune and --min-uses count on it, and --vocab learns from it without --new-text",
+            "--prune, --min-uses and --residues count on it, and --vocab learns from it without "
+            "--new-text",
         )
     if not (counted or new_text or verify):
-        sources.check_needed("--prune, --min-uses and --vocab read texts")
+        sources.check_needed("--prune, --min-uses, --residues and --vocab read texts")
     from_stdin = [*names, *new_text, *verify, *sources.lists].count("-")
     from_stdin += counted and not names and not sources.lists
     if from_stdin > 1 or (twice and ("-" in names or not (names or sources.lists))):
@@ -308,6 +322,8 @@ def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMat
             said += f", {plural(uses, 'use')} of {total:,} in the texts"
             said += f" ({percent(uses / total)})" if uses else ""
         lines.append(said)
+    if residues := found.residues:
+        lines += of_residues(residues)
     if new := len(found.new) + len(found.restored):
         back = f", {len(found.restored):,} of which had been taken away" if found.restored else ""
         lines.append(f"{plural(new, 'token')} added{back}")
@@ -341,6 +357,21 @@ def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMat
     return lines
 
 
+def of_residues(residues: "Residues") -> list[str]:
+    """How many there are, and those that the texts make most often."""
+    many, judged = len(residues.found), residues.judged
+    share = f" ({percent(many / judged)})" if judged else ""
+    made = plural(judged, "merged token")
+    lines = [f"{plural(many, 'residue')} among {made} that the texts make{share}"]
+    for one in residues.examples[:5]:
+        whole = one.final + one.intermediate
+        lines.append(
+            f"  {one.token!r}: FI ratio {one.ratio:.4g} ({one.final:,} of {whole:,}), entropy "
+            f"{one.entropy:.4g}"
+        )
+    return lines
+
+
 def facts(
     found: "Adaptation",
     output: str,
@@ -364,6 +395,7 @@ def facts(
         "holes": len(found.holes),
         "uses_removed": found.uses and found.uses[0],
         "uses": found.uses and found.uses[1],
+        "residues": found.residues and found.residues.to_dict(),
         "embeddings": [asdict(one) for one in carried],
         "verified": moved and moved.to_dict(),
     }

@@ -362,7 +362,7 @@ def _token(
         return token_answer(history, limit)
     if history.id is None:
         raise TokctlError(
-            f"{token!r} was removed in training: no text has it",
+            f"{token!r} was removed: no text has it",
             "leave the texts out to see when and why it was removed",
         )
     use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))

@@ -1936,9 +1936,9 @@ AdaptTexts = Annotated[
     list[str] | None,
     CliArgument(
         "[TEXT]…",
-        "Texts that the new model is for: --prune and --min-uses count on them, and --vocab learns "
-        "from them; - or no TEXT is stdin. A model file before them is the model, as if given with "
-        "-m.",
+        "Texts that the new model is for: --prune, --min-uses and --residues count on them, and "
+        "--vocab learns from them; - or no TEXT is stdin. A model file before them is the model, "
+        "as if given with -m.",
     ),
 ]
 AdaptPrune = Annotated[
@@ -1958,6 +1958,26 @@ MinUses = Annotated[
         "they never use.",
         min=1,
         short="Or those that they use N times or more",
+    ),
+]
+AdaptResidues = Annotated[
+    str | None,
+    CliOption(
+        "--residues RATIO",
+        "Instead of both: take away the residues of merging, tokens that the texts hardly use but "
+        "inside longer ones. RATIO is the highest share of a residue's occurrences that are not "
+        "inside others (its FI ratio): 0.05.",
+        short="Or the residues of merging, by their FI ratio",
+    ),
+]
+ResidueEntropy = Annotated[
+    float | None,
+    CliOption(
+        "--residue-entropy BITS",
+        "The highest entropy of the tokens that a residue is merged with, in bits; by default 2. "
+        "Roots and affixes have a higher one, and stay.",
+        min=0,
+        short="The highest entropy of a residue's neighbours",
     ),
 ]
 AdaptVocab = Annotated[

@@ -245,7 +245,7 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
         TokctlError: no format that tokctl writes is called so.
     """
     with no_garbage():
-        found: list[Loss] = _writer(format_name).losses(model)
+        found: list[Loss] = _writer(format_name, model).losses(model)
     return sorted(found, key=lambda loss: loss.minor)
 
 
@@ -258,12 +258,16 @@ def write(model: FilledRecipe, format_name: str) -> Files:
         TokctlError: no format that tokctl writes is called so.
     """
     with no_garbage():
-        files: Files = _writer(format_name).write(model)
+        files: Files = _writer(format_name, model).write(model)
     return files
 
 
-def _writer(name: str) -> Any:
+def _writer(name: str, model: FilledRecipe) -> Any:
     known = named(name)
+    if model.recipe.removal == "residue" and name != "tokctl":
+        raise InexpressibleError(
+            "residues were taken away, and it has nothing that takes these apart and merges again"
+        )
     if not known.writes:
         raise TokctlError(
             f"tokctl reads {known.title}, and does not write it",

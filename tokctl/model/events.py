@@ -1,6 +1,7 @@
-"""What a training by merges did, step by step: merges, and tokens that it took away again.
+"""What a training by merges did, step by step: merges, and tokens that were taken away again, by
+the training or after it.
 
-Where tokens were taken away, their numbers are those after the last id. No text becomes them, so
+The numbers of tokens that were taken away are those after the last id. No text becomes them, so
 that nothing but `Events` knows them.
 """
 
@@ -30,7 +31,9 @@ class Removal(NamedTuple):
 
     count, whole: PickyBPE: of `whole` occurrences, `count` had just become the new token, so that
         `count / whole` is its IoS. Scaffold-BPE: the token occurred `count` times, and what was
-        the most frequent next `whole` times.
+        the most frequent next `whole` times. LiteToken: of the `whole` times that some texts made
+        the token it stayed `count` times, so that `count / whole` is its FI ratio; the step is
+        the last one.
     """
 
     step: int
@@ -114,9 +117,9 @@ class Events:
         if present != set(range(len(tokens))):
             raise TokctlError("the tokens that the events leave are not those of the vocabulary")
 
-    def shifted(self, old: int, new: int) -> Events:
-        """The same where there are `new` ids, of which there were `old`."""
-        numbers = [*range(old), *range(new, new + len(self.removed))]
+    def renumbered(self, ids: Sequence[int], size: int) -> Events:
+        """The same where there are `size` ids: `ids` has the new one of each that there was."""
+        numbers = [*ids, *range(size, size + len(self.removed))]
         merges = [
             merge._replace(
                 left=numbers[merge.left], right=numbers[merge.right], token=numbers[merge.token]

@@ -252,7 +252,7 @@ class FilledRecipe:
         origin: None for a model that tokctl has trained.
         companions: files of other libraries that came with the model and that tokctl has
             no use for (a chat template, say): their texts by name, kept as they are.
-        events: of a training that took tokens away: its merges are there, and none in `merges`.
+        events: where tokens were taken away: the merges are there, and none in `merges`.
         lengths: `truncation` and `padding` that came with the model, as Hugging Face's file has
             them: what encodings get there, and here where it is asked for.
         parity: which language chose each merge; None but for a parity-aware training.
@@ -362,11 +362,12 @@ class FilledRecipe:
             id_ = token.id
             if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
                 raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
-        if (self.events is not None) != self.recipe.traits.removes_tokens:
+        if (self.events is not None) != self.recipe.removes_tokens:
+            named = f"{self.recipe.algorithm} segmented by {self.recipe.segmentation}"
             raise TokctlError(
-                f"{self.recipe.algorithm} needs the events of a training that removed tokens"
+                f"{named} needs the events that removed tokens"
                 if self.events is None
-                else f"{self.recipe.algorithm} removes no tokens, and this model has events that do"
+                else f"{named} removes no tokens, and this model has events that do"
             )
         if self.events is not None:
             self.events.check(self.tokens)

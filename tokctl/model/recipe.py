@@ -194,7 +194,9 @@ class Recipe(Brief):
         tie_break: which of several best pairs is merged; see `docs/algorithms.md`.
         segmentation: `merges` by rank, `replay` of the merges in the order learned,
             `ranks` (any two neighbours that spell a token, the lowest id first),
-            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`.
+            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`; where tokens
+            were taken away, `events` (PickyBPE), `demolish` (Scaffold-BPE), and `remerge` of what
+            residues fall into (LiteToken).
         unk_token: stands for what has no token; None where nothing needs it, or where
             an unknown character is to be an error.
         unknown: `word`, or `char` for the unknown character alone (longest match); `drop`
@@ -306,6 +308,17 @@ class Recipe(Brief):
         """Do any two neighbours merge that spell a token, by its rank? Then there is no list of
         merges, as in tiktoken's files."""
         return self.segmentation == "ranks"
+
+    @property
+    def removal(self) -> str:
+        """Which tokens were taken away: by training, as the algorithm says, or afterwards,
+        `residue` (LiteToken, arXiv 2602.04706); empty where none were."""
+        return "residue" if self.segmentation == "remerge" else self.traits.removal
+
+    @property
+    def removes_tokens(self) -> bool:
+        """Were tokens taken away? Then the model has `Events`, and no other merges."""
+        return bool(self.removal)
 
     @property
     def segments_by_merging(self) -> bool:
@@ -468,7 +481,7 @@ def check(recipe: Recipe) -> None:
             "take another tie break, or the score count (--score count)",
         )
     if recipe.tie_break == "highest-text" and (
-        recipe.traits.removes_tokens or recipe.traits.learns_superwords
+        recipe.traits.removal or recipe.traits.learns_superwords
     ):
         raise TokctlError(
             f"{recipe.algorithm} can't be trained with the tie break highest-text",
@@ -546,7 +559,8 @@ def _check_superwords(recipe: Recipe) -> None:
 
 
 def _check_unknown(recipe: Recipe) -> None:
-    if recipe.drops_unknown and not (recipe.segments_by_merging or recipe.emits_symbols):
+    merges = recipe.segments_by_merging or recipe.removal == "residue"
+    if recipe.drops_unknown and not (merges or recipe.emits_symbols):
         raise TokctlError(
             f"{recipe.algorithm} segmented by {recipe.segmentation} can't drop what has no token",
             "merges can: --algo bpe --chars, or --algo wordpiece --segment merges",

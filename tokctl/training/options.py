@@ -135,6 +135,11 @@ class Options:
 
     def check_against(self, recipe: Recipe) -> None:
         """TokctlError where an option means nothing for the recipe."""
+        if recipe.removal == "residue":
+            raise TokctlError(
+                "residues are taken away after a training, and none can be made by this recipe",
+                "train with the segmentation merges, then: tokctl adapt --residues RATIO",
+            )
         if self.threshold is not None and not recipe.traits.has_threshold:
             raise TokctlError(
                 f"a threshold is for removals by PickyBPE, and this is {recipe.algorithm}",
@@ -164,7 +169,7 @@ class Options:
                 "the texts have",
                 "leave them out, or take --algo bpe or superbpe",
             )
-        if self.initial_tokens and recipe.traits.removes_tokens:
+        if self.initial_tokens and recipe.removes_tokens:
             raise TokctlError(
                 f"{recipe.algorithm} can't have initial tokens: its training may take them away",
                 "leave them out, or take --algo bpe or superbpe",

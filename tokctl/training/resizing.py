@@ -25,10 +25,10 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
-    if recipe.traits.removes_tokens or old.recipe.traits.removes_tokens:
+    if recipe.removes_tokens or old.recipe.removes_tokens:
         raise TokctlError(
-            f"a {old.recipe.algorithm} model can't be extended: its training took tokens away, "
-            "and might take others away if it went on",
+            f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
+            "others might have to go if training went on",
             "train a new one on the old and the new texts together",
         )
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
@@ -155,7 +155,7 @@ def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) ->
         scores=[*model.scores, *none] if model.scores else [],
         counts=[*model.counts, *none] if model.counts else [],
         added_tokens=added,
-        events=model.events and model.events.shifted(first, first + len(new)),
+        events=model.events and model.events.renumbered(range(first), first + len(new)),
     )
 
 
@@ -174,9 +174,9 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     _check_size(len(model.tokens), size)
     if model.events is not None:
         raise TokctlError(
-            f"a {model.recipe.algorithm} model can't be pruned: a smaller one would have other "
-            "tokens taken away",
-            f"train it again: --vocab {size}",
+            f"a {model.recipe.algorithm} model can't be pruned where tokens were taken away: in a "
+            "smaller one these would be others",
+            "prune or train a smaller model, and take tokens away from that",
         )
     stays = _base(model)
     if size < len(stays):
@@ -340,7 +340,8 @@ def _keeping(model: FilledRecipe, stays: set[int], merges: Iterable[Merge]) -> F
     return renumbered(pruned, {old: id_ for id_, old in enumerate(kept)})
 
 
-def _renumbered_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[Merge]:
+def renumbered_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[Merge]:
+    """The merges by other ids."""
     return [Merge(ids[m.left], ids[m.right], ids[m.token], *m[3:]) for m in merges]
 
 
@@ -359,10 +360,12 @@ def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
         model,
         recipe=recipe,
         tokens=[model.tokens[id_] for id_ in order],
-        merges=_renumbered_merges(model.merges, ids),
-        supermerges=_renumbered_merges(model.supermerges, ids),
+        merges=renumbered_merges(model.merges, ids),
+        supermerges=renumbered_merges(model.supermerges, ids),
         scores=[model.scores[id_] for id_ in order] if model.scores else [],
         counts=[model.counts[id_] for id_ in order] if model.counts else [],
+        events=model.events
+        and model.events.renumbered([ids[id_] for id_ in range(model.size)], len(order)),
         # Without it, special tokens have the lowest ids.
         added_tokens=None if model.added_tokens is None and added == model.added else added,
     )

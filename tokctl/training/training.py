@@ -329,7 +329,7 @@ def _merged(
         threads=threads,
         removal=(
             (recipe.traits.removal, share("threshold", _threshold(recipe, options)))
-            if recipe.traits.removes_tokens
+            if recipe.removes_tokens
             else None
         ),
         progress=report,

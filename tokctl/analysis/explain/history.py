@@ -262,7 +262,7 @@ _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
 
 
 def removed_names(tokenizer: Tokenizer) -> list[str]:
-    """The tokens that training took away, as they would be spelled, by number."""
+    """The tokens that were taken away, as they would be spelled, by number."""
     events = tokenizer.model.events
     return events.spelled(is_byte_level=tokenizer.recipe.is_byte_level) if events else []
 
@@ -331,10 +331,10 @@ def step_count(tokenizer: Tokenizer) -> int:
 
 def check_states(tokenizer: Tokenizer) -> None:
     """TokctlError where the states of a corpus can't be shown: merges alone don't make them."""
-    if tokenizer.recipe.traits.removes_tokens:
+    if tokenizer.recipe.removes_tokens:
         raise TokctlError(
-            f"the steps of a {tokenizer.recipe.algorithm} training can't be shown on a text: it "
-            "took tokens away between its merges",
+            f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
+            "tokens were taken away beside its merges",
             "--merges lists its merges, --word TEXT shows how a word goes through them, and "
             "--token TOKEN says why a token was removed",
         )

@@ -1,6 +1,6 @@
-"""Models whose training took tokens away: what was removed and why, and how words go through it.
+"""Models that tokens were taken away from: what was removed and why, and how words go through it.
 
-The steps of such a training are its merges; the removals of a step come after its merge. A removed
+The steps of such a model are its merges; the removals of a step come after its merge. A removed
 token has a number behind the ids, and no id.
 """
 
@@ -27,18 +27,21 @@ class RemovalRecord:
 
     Attributes:
         step: the merge after which the token was removed.
-        by: the token that this merge made.
+        by: the token that this merge made; None for a residue.
         count, whole: see `tokctl.model.Removal`.
         scaffold: it was removed because it was rarer than what came next (Scaffold-BPE), not
             because most of it had become part of `by` (PickyBPE).
+        residue: it was removed after the training, because texts hardly used it but to make
+            others of it (LiteToken).
     """
 
     step: int
     token: str
-    by: str
+    by: str | None
     count: int
     whole: int
     scaffold: bool
+    residue: bool
 
 
 def removals_of(tokenizer: Tokenizer, number: int) -> tuple[RemovalRecord, ...]:
@@ -52,11 +55,11 @@ def removals_of(tokenizer: Tokenizer, number: int) -> tuple[RemovalRecord, ...]:
 
 def _record(tokenizer: Tokenizer, removal: Removal) -> RemovalRecord:
     history = history_of(tokenizer)
-    by = history.merges[removal.step - 1].token
-    names = history.tokens
-    scaffold = not tokenizer.recipe.traits.has_threshold
+    names, kind = history.tokens, tokenizer.recipe.removal
     step, token, count, whole = removal
-    return RemovalRecord(step, names[token], names[by], count, whole, scaffold)
+    by = None if kind == "residue" else names[history.merges[step - 1].token]
+    scaffold, residue = kind == "scaffold", kind == "residue"
+    return RemovalRecord(step, names[token], by, count, whole, scaffold, residue)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class EventStep:
 
     Attributes:
         step: the merge, or the one after which a token was removed; None where a scaffold token
-            is taken apart, which is done at the end.
+            or a residue is taken apart, which is done after the merges.
         token: what is made, or taken apart.
         parts: what it is made of, or falls into.
         removal: why the token was removed; None for a merge.
@@ -86,7 +89,7 @@ class EventStep:
 
 @dataclass(frozen=True)
 class RefinedWord:
-    """A pre-token that goes through the merges and removals of a training.
+    """A pre-token that goes through merges and removals.
 
     Attributes:
         data: the pre-token's bytes, normalized and rewritten.
@@ -191,15 +194,24 @@ class _RefinedSymbols:
         return not made or last_made > last_gone
 
     def demolished(self) -> Iterator[EventStep]:
-        """The merges of a Scaffold-BPE training by rank, then what scaffold tokens fall into."""
-        while ranks := [r for pair in pairwise(self.ids) for r in self.history.ranks_of(pair)[:1]]:
-            yield self._merged(min(ranks))
+        """The merges by rank, then what the tokens without an id fall into; of residues, then the
+        merges that make others."""
         size = self.tokenizer.model.size
+        while ranks := self._ranks():
+            yield self._merged(min(ranks))
         for token in dict.fromkeys(self.ids):
             # Symbols that the model lacks have a number beyond all others.
             if size <= token < size + len(self.events.removed):
                 record = _record(self.tokenizer, self.removals[token][-1])
                 yield self._taken_apart(token, list(self._fewest(token)), None, record)
+        if self.tokenizer.recipe.removal == "residue":
+            merges = self.events.merges
+            while ranks := [rank for rank in self._ranks() if merges[rank].token < size]:
+                yield self._merged(min(ranks))
+
+    def _ranks(self) -> list[int]:
+        """At which rank each pair merges that does."""
+        return [r for pair in pairwise(self.ids) for r in self.history.ranks_of(pair)[:1]]
 
     def _fewest(self, token: int) -> Iterator[int]:
         waiting = [token]
@@ -212,7 +224,7 @@ class _RefinedSymbols:
 
     @cached_property
     def _undone(self) -> dict[int, Pair]:
-        """The merge of each scaffold token that gives the fewest tokens, of equals the first."""
+        """Of each token without an id the merge that gives the fewest tokens; the first such."""
         size = self.tokenizer.model.size
         undone: dict[int, Pair] = {}
         fewest: dict[int, int] = {}

@@ -55,7 +55,7 @@ class Summary:
 
     Attributes:
         merges: None where the model has no merges, or they are not known.
-        removed: tokens that training took away; None where it takes none.
+        removed: tokens that were taken away; None where none are.
         supermerges: merges of whole pre-tokens; the words end, and the superwords begin, at the id
             `vocab_size - supermerges`.
         merges_before: those that were learned before the first supermerge.

@@ -204,7 +204,7 @@ class TokenHistory(Brief):
 
     Attributes:
         data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
-        id: None for a token that was removed in training.
+        id: None for a token that was removed.
         kind: see `tokctl.analysis.explain.vocabulary.kind_of`; `removed` for such a token.
         merge: the merge that it was born of; None where it is not merged.
         again: later merges that made the same token from another pair, or once more.
@@ -215,7 +215,7 @@ class TokenHistory(Brief):
         piece_score: of a piece of a Unigram model.
         training_count: of a token of a word or character model.
         added: how the token is found in a text, where that is done before the model.
-        removals: when and why training took the token away, and each time again where merges had
+        removals: when and why the token was taken away, and each time again where merges had
             made it once more.
     """
 

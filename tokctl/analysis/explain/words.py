@@ -692,7 +692,7 @@ def _word(
         return match_word(tokenizer, data)
     if recipe.traits.has_scores:
         return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
-    if recipe.traits.removes_tokens:
+    if recipe.removes_tokens:
         return refined_word(tokenizer, data, names, ids)
     if not recipe.segments_by_merging:
         return look_up(tokenizer, data, names, ids)

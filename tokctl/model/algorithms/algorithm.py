@@ -77,11 +77,6 @@ class Algorithm(NamedTuple):
     longest_token: int | None = None
 
     @property
-    def removes_tokens(self) -> bool:
-        """Does training take tokens away again?"""
-        return bool(self.removal)
-
-    @property
     def has_threshold(self) -> bool:
         """Is a token removed where a share of its occurrences has become another one?"""
         return self.removal == "intermediate"

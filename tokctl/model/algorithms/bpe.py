@@ -19,7 +19,7 @@ BPE = Algorithm(
         "unk_token": "[UNK]",
         "special_tokens": ("[UNK]",),
     },
-    segmentations=("merges", "replay", "ranks"),
+    segmentations=("merges", "replay", "ranks", "remerge"),
     trainer="merges",
     options=(
         "marker",

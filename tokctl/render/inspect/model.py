@@ -328,6 +328,7 @@ _SEGMENTATIONS = {
     "symbols": "one token per character",
     "events": "merges and removals replayed in the order learned",
     "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
+    "remerge": "merges by rank; then residues become what they were made of, which merges again",
 }
 
 

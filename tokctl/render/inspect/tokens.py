@@ -76,7 +76,8 @@ def _token_blocks(token: TokenHistory, limit: int, use: TokenUse | None) -> Iter
     if token.added:
         yield Paragraph(f"Found {how_found(token.added)}.")
     for removal in token.removals:
-        yield Paragraph(f"Removed after step {removal.step:,}: {why_removed(removal)}.")
+        when = "the training, a residue" if removal.residue else f"step {removal.step:,}"
+        yield Paragraph(f"Removed after {when}: {why_removed(removal)}.")
     if token.piece_score:
         yield from _piece_score_blocks(token.piece_score)
     if token.training_count:
@@ -210,7 +211,8 @@ def _token_records(
             language = [] if merge.language is None else [visible(merge.language) or "-"]
             yield name, str(merge.step), *tokens, *count, *score, *language
     for removal in token.removals:
-        by, figures = visible(removal.by), (str(removal.count), str(removal.whole))
+        by = "-" if removal.by is None else visible(removal.by)
+        figures = str(removal.count), str(removal.whole)
         yield "removed", str(removal.step), by, *figures
     for made in token.uses[:limit]:
         yield "use", str(made.step), visible(made.partner), made.side, visible(made.result)

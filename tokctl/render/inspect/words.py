@@ -263,11 +263,14 @@ def _merged_data(word: MergedWord) -> dict[str, Any]:
 def why_removed(removal: RemovalRecord) -> str:
     """Why a token was taken away."""
     count, whole = removal.count, removal.whole
+    if removal.residue:
+        whole_times = plural(whole, "occurrence")
+        return f"{count:,} of {whole_times} outside longer tokens (FI ratio {count / whole:.4g})"
     if removal.scaffold:
         return f"it occurred {plural(count, 'time')}, and what came next {whole:,} times"
     share = Fraction(count, whole)
     ios = "1" if share == 1 else f"{float(share):.4g}"
-    return f"{count:,} of {whole:,} had become part of {brief(removal.by)} (IoS {ios})"
+    return f"{count:,} of {whole:,} had become part of {brief(removal.by or '')} (IoS {ios})"
 
 
 def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
@@ -280,9 +283,12 @@ def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
         if step.apart:
             what = [f"{brief(step.token)} taken apart"]
             if step.removal:
-                since = f"a scaffold token since step {step.removal.step:,}: "
-                why = why_removed(step.removal)
-                what.append(Span(f"\n{since if step.step is None else ''}{why}", "dim"))
+                since = ""
+                if step.removal.residue:
+                    since = "a residue: "
+                elif step.removal.scaffold:
+                    since = f"a scaffold token since step {step.removal.step:,}: "
+                what.append(Span(f"\n{since}{why_removed(step.removal)}", "dim"))
         elif step.count is not None:
             what.append(Span(f"\ncount {step.count:,}", "dim"))
         number = "" if step.step is None else f"{step.step:,}"
@@ -291,7 +297,8 @@ def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
 
 
 def _refined_records(word: RefinedWord) -> Iterator[Record]:
-    """Lines that begin with `whole`, `symbols`, `step`, `removed` (after the step), `scaffold`."""
+    """Lines that begin with `whole`, `symbols`, `step`, `removed` (after the step), `scaffold`,
+    `residue`."""
     if word.whole:
         yield "whole", _WHOLE
         return
@@ -301,7 +308,8 @@ def _refined_records(word: RefinedWord) -> Iterator[Record]:
         if not step.apart:
             yield "step", str(step.step), parts, visible(step.token), number(step.count), state
         elif step.removal:
-            kind = ["scaffold"] if step.step is None else ["removed", str(step.step)]
+            apart = ["residue"] if step.removal.residue else ["scaffold"]
+            kind = apart if step.step is None else ["removed", str(step.step)]
             yield *kind, visible(step.token), parts, why_removed(step.removal), state
 
 

@@ -1,8 +1,9 @@
-//! Segmenting by models whose training took tokens away again.
+//! Segmenting by models that tokens were taken away from, in training or after it.
 //!
 //! [`EventReplay`] makes merges and removals in the order in which a training of PickyBPE made
 //! them. [`Demolition`] makes the merges of Scaffold-BPE, then takes each token without an id
-//! apart. Both know tokens by numbers: ids, and those of removed tokens from there on.
+//! apart; with the residues of LiteToken it merges again after that. Both know tokens by numbers:
+//! ids, and those of removed tokens from there on.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,7 @@ use super::segmenter::Segment;
 use super::Merging;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::model::{Merges, NO_RANK};
+use crate::model::{Alphabet, Merges, NO_RANK};
 use crate::Interrupt;
 
 /// What a training has merged and removed.
@@ -376,11 +377,14 @@ impl EventReplay {
     }
 }
 
-// -- Scaffold-BPE -----------------------------------------------------------------------
+// -- Scaffold-BPE and LiteToken ---------------------------------------------------------
 
 /// Merges as in BPE; then each token that has no id becomes the fewest tokens that it was merged of.
 pub struct Demolition {
     merging: Merging,
+    /// What merges the tokens again where one was taken apart: the merges that make tokens with an
+    /// id. None in Scaffold-BPE.
+    again: Option<Box<Merging>>,
     size: u32,
     /// Of each token from the number `size` on: the merge that is undone.
     sides: Vec<(u32, u32)>,
@@ -389,14 +393,21 @@ pub struct Demolition {
 }
 
 impl Demolition {
-    /// `lengths` says how many bytes of text a token covers, where its text says it.
+    /// `lengths` says how many bytes of text a token covers, where its text says it. `merges_again`:
+    /// what was taken apart and its neighbours merge once more.
     pub fn new(
         merging: Merging,
         events: &RemovalEvents,
         lengths: HashMap<u32, u32>,
+        merges_again: bool,
     ) -> Result<Self> {
         let widths = events.widths()?;
         let size = events.size;
+        let again = merges_again.then(|| {
+            let kept = events.merges.iter().copied();
+            let kept = Merges::new(kept.filter(|merge| merge.2 < size));
+            Box::new(Merging::new(Alphabet::bytes(|_| None), kept))
+        });
         // Shorter tokens first: they are parts of the longer ones.
         let mut merges: Vec<_> = (0..)
             .zip(&events.merges)
@@ -421,6 +432,7 @@ impl Demolition {
             true => Err(invalid("no merge makes a removed token")),
             false => Ok(Demolition {
                 merging,
+                again,
                 size,
                 sides,
                 lengths,
@@ -447,6 +459,7 @@ impl Demolition {
         let (mut merged, mut waiting) = (Vec::new(), Vec::new());
         self.merging.segment(pre_token, &mut merged, interrupt)?;
         memory::reserve(out, merged.len())?;
+        let (first, whole) = (out.len(), merged.len());
         for segment in merged {
             let mut left = segment.length;
             waiting.push(segment.id);
@@ -464,14 +477,16 @@ impl Demolition {
                 out.push(Segment { id, length });
             }
         }
-        Ok(())
+        match &self.again {
+            Some(again) if out.len() - first > whole => again.merge_all(first, out, interrupt),
+            _ => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Alphabet;
 
     /// The bytes `a` to `d` are 0 to 3.
     fn letters() -> Merging {
@@ -544,11 +559,41 @@ mod tests {
             merges: Merges::new(events.merges.iter().copied()),
             ..letters()
         };
-        let demolition = Demolition::new(merging, &events, lengths).unwrap();
+        let demolition = Demolition::new(merging, &events, lengths, false).unwrap();
         let mut out = Vec::new();
         demolition.segment(b"abcdbc", &mut out, &|| false).unwrap();
         let found: Vec<_> = out.iter().map(|one| (one.id, one.length)).collect();
         assert_eq!(found, [(4, 2), (5, 2), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn what_falls_apart_merges_with_its_neighbours() {
+        // `bc` (6) is taken apart; `ab` (4) and `cd` (5) would have been merged later than it.
+        let events = RemovalEvents {
+            size: 6,
+            removed: 1,
+            merges: vec![(1, 2, 6), (0, 1, 4), (2, 3, 5)],
+            removals: vec![(3, 6)],
+        };
+        let lengths: HashMap<_, _> = (0..6).map(|id| (id, if id < 4 { 1 } else { 2 })).collect();
+        for (merges_again, word) in [
+            (true, [(4, 2), (5, 2)].to_vec()),
+            (false, (0..4).map(|id| (id, 1)).collect()),
+        ] {
+            let merging = Merging {
+                merges: Merges::new(events.merges.iter().copied()),
+                ..letters()
+            };
+            let demolition =
+                Demolition::new(merging, &events, lengths.clone(), merges_again).unwrap();
+            for times in [1, 1000] {
+                let mut out = vec![Segment { id: 3, length: 1 }];
+                let text = b"abcd".repeat(times);
+                demolition.segment(&text, &mut out, &|| false).unwrap();
+                let found: Vec<_> = out[1..].iter().map(|one| (one.id, one.length)).collect();
+                assert_eq!(found, word.repeat(times));
+            }
+        }
     }
 
     #[test]
@@ -575,6 +620,6 @@ mod tests {
             removed: 1,
             ..RemovalEvents::default()
         };
-        assert!(Demolition::new(letters(), &nothing_makes_it, HashMap::new()).is_err());
+        assert!(Demolition::new(letters(), &nothing_makes_it, HashMap::new(), false).is_err());
     }
 }

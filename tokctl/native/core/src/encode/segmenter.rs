@@ -124,6 +124,7 @@ pub enum Segmentation {
     Lookup,
     Events,
     Demolish,
+    Remerge,
 }
 
 impl Segmentation {
@@ -138,6 +139,7 @@ impl Segmentation {
             "lookup" => Segmentation::Lookup,
             "events" => Segmentation::Events,
             "demolish" => Segmentation::Demolish,
+            "remerge" => Segmentation::Remerge,
             _ => return Err(invalid(format!("no segmentation is called {name}"))),
         })
     }
@@ -162,7 +164,7 @@ pub struct SegmenterOptions {
     pub precision: Precision,
     /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
     pub user_defined: HashSet<u32>,
-    /// Of a model whose training took tokens away: it has no other merges.
+    /// Of a model that tokens were taken away from: it has no other merges.
     pub events: Option<RemovalEvents>,
     /// Merges across pre-tokens, (left, right, token) in the order learned; none for most models.
     pub supermerges: Vec<(u32, u32, u32)>,
@@ -201,7 +203,9 @@ impl Segmenter {
                 let events = options.events.clone().unwrap_or_default();
                 EventReplay::new(learned.merging(options)?, events).map(Segmenter::Events)
             }
-            Segmentation::Demolish => learned.demolition(options).map(Segmenter::Demolition),
+            Segmentation::Demolish | Segmentation::Remerge => {
+                learned.demolition(options).map(Segmenter::Demolition)
+            }
         }
     }
 }
@@ -261,7 +265,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
             .map(|(text, id)| (id, text.len() as u32))
             .collect();
         self.merges = events.merges.clone();
-        Demolition::new(self.merging(options)?, &events, lengths)
+        let merges_again = options.segmentation == Segmentation::Remerge;
+        Demolition::new(self.merging(options)?, &events, lengths, merges_again)
     }
 
     /// Any two neighbours that spell a token merge: that of the highest score first, or, in a

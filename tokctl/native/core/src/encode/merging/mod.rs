@@ -121,6 +121,16 @@ impl Merging {
         check_memory(pre_token.len())?;
         memory::reserve(out, pre_token.len())?;
         self.symbols(pre_token, 0..pre_token.len(), out);
+        self.merge_all(first, out, interrupt)
+    }
+
+    /// Makes all merges among the symbols from the place `first` on.
+    pub(super) fn merge_all(
+        &self,
+        first: usize,
+        out: &mut Vec<Segment>,
+        interrupt: Interrupt,
+    ) -> Result<()> {
         match self.order {
             MergeOrder::ByRank if out.len() - first > SHORT => {
                 long::merge(&self.merges, out, first, interrupt)
