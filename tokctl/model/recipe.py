@@ -31,6 +31,9 @@ UNKNOWNS = ("word", "char", "drop")
 ALPHABETS = ("seen", "characters", "bytes")
 PRECISIONS = ("double", "single")
 
+#: Which tokens training takes away again, by the segmentation that does the same to a text.
+_REMOVALS = {"events": "intermediate", "events-to-symbols": "to-symbols", "demolish": "scaffold"}
+
 
 class Marker(NamedTuple):
     """How tokens show where a word starts, goes on or ends.
@@ -194,7 +197,9 @@ class Recipe(Brief):
         tie_break: which of several best pairs is merged; see `docs/algorithms.md`.
         segmentation: `merges` by rank, `replay` of the merges in the order learned,
             `ranks` (any two neighbours that spell a token, the lowest id first),
-            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`.
+            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`. Of a training
+            that took tokens away: `events` (PickyBPE) or `events-to-symbols` (BoundlessBPE), its
+            merges and removals in order; or `demolish` (Scaffold-BPE).
         unk_token: stands for what has no token; None where nothing needs it, or where
             an unknown character is to be an error.
         unknown: `word`, or `char` for the unknown character alone (longest match); `drop`
@@ -311,6 +316,26 @@ class Recipe(Brief):
     def segments_by_merging(self) -> bool:
         """Is a pre-token merged from its symbols, however merges are chosen?"""
         return self.segmentation in ("merges", "replay", "ranks")
+
+    @property
+    def removal(self) -> str:
+        """Which tokens training takes away again: `intermediate` (PickyBPE), `to-symbols` (the same
+        in BoundlessBPE: what is left of a token falls into symbols) or `scaffold` (Scaffold-BPE);
+        empty where it keeps all. If not, the model has `Events`, and no merges that others could
+        make."""
+        return _REMOVALS.get(self.segmentation, "")
+
+    @property
+    def has_threshold(self) -> bool:
+        """Is a token removed where a share of its occurrences has become another one?"""
+        return self.removal in ("intermediate", "to-symbols")
+
+    def with_threshold(self) -> Recipe:
+        """The recipe whose training removes tokens by a threshold; the same where it does, or where
+        the algorithm knows none."""
+        if self.has_threshold or "threshold" not in self.traits.options:
+            return self
+        return replace(self, name="custom", segmentation="events-to-symbols")
 
     def is_byte_token(self, token: bytes) -> bool:
         """Does byte fallback make the token?"""
@@ -468,7 +493,7 @@ def check(recipe: Recipe) -> None:
             "take another tie break, or the score count (--score count)",
         )
     if recipe.tie_break == "highest-text" and (
-        recipe.traits.removes_tokens or recipe.traits.learns_superwords
+        recipe.removal or recipe.traits.learns_superwords
     ):
         raise TokctlError(
             f"{recipe.algorithm} can't be trained with the tie break highest-text",

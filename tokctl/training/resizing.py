@@ -25,7 +25,7 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
-    if recipe.traits.removes_tokens or old.recipe.traits.removes_tokens:
+    if recipe.removal or old.recipe.removal:
         raise TokctlError(
             f"a {old.recipe.algorithm} model can't be extended: its training took tokens away, "
             "and might take others away if it went on",

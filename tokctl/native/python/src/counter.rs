@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::count::{Scratch, Store};
+use tokctl_core::encode::{EventReplay, Merging, RemovalEvents};
+use tokctl_core::model::{Alphabet, Merges, NO_ID};
 use tokctl_core::{count, Error, Result};
 
-use crate::errors::{self, bytes, invalid, to_python};
-use crate::stored::StoredModel;
+use crate::errors::{self, bytes, detached, invalid, to_python};
 use crate::texts::{Reader, Text};
+use crate::trainer::Training;
 use crate::{normalizers, pretokenizers};
 
 /// Pre-tokens that [`Counter::feed_counts`] gives to the threads at a time.
@@ -67,7 +69,7 @@ impl Counter {
             });
         }
         if let Some(words) = words {
-            counter = counter.of_runs(words.0.clone());
+            counter = counter.of_runs(words.words.clone());
         }
         let counter = Some(counter);
         Ok(Counter { counter, raised })
@@ -222,18 +224,51 @@ impl Counts {
 
 /// The words of which runs are counted; see `tokctl_core::count::RunWords`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct RunWords(Arc<count::RunWords>);
+pub struct RunWords {
+    words: Arc<count::RunWords>,
+    /// See `tokctl_core::train::FirstPhase`.
+    pub whole_after: Vec<u32>,
+}
 
 #[pymethods]
 impl RunWords {
-    /// The words among the tokens of a model from the id `first` on.
+    /// The words among the tokens of a byte-level training from the id `first` on: those that are
+    /// one token where they are a pre-token.
     #[new]
-    fn new(model: &StoredModel, first: u32) -> Self {
-        let tokens = (0..)
-            .zip(model.0.tokens.iter())
-            .map(|(id, token)| (token, id));
-        let ordinary = tokens.filter(|&(_, id)| id >= first);
-        RunWords(Arc::new(count::RunWords::new(ordinary)))
+    fn new(py: Python<'_>, training: &Training, first: u32) -> PyResult<Self> {
+        let model = &training.model.get().0;
+        let mut events = RemovalEvents {
+            size: model.tokens.len() as u32,
+            merges: model.merges.clone(),
+            ..RemovalEvents::default()
+        };
+        if let Some(found) = &training.events {
+            let merges = found.merges.iter();
+            events.removed = found.removed.len() as u32;
+            events.merges = merges.map(|m| (m.left, m.right, m.token)).collect();
+            events.removals = found.removals.iter().map(|r| (r.step, r.token)).collect();
+        }
+        let mut bytes = [NO_ID; 256];
+        for (id, token) in (0..).zip(model.tokens.iter()) {
+            if let &[byte] = token {
+                bytes[byte as usize] = id;
+            }
+        }
+        detached(py, |interrupt| {
+            let alphabet = Alphabet::bytes(|byte| Some(bytes[byte[0] as usize]));
+            let merging = Merging::new(alphabet, Merges::default());
+            let replay = EventReplay::new(merging, events, true)?;
+            let mut whole_after = vec![u32::MAX; model.tokens.len()];
+            let mut whole = Vec::new();
+            for (id, token) in (0..).zip(model.tokens.iter()).skip(first as usize) {
+                if let Some((_, after)) = replay.one_token(token, interrupt)? {
+                    whole_after[id as usize] = after;
+                    whole.push((token, id));
+                }
+            }
+            let words = Arc::new(count::RunWords::new(whole.into_iter()));
+            Ok(RunWords { words, whole_after })
+        })
     }
 }
 
