@@ -4,14 +4,14 @@ All documents stay in memory, as rows of pre-tokens and superwords. Each step lo
 anew: it merges the best pair of symbols inside pre-tokens, or joins the best pair of neighbours in
 a row that are one symbol each.
 
-With a threshold (`train_with_removals`) training has two phases, as the second paper has it, and the
-first takes tokens away.
+With a threshold (`train_with_removals`) training has two phases, as the second paper has it, and
+the first takes tokens away.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, pairwise
 from fractions import Fraction
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import regex
@@ -176,7 +176,7 @@ def encode(pre_tokens: Sequence[bytes], steps: Sequence[Step]) -> list[bytes]:
 
 
 class Removal(NamedTuple):
-    """A token that was removed after `step` merges: `count` of its `whole` occurrences were merged."""
+    """A token removed after `step` merges: `count` of its `whole` occurrences were merged."""
 
     step: int
     token: bytes
@@ -314,8 +314,8 @@ def taken_apart(symbols: Sequence[bytes], token: bytes) -> tuple[bytes, ...]:
 
 
 def encode_refined(pre_tokens: Sequence[bytes], found: Refined) -> list[bytes]:
-    """The tokens of a text that is split into pre-tokens: merges and removals in their order, each on
-    the whole pre-token, then supermerges over neighbours that are one token each."""
+    """The tokens of a text that is split into pre-tokens: merges and removals in their order, each
+    on the whole pre-token, then supermerges over neighbours that are one token each."""
     between = [(step.left, step.right, step.left + step.right) for step in found.supermerges]
     tokens: list[bytes] = []
     run: list[bytes] = []

@@ -492,9 +492,7 @@ def check(recipe: Recipe) -> None:
             "the tie break highest-text is for scores by count, and this is likelihood",
             "take another tie break, or the score count (--score count)",
         )
-    if recipe.tie_break == "highest-text" and (
-        recipe.removal or recipe.traits.learns_superwords
-    ):
+    if recipe.tie_break == "highest-text" and (recipe.removal or recipe.traits.learns_superwords):
         raise TokctlError(
             f"{recipe.algorithm} can't be trained with the tie break highest-text",
             "take another tie break: --tie-break lowest-id",

@@ -644,7 +644,10 @@ mod tests {
         for (number, damage) in damages.iter().enumerate() {
             let mut events = events();
             damage(&mut events);
-            assert!(EventReplay::new(letters(), events, false).is_err(), "{number}");
+            assert!(
+                EventReplay::new(letters(), events, false).is_err(),
+                "{number}"
+            );
         }
         let nothing_makes_it = RemovalEvents {
             size: 4,
