@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::count::{Scratch, Store};
 use tokctl_core::encode::{EventReplay, Merging, RemovalEvents};
-use tokctl_core::model::{Alphabet, Merges, NO_ID};
+use tokctl_core::model::{Alphabet, Merges, Strings, NO_ID};
+use tokctl_core::train::TrainingEvents;
 use tokctl_core::{count, Error, Result};
 
 use crate::errors::{self, bytes, detached, invalid, to_python};
@@ -237,39 +238,49 @@ impl RunWords {
     #[new]
     fn new(py: Python<'_>, training: &Training, first: u32) -> PyResult<Self> {
         let model = &training.model.get().0;
-        let mut events = RemovalEvents {
-            size: model.tokens.len() as u32,
-            merges: model.merges.clone(),
-            ..RemovalEvents::default()
-        };
-        if let Some(found) = &training.events {
-            let merges = found.merges.iter();
-            events.removed = found.removed.len() as u32;
-            events.merges = merges.map(|m| (m.left, m.right, m.token)).collect();
-            events.removals = found.removals.iter().map(|r| (r.step, r.token)).collect();
+        let mut whole_after = vec![0; model.tokens.len()];
+        // Where nothing is removed, each token is made once.
+        for (after, merge) in (1..).zip(&model.merges) {
+            whole_after[merge.2 as usize] = after;
         }
-        let mut bytes = [NO_ID; 256];
-        for (id, token) in (0..).zip(model.tokens.iter()) {
-            if let &[byte] = token {
-                bytes[byte as usize] = id;
-            }
-        }
-        detached(py, |interrupt| {
-            let alphabet = Alphabet::bytes(|byte| Some(bytes[byte[0] as usize]));
-            let merging = Merging::new(alphabet, Merges::default());
-            let replay = EventReplay::new(merging, events, true)?;
-            let mut whole_after = vec![u32::MAX; model.tokens.len()];
-            let mut whole = Vec::new();
-            for (id, token) in (0..).zip(model.tokens.iter()).skip(first as usize) {
-                if let Some((_, after)) = replay.one_token(token, interrupt)? {
-                    whole_after[id as usize] = after;
-                    whole.push((token, id));
+        detached(py, move |interrupt| {
+            if let Some(events) = &training.events {
+                let replay = replay(&model.tokens, events)?;
+                for (after, token) in whole_after.iter_mut().zip(model.tokens.iter()) {
+                    *after = replay
+                        .one_token_after(token, interrupt)?
+                        .unwrap_or(u32::MAX);
                 }
             }
-            let words = Arc::new(count::RunWords::new(whole.into_iter()));
-            Ok(RunWords { words, whole_after })
+            let tokens = (0..).zip(model.tokens.iter()).skip(first as usize);
+            let whole = tokens.filter(|&(id, _)| whole_after[id as usize] < u32::MAX);
+            let words = count::RunWords::new(whole.map(|(id, token)| (token, id)));
+            Ok(RunWords {
+                words: Arc::new(words),
+                whole_after,
+            })
         })
     }
+}
+
+/// What a training of BoundlessBPE that took tokens away does to a pre-token.
+fn replay(tokens: &Strings, events: &TrainingEvents) -> Result<EventReplay> {
+    let mut bytes = [NO_ID; 256];
+    for (id, token) in (0..).zip(tokens.iter()) {
+        if let &[byte] = token {
+            bytes[byte as usize] = id;
+        }
+    }
+    let alphabet = Alphabet::bytes(|byte| Some(bytes[byte[0] as usize]));
+    let merges = events.merges.iter();
+    let removals = events.removals.iter();
+    let events = RemovalEvents {
+        size: tokens.len() as u32,
+        removed: events.removed.len() as u32,
+        merges: merges.map(|m| (m.left, m.right, m.token)).collect(),
+        removals: removals.map(|r| (r.step, r.token)).collect(),
+    };
+    EventReplay::new(Merging::new(alphabet, Merges::default()), events, true)
 }
 
 /// Reads `word<TAB>count` lines into a counter.

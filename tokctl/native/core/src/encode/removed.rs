@@ -222,17 +222,14 @@ impl EventReplay {
         self.merging.superwords.as_deref()
     }
 
-    /// The token that a pre-token ends as, and after how many merges it is that for good; None where
-    /// it ends as several.
-    pub fn one_token(&self, pre_token: &[u8], interrupt: Interrupt) -> Result<Option<(u32, u32)>> {
+    /// After how many merges a pre-token is one token for good; None where it ends as several.
+    pub fn one_token_after(&self, pre_token: &[u8], interrupt: Interrupt) -> Result<Option<u32>> {
         memory::check(pre_token.len().saturating_mul(64))?;
         let mut symbols = Vec::new();
         (self.merging).symbols(pre_token, 0..pre_token.len(), &mut symbols);
         let last = self.replay(&mut symbols, u32::MAX, interrupt)?;
-        Ok(match symbols[..] {
-            [symbol] => Some((symbol.id, last.map_or(0, |time| time / 2 + 1))),
-            _ => None,
-        })
+        let after = last.map_or(0, |time| time / 2 + 1);
+        Ok((symbols.len() == 1).then_some(after))
     }
 
     pub fn segment(
@@ -589,14 +586,14 @@ mod tests {
             let replay = EventReplay::new(letters(), events, to_symbols).unwrap();
             let mut out = Vec::new();
             replay.segment(text, &mut out, &|| false).unwrap();
-            (ids(&out), replay.one_token(text, &|| false).unwrap())
+            (ids(&out), replay.one_token_after(text, &|| false).unwrap())
         };
         assert_eq!(ends(false, b"abca"), (vec![5, 7], None));
         assert_eq!(ends(true, b"abca"), (vec![0, 8], None));
-        assert_eq!(ends(true, b"abcd"), (vec![4], Some((4, 3))));
-        assert_eq!(ends(true, b"bca"), (vec![8], Some((8, 5))));
+        assert_eq!(ends(true, b"abcd"), (vec![4], Some(3)));
+        assert_eq!(ends(true, b"bca"), (vec![8], Some(5)));
         assert_eq!(ends(true, b"abc"), (vec![0, 1, 2], None));
-        assert_eq!(ends(true, b"d"), (vec![3], Some((3, 0))));
+        assert_eq!(ends(true, b"d"), (vec![3], Some(0)));
     }
 
     #[test]
