@@ -1,13 +1,13 @@
 //! Superwords: the second phase of BoundlessBPE.
 //!
 //! The first phase is BPE up to the size of the vocabulary, and may take tokens away again
-//! ([`super::removal`]). Here runs of words are merged by count: the runs are counted in advance, so that
-//! no text has to be kept (Schmidt et al. 2026, "Faster Superword Tokenization"). Each step takes what
-//! occurs most often, the next merge of the first phase with the removals after it, or the best
+//! ([`super::removal`]). Here runs of words are merged by count: the runs are counted in advance, so
+//! that no text has to be kept (Schmidt et al. 2026, "Faster Superword Tokenization"). Each step takes
+//! what occurs most often, the next merge of the first phase with the removals after it, or the best
 //! supermerge, until the vocabulary is full; what the first phase has done beyond that is given up. Of
-//! equal counts the merge goes first, so a word is there before a supermerge takes it: that takes no
-//! more words than the last merge of the word has made. Only after removals can a count be higher than
-//! one before it; then the supermerge waits for its words.
+//! equal counts the merge goes first, so a word is always there before a supermerge takes it: that
+//! takes no more words than the last merge of the word has made. Only after a removal can a count be
+//! higher than the one before it; then the supermerge waits for its words.
 
 use std::mem::replace;
 
