@@ -20,6 +20,7 @@ RECIPES = {
     **{name: preset(name) for name in PRESETS},
     **{f"default {name}": default_recipe(name) for name in ALGORITHMS},
     "default characters": default_recipe("bpe", characters=True),
+    "boundless with removals": default_recipe("boundless").with_threshold(),
 }
 
 

@@ -9,10 +9,15 @@ import orjson
 import pytest
 
 from tests.cli.run import tokctl
+from tokctl import Tokenizer
 
 STORY = Path(__file__).parents[2] / "corpora" / "the-lamplighters-atlas.txt"
 TEXT = STORY.read_bytes()[:12_000]
 SIZE = 700
+
+
+#: BoundlessBPE with removals.
+BOUNDLESS = ("--algo", "boundless", "--threshold", "0.7")
 
 
 def trained(*arguments: str) -> str:
@@ -89,9 +94,37 @@ def test_a_word_shows_removals_among_its_steps() -> None:
     assert any(line[0] == "scaffold" for line in lines)
 
 
-@pytest.mark.parametrize("algorithm", ["picky", "scaffold"])
-def test_words_end_as_encode_has_them(algorithm: str) -> None:
-    trained("--algo", algorithm)
+def test_a_model_of_superwords_explains_its_removals() -> None:
+    said = trained(*BOUNDLESS)
+    facts = orjson.loads(shown("--json"))
+    removed = events()["removed"]
+    assert f"removed     {len(removed)} tokens" in said and "superwords  " in said
+    assert facts["removed"] == len(removed) > 0 and facts["supermerges"] > 0
+    assert "to bytes" in shown("--recipe") and "from an IoS of 0.7" in shown()
+    first = facts["first_supermerges"][0]["step"]
+    assert first == facts["merges"] + 1 == len(events()["merges"]) + 1
+    assert shown("--merges", f"{first}:{first}").split("\t")[0] == str(first)
+    _, number, count, whole = events()["removals"][0]
+    assert number >= SIZE
+    lines = [line.split("\t") for line in shown("--token", removed[number - SIZE]).splitlines()]
+    assert ["kind", "removed"] in lines
+    assert [str(count), str(whole)] in [line[3:] for line in lines if line[0] == "removed"]
+    superword = Tokenizer.load("m.json").tokens[-1].replace("Ġ", " ")
+    tree = [line.split("\t") for line in shown("--token", superword).splitlines()]
+    assert ["kind", "superword"] in tree
+    steps = [int(line[1]) for line in tree if line[0] == "merge"]
+    assert steps == sorted(steps) and steps[0] < first <= steps[-1]
+    lines = [line.split("\t") for line in shown("--word", TEXT[:3000].decode()).splitlines()]
+    apart = [line for line in lines if line[0] == "removed"]
+    assert apart and all(len(part) == 1 for line in apart for part in line[3].split(" "))
+    assert any(line[0] == "words" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "options", [("--algo", "picky"), ("--algo", "scaffold"), BOUNDLESS], ids=lambda one: one[1]
+)
+def test_words_end_as_encode_has_them(options: tuple[str, ...]) -> None:
+    trained(*options)
     text = TEXT[600:1600].decode()
     steps = orjson.loads(shown("--word", text, "--json"))["words"]
     for word in steps:
@@ -100,9 +133,11 @@ def test_words_end_as_encode_has_them(algorithm: str) -> None:
             assert state == word["tokens"]
 
 
-@pytest.mark.parametrize("algorithm", ["picky", "scaffold"])
-def test_what_is_refused(algorithm: str) -> None:
-    trained("--algo", algorithm)
+@pytest.mark.parametrize(
+    "options", [("--algo", "picky"), ("--algo", "scaffold"), BOUNDLESS], ids=lambda one: one[1]
+)
+def test_what_is_refused(options: tuple[str, ...]) -> None:
+    trained(*options)
     for question in (("--state", "1"), ("--pairs", "1")):
         assert "tokens were taken away beside its merges" in refused(
             "inspect", "m.json", *question, "a.txt"
@@ -124,12 +159,38 @@ def test_compare_trains_them() -> None:
     assert names == ["bpe", "picky", "scaffold"]
 
 
+def test_compare_shows_a_model_of_superwords() -> None:
+    trained(*BOUNDLESS)
+    done = tokctl("compare", "m.json", "a.txt", "--json")
+    (found,) = orjson.loads(done.out)["models"]
+    ids = Tokenizer.load("m.json").encode_ids(TEXT.decode())
+    assert found["algorithm"] == "boundless" and found["vocab_size"] == SIZE
+    assert str(len(ids)) in done.out.decode()
+
+
+def test_encode_and_decode_on_the_command_line() -> None:
+    trained(*BOUNDLESS)
+    encoded = tokctl("encode", "--whole", "-m", "m.json", "a.txt")
+    tokenizer = Tokenizer.load("m.json")
+    assert list(map(int, encoded.out.split())) == tokenizer.encode_ids(TEXT)
+    assert tokctl("decode", "-m", "m.json", stdin=encoded.out).out == TEXT + b"\n"
+    for options in (["--memory", "16M"], ["--threads", "3"]):
+        tokctl("train", "-q", *BOUNDLESS, "--vocab", str(SIZE), "-o", "b.json", "a.txt", *options)
+        assert Path("b.json").read_bytes() == Path("m.json").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--algo", "bpe", "--threshold", "0.5"), "--threshold is for picky, and this is bpe"),
+        (
+            ("--algo", "bpe", "--threshold", "0.5"),
+            "--threshold is for boundless and picky, and this is bpe",
+        ),
         (("--algo", "picky", "--threshold", "1.01"), "--threshold can't be 1.01"),
         (("--algo", "picky", "--threshold", "0"), "--threshold can't be 0"),
+        (("--algo", "boundless", "--threshold", "1.01"), "--threshold can't be 1.01"),
+        (("--algo", "boundless", "--threshold", "-1"), "--threshold can't be -1"),
+        (("--algo", "superbpe", "--threshold", "0.9"), "and this is superbpe"),
         (("--algo", "picky", "--threshold", "nan"), "--threshold can't be 'nan'"),
         (("--algo", "scaffold", "--show-steps", "3"), "--show-steps is for"),
         (("--algo", "picky", "--score", "likelihood"), "--score is for wordpiece"),

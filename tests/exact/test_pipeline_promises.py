@@ -25,6 +25,7 @@ RECIPES = {
     **{name: preset(name) for name in PRESETS},
     **{f"default {name}": default_recipe(name) for name in ALGORITHMS},
     "bpe --chars": default_recipe("bpe", characters=True),
+    "boundless with removals": default_recipe("boundless").with_threshold(),
 }
 
 

@@ -27,6 +27,7 @@ RECIPES: dict[str, Recipe] = {
         unk_token="<unk>",
         decoders=("byte-fallback", "metaspace"),
     ),
+    "boundless with removals": DEFAULTS["boundless"].with_threshold(),
     "graphemes": replace(
         DEFAULTS["char"], pre_tokenizers="graphemes", segmentation="lookup", decoders=("fuse",)
     ),

@@ -215,14 +215,15 @@ def test_merges_and_rounds_or_why_there_are_none(name: str) -> None:
         with pytest.raises(TokctlError, match="is not trained in rounds"):
             rounds(tokenizer)
     traits = tokenizer.recipe.traits
-    has_merges = traits.learns_merges and not traits.removal
+    has_merges = traits.learns_merges and not tokenizer.recipe.removal
     if has_merges and tokenizer.recipe.segmentation != "ranks":
         supermerges = tokenizer.model.supermerges
         assert len(merge_records(tokenizer)) == len(tokenizer.merges) + len(supermerges)
         return
     asks = [merge_records, partial(corpus_state, step=1, text="low")]
-    if tokenizer.model.events:
-        assert len(merge_records(tokenizer)) == len(tokenizer.model.events.merges)
+    if events := tokenizer.model.events:
+        steps = len(events.merges) + len(tokenizer.model.supermerges)
+        assert len(merge_records(tokenizer)) == steps
         del asks[0]
     for ask in asks:
         with pytest.raises(

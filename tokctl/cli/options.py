@@ -862,8 +862,8 @@ Threshold = Annotated[
     str | None,
     _vocabulary(
         "--threshold SHARE",
-        "Remove a token when this share of its occurrences becomes part of another one (picky); "
-        "by default 0.9.",
+        "Remove a token when this share of its occurrences becomes part of another one; by default "
+        "0.9 for picky, and boundless removes none.",
     ),
 ]
 MaxTokenLength = Annotated[

@@ -171,7 +171,7 @@ class TrainingRecord:
         sample, seed: the share of the lines that was read, and what chose them.
         weights: of the documents, in their order, as fractions; empty: all alike.
         count_scale: every count is that many times the weighted one, to be a whole number.
-        threshold: of PickyBPE, as it was given; None for other algorithms.
+        threshold: of removals, as it was given; None where none is by a threshold.
         extended: ids of the model that this training went on from; 0: it started anew.
         pruned_from: ids before the last pruning; None: nothing was pruned.
         stage_ends: ids at the end of each stage but the last.
@@ -362,7 +362,7 @@ class FilledRecipe:
             id_ = token.id
             if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
                 raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
-        if (self.events is not None) != self.recipe.removes_tokens:
+        if (self.events is not None) != bool(self.recipe.removal):
             named = f"{self.recipe.algorithm} segmented by {self.recipe.segmentation}"
             raise TokctlError(
                 f"{named} needs the events that removed tokens"

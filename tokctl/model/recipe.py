@@ -31,6 +31,14 @@ UNKNOWNS = ("word", "char", "drop")
 ALPHABETS = ("seen", "characters", "bytes")
 PRECISIONS = ("double", "single")
 
+#: Which tokens were taken away, by the segmentation that does the same to a text.
+_REMOVALS = {
+    "events": "intermediate",
+    "events-to-symbols": "to-symbols",
+    "demolish": "scaffold",
+    "remerge": "residue",
+}
+
 
 class Marker(NamedTuple):
     """How tokens show where a word starts, goes on or ends.
@@ -194,9 +202,10 @@ class Recipe(Brief):
         tie_break: which of several best pairs is merged; see `docs/algorithms.md`.
         segmentation: `merges` by rank, `replay` of the merges in the order learned,
             `ranks` (any two neighbours that spell a token, the lowest id first),
-            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`; where tokens
-            were taken away, `events` (PickyBPE), `demolish` (Scaffold-BPE), and `remerge` of what
-            residues fall into (LiteToken).
+            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`. Where tokens
+            were taken away: `events` (PickyBPE) or `events-to-symbols` (BoundlessBPE), merges and
+            removals in order; `demolish` (Scaffold-BPE); or `remerge` of what residues fall into
+            (LiteToken).
         unk_token: stands for what has no token; None where nothing needs it, or where
             an unknown character is to be an error.
         unknown: `word`, or `char` for the unknown character alone (longest match); `drop`
@@ -310,20 +319,29 @@ class Recipe(Brief):
         return self.segmentation == "ranks"
 
     @property
-    def removal(self) -> str:
-        """Which tokens were taken away: by training, as the algorithm says, or afterwards,
-        `residue` (LiteToken, arXiv 2602.04706); empty where none were."""
-        return "residue" if self.segmentation == "remerge" else self.traits.removal
-
-    @property
-    def removes_tokens(self) -> bool:
-        """Were tokens taken away? Then the model has `Events`, and no other merges."""
-        return bool(self.removal)
-
-    @property
     def segments_by_merging(self) -> bool:
         """Is a pre-token merged from its symbols, however merges are chosen?"""
         return self.segmentation in ("merges", "replay", "ranks")
+
+    @property
+    def removal(self) -> str:
+        """Which tokens were taken away: by training, `intermediate` (PickyBPE), `to-symbols` (the
+        same in BoundlessBPE: what is left of a token falls into symbols) or `scaffold`
+        (Scaffold-BPE); afterwards, `residue` (LiteToken). Empty where none were; else the model
+        has `Events`, and no merges that others could make."""
+        return _REMOVALS.get(self.segmentation, "")
+
+    @property
+    def has_threshold(self) -> bool:
+        """Is a token removed where a share of its occurrences has become another one?"""
+        return self.removal in ("intermediate", "to-symbols")
+
+    def with_threshold(self) -> Recipe:
+        """The recipe whose training removes tokens by a threshold; the same where it does, or where
+        the algorithm knows none."""
+        if self.has_threshold or "threshold" not in self.traits.options:
+            return self
+        return replace(self, name="custom", segmentation="events-to-symbols")
 
     def is_byte_token(self, token: bytes) -> bool:
         """Does byte fallback make the token?"""
@@ -480,9 +498,7 @@ def check(recipe: Recipe) -> None:
             "the tie break highest-text is for scores by count, and this is likelihood",
             "take another tie break, or the score count (--score count)",
         )
-    if recipe.tie_break == "highest-text" and (
-        recipe.traits.removal or recipe.traits.learns_superwords
-    ):
+    if recipe.tie_break == "highest-text" and (recipe.removal or recipe.traits.learns_superwords):
         raise TokctlError(
             f"{recipe.algorithm} can't be trained with the tie break highest-text",
             "take another tie break: --tie-break lowest-id",

@@ -171,7 +171,7 @@ class Tokenizer(Answering):
             coverage: share of the characters' occurrences that the alphabet must cover.
             alphabet_limit: the most characters that get an id, the most frequent ones.
             initial_alphabet: characters that get an id though they are not seen.
-            threshold: of PickyBPE; None: 0.9.
+            threshold: of PickyBPE (None: 0.9) and BoundlessBPE (None: it removes no tokens).
             weights: what an occurrence in a source counts, by the source's name; else 1.
             sample: share of the lines, or documents, that are read.
             seed: of the sample.
@@ -584,8 +584,11 @@ class Tokenizer(Answering):
     @property
     def _content(self) -> tuple[object, ...]:
         model = self.model
-        merges = [merge[:3] for merge in (*model.merges, *model.supermerges)]
-        return model.recipe, model.tokens, merges, model.scores, model.added, model.lengths
+        events = model.events
+        merges = [*(events.merges if events else model.merges), *model.supermerges]
+        removals = [removal[:2] for removal in events.removals] if events else []
+        steps = ([merge[:3] for merge in merges], removals)
+        return model.recipe, model.tokens, steps, model.scores, model.added, model.lengths
 
     # -- the recipe and the vocabulary ---------------------------------------------------
 

@@ -63,8 +63,9 @@ class Options:
         sample: the share of the lines that are read, or of the documents of a source of
             records; which ones is up to `seed` alone.
         seed: of the sample.
-        threshold: of PickyBPE: the share of a token's occurrences that must become another token
-            for it to be removed; None for the default.
+        threshold: of PickyBPE and BoundlessBPE: the share of a token's occurrences that must become
+            another token for it to be removed; None: 0.9 for PickyBPE, and BoundlessBPE removes
+            none.
         extend: a model to go on from; it keeps its ids and its merges.
         memory: bytes that counting may take for its tables; what does not fit goes to
             temporary files and is merged. None: no limit. The result does not depend on it. A
@@ -140,10 +141,10 @@ class Options:
                 "residues are taken away after a training, and none can be made by this recipe",
                 "train with the segmentation merges, then: tokctl adapt --residues RATIO",
             )
-        if self.threshold is not None and not recipe.traits.has_threshold:
+        if self.threshold is not None and not recipe.with_threshold().has_threshold:
             raise TokctlError(
-                f"a threshold is for removals by PickyBPE, and this is {recipe.algorithm}",
-                "leave it out, or take --algo picky",
+                f"a threshold is for removals as by PickyBPE, and this is {recipe.algorithm}",
+                "leave it out, or take --algo picky or boundless",
             )
         longest, most = self.max_token_length, recipe.traits.longest_token
         if most is not None and longest is not None and longest > most:
@@ -169,7 +170,7 @@ class Options:
                 "the texts have",
                 "leave them out, or take --algo bpe or superbpe",
             )
-        if self.initial_tokens and recipe.removes_tokens:
+        if self.initial_tokens and recipe.removal:
             raise TokctlError(
                 f"{recipe.algorithm} can't have initial tokens: its training may take them away",
                 "leave them out, or take --algo bpe or superbpe",

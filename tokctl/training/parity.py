@@ -181,8 +181,8 @@ def check_parity(
             f"{why}",
             "take --algo bpe" + (", or --score count" if recipe.merges_by_likelihood else ""),
         )
-    if recipe.removes_tokens or recipe.traits.learns_superwords:
-        what = "removes tokens" if recipe.removes_tokens else "merges neighbouring words"
+    if recipe.removal or recipe.traits.learns_superwords:
+        what = "removes tokens" if recipe.removal else "merges neighbouring words"
         raise TokctlError(
             f"parity-aware training only merges pairs within words, and {recipe.algorithm} also "
             f"{what}",

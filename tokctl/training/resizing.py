@@ -25,7 +25,7 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """TokctlError where training can't go on from `old` with `recipe`."""
-    if recipe.removes_tokens or old.recipe.removes_tokens:
+    if recipe.removal or old.recipe.removal:
         raise TokctlError(
             f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
             "others might have to go if training went on",

@@ -45,7 +45,7 @@ from tokctl.values import available_threads
 #: in SentencePiece.
 SEEDS = 1_000_000
 USUAL_LONGEST_PIECE = 16
-#: Of PickyBPE, where none is asked for.
+#: Of removals, where none is asked for.
 USUAL_THRESHOLD = "0.9"
 
 
@@ -157,6 +157,8 @@ def fill(
             model to extend that do not fit the recipe.
     """
     options.check_against(recipe)
+    if options.threshold is not None:
+        recipe = recipe.with_threshold()
     if options.extend:
         resizing.check_extension(options.extend, recipe)
     if len(counts) == 0:
@@ -242,7 +244,7 @@ def limits(options: Options) -> _native._Limits:
 
 def _threshold(recipe: Recipe, options: Options) -> str | None:
     """The threshold of removals, where there is one."""
-    if not recipe.traits.has_threshold:
+    if not recipe.has_threshold:
         return None
     return USUAL_THRESHOLD if options.threshold is None else str(options.threshold)
 
@@ -301,11 +303,34 @@ def _merged(
     old: FilledRecipe | None,
 ) -> _Trained:
     """One stage: merges until the vocabulary has so many ids."""
+    trained = _learned(counts, read, recipe, options, report, stage, vocab_size, old)
+    core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
+    if old is None:
+        alphabet = trained.alphabet_end - len(first_tokens(recipe))
+        events = _events(trained)
+        return _Trained([], alphabet, exhausted, core=core, initial_merges=first, events=events)
+    alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
+    merges = [*old.merges, *merges_of(core)]
+    first += len(old.merges) if first else 0
+    return _Trained(core.tokens(), alphabet, exhausted, merges=merges, initial_merges=first)
+
+
+def _learned(
+    counts: _native.Counts,
+    read: TextStats,
+    recipe: Recipe,
+    options: Options,
+    report: Callable[[int], None] | None,
+    stage: TrainingStage,
+    vocab_size: int,
+    old: FilledRecipe | None,
+) -> _native.Training:
+    """The same, as the core found it."""
     special = first_tokens(recipe)
     if old:
         special += [old.tokens[id_] for id_ in sorted(old.reserved_ids)]
     threads = options.threads or available_threads()
-    trained = _native.train(
+    return _native.train(
         counts,
         criterion=recipe.score,
         ties=recipe.tie_break,
@@ -328,21 +353,12 @@ def _merged(
         start=_start(recipe, old) if old else None,
         threads=threads,
         removal=(
-            (recipe.traits.removal, share("threshold", _threshold(recipe, options)))
-            if recipe.removes_tokens
+            (recipe.removal, share("threshold", _threshold(recipe, options)))
+            if recipe.removal
             else None
         ),
         progress=report,
     )
-    core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
-    if old is None:
-        alphabet = trained.alphabet_end - len(special)
-        events = _events(trained)
-        return _Trained([], alphabet, exhausted, core=core, initial_merges=first, events=events)
-    alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
-    merges = [*old.merges, *merges_of(core)]
-    first += len(old.merges) if first else 0
-    return _Trained(core.tokens(), alphabet, exhausted, merges=merges, initial_merges=first)
 
 
 def _start(recipe: Recipe, old: FilledRecipe) -> _native.Encoder | None:
@@ -385,20 +401,23 @@ def _by_superwords(
     options: Options,
     report: Callable[[int], None] | None,
 ) -> _Trained:
-    """BoundlessBPE: BPE, then the texts once more, for supermerges over runs of words."""
+    """BoundlessBPE: BPE, with removals or without, then the texts once more, for supermerges over
+    runs of words."""
     if read.again is None:
         raise TokctlError(
             "superwords need texts: counts of words don't say which words stand side by side",
             "train on the texts that were counted",
         )
-    trained = _by_merges(counts, read, recipe, options, report)
-    assert trained.core is not None
-    special = [token.encode() for token in recipe.special_tokens]
-    runs = read.again(_native.RunWords(trained.core, len(special)))
-    core, rows, exhausted = _native.train_superwords(
-        trained.core,
+    first = _learned(
+        counts, read, recipe, options, report, TrainingStage(), options.vocab_size, None
+    )
+    special = first_tokens(recipe)
+    words = _native.RunWords(first, len(special))
+    trained, rows = _native.train_superwords(
+        first,
+        words,
         counts,
-        runs,
+        read.again(words),
         ties=recipe.tie_break,
         vocab_size=options.vocab_size,
         special_tokens=special,
@@ -407,8 +426,14 @@ def _by_superwords(
         max_token_length=options.max_token_length,
         progress=report,
     )
-    supermerges = list(map(Merge._make, rows))
-    return _Trained([], trained.alphabet, exhausted, core=core, supermerges=supermerges)
+    return _Trained(
+        [],
+        trained.alphabet_end - len(special),
+        trained.exhausted,
+        core=trained.model,
+        events=_events(trained),
+        supermerges=list(map(Merge._make, rows)),
+    )
 
 
 def _alphabet_size(old: FilledRecipe) -> int:

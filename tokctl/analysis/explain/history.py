@@ -100,13 +100,13 @@ class MergeRules(ABC):
 class History(MergeRules):
     """What a tokenizer's merges say, looked up from every side."""
 
-    def __init__(self, tokenizer: Tokenizer, merges: list[Merge] | None = None) -> None:
-        """`merges`: other ones than the tokenizer's."""
+    def __init__(self, tokenizer: Tokenizer, supermerges: Sequence[Merge] = ()) -> None:
+        """`supermerges`: steps after all merges."""
         super().__init__(tokenizer)
-        self.merges = tokenizer.merges if merges is None else merges
-        if events := tokenizer.model.events:
+        events = tokenizer.model.events
+        self.merges = [*(events.merges if events else tokenizer.merges), *supermerges]
+        if events:
             # Tokens that were removed have the numbers behind the ids.
-            self.merges = events.merges
             self.tokens = [*tokenizer.tokens, *removed_names(tokenizer)]
 
     @cached_property
@@ -286,8 +286,7 @@ def full_history_of(tokenizer: Tokenizer) -> History:
         return history_of(tokenizer)
     found = _WITH_SUPERWORDS.get(tokenizer)
     if found is None:
-        merges = [*tokenizer.merges, *supermerges]
-        found = _WITH_SUPERWORDS[tokenizer] = History(tokenizer, merges)
+        found = _WITH_SUPERWORDS[tokenizer] = History(tokenizer, supermerges)
     return found
 
 
@@ -331,7 +330,7 @@ def step_count(tokenizer: Tokenizer) -> int:
 
 def check_states(tokenizer: Tokenizer) -> None:
     """TokctlError where the states of a corpus can't be shown: merges alone don't make them."""
-    if tokenizer.recipe.removes_tokens:
+    if tokenizer.recipe.removal:
         raise TokctlError(
             f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
             "tokens were taken away beside its merges",

@@ -30,7 +30,7 @@ class RemovalRecord:
         by: the token that this merge made; None for a residue.
         count, whole: see `tokctl.model.Removal`.
         scaffold: it was removed because it was rarer than what came next (Scaffold-BPE), not
-            because most of it had become part of `by` (PickyBPE).
+            because most of it had become part of `by` (PickyBPE, BoundlessBPE).
         residue: it was removed after the training, because texts hardly used it but to make
             others of it (LiteToken).
     """
@@ -127,7 +127,7 @@ def refined_word(
     check_symbols(len(ids))
     symbols = name_symbols(tokenizer, data, ids, lengths)
     word = _RefinedSymbols(tokenizer, events, ids, symbols)
-    replays = tokenizer.recipe.traits.has_threshold
+    replays = tokenizer.recipe.has_threshold
     steps = tuple(word.replayed() if replays else word.demolished())
     return RefinedWord(data, tuple(symbols), steps, whole=False, tokens=names, ids=final)
 
@@ -154,7 +154,7 @@ class _RefinedSymbols:
         return found
 
     def replayed(self) -> Iterator[EventStep]:
-        """The events of a PickyBPE training, in their order."""
+        """The events of a training with a threshold, in their order."""
         now = -1
         while (time := min(self._times(now), default=None)) is not None:
             now = time
@@ -176,15 +176,17 @@ class _RefinedSymbols:
             yield from (time for time in times if time > now)
 
     def _parts(self, token: int, time: int) -> Iterator[int]:
-        """What a token that is removed at a time falls into."""
+        """What a token that is removed at a time falls into: its parts; of those that are not
+        there, or in BoundlessBPE of all, theirs."""
+        to_symbols = self.tokenizer.recipe.removal == "to-symbols"
         waiting = [token]
         while waiting:
             one = waiting.pop()
-            if self._is_present(one, time):
+            found = self.history.parts_of(one)
+            if found and (to_symbols or not self._is_present(one, time)):
+                waiting += reversed(found[0])
+            else:
                 yield one
-                continue
-            sides, _ = self.history.parts_of(one) or ((one, one), 0)
-            waiting += reversed(sides)
 
     def _is_present(self, token: int, time: int) -> bool:
         made = [2 * rank for rank in self.history.made_by.get(token, ())]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tokctl.analysis.explain.history import MergeRecord, history_of, merge_records
 from tokctl.analysis.explain.languages import LanguageShares, language_shares
+from tokctl.analysis.explain.removals import refined_word
 from tokctl.analysis.explain.vocabulary import (
     Reach,
     TokenGroups,
@@ -23,7 +24,7 @@ from tokctl.model import Recipe, Round, TrainingRecord
 from tokctl.model.parts import AddedToken
 
 if TYPE_CHECKING:
-    from tokctl.model import FilledRecipe, Origin
+    from tokctl.model import Origin
     from tokctl.tokenizer import Tokenizer
 
 Number = TypeVar("Number", int, float)
@@ -105,12 +106,18 @@ class Summary:
     first_supermerges: tuple[MergeRecord, ...] = ()
 
 
-def _before_superwords(model: FilledRecipe) -> int:
-    """Of equal counts a merge is learned before a supermerge."""
+def _before_superwords(tokenizer: Tokenizer) -> int:
+    """Of equal counts a merge is learned before a supermerge, which also waits for its words."""
+    model, merges = tokenizer.model, history_of(tokenizer).merges
     if not model.supermerges:
-        return len(model.merges)
-    highest = model.supermerges[0].count
-    return sum(merge.count >= highest for merge in model.merges)
+        return len(merges)
+    first, there = model.supermerges[0], 0
+    if model.events:
+        words = (model.tokens[side] for side in first[:2])
+        steps = (refined_word(tokenizer, word, (), ()).steps[-1:] for word in words)
+        there = max(step.step or 0 for last in steps for step in last)
+    later = (at for at in range(there, len(merges)) if merges[at].count < first.count)
+    return next(later, len(merges))
 
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
@@ -144,7 +151,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
         vocab_size=tokenizer.vocab_size,
         merges=total if recipe.traits.learns_merges and not recipe.has_ranks else None,
         supermerges=len(model.supermerges),
-        merges_before=_before_superwords(model),
+        merges_before=_before_superwords(tokenizer),
         special=tokenizer.special_ids,
         added=tuple(token for token in model.added if not token.special),
         kinds=_kinds(tokenizer),

@@ -124,7 +124,7 @@ def join_words(tokenizer: Tokenizer, words: Sequence[bytes], name: str, id_: int
     history = full_history_of(tokenizer)
     ids = [history.ids[word] for word in words]
     row = SymbolSequence(history, ids, [tokenizer.tokens[one] for one in ids], replay=False)
-    first = len(tokenizer.merges)
+    first = len(history.merges) - len(tokenizer.model.supermerges)
     ranks = (first + rank for rank in tokenizer.encoder.supermerge_steps(ids))
     merges = ((rank, history.merges[rank]) for rank in ranks)
     steps = tuple(row.steps((rank, (merge.left, merge.right)) for rank, merge in merges))
@@ -692,7 +692,7 @@ def _word(
         return match_word(tokenizer, data)
     if recipe.traits.has_scores:
         return ScoredWord(data, paths_of(tokenizer, data, nbest), names, ids)
-    if recipe.removes_tokens:
+    if recipe.removal:
         return refined_word(tokenizer, data, names, ids)
     if not recipe.segments_by_merging:
         return look_up(tokenizer, data, names, ids)

@@ -44,9 +44,6 @@ class Algorithm(NamedTuple):
         learns_characters: the tokens are characters, the most frequent ones.
         reads_bytes: its recipes can be byte-level.
         can_fall_back: its recipes can have byte fallback.
-        removal: which tokens training takes away again: `intermediate` (PickyBPE) or `scaffold`
-            (Scaffold-BPE); empty where it keeps all. The model then has `Events`, and no merges
-            that others could make.
         is_nested: of two trainings on the same text, what the smaller one learns is the start of
             what the larger one does, so that pruning gives what training would.
         longest_token: the most characters that a token can have; None: no limit.
@@ -72,14 +69,8 @@ class Algorithm(NamedTuple):
     learns_characters: bool = False
     reads_bytes: bool = False
     can_fall_back: bool = True
-    removal: str = ""
     is_nested: bool = False
     longest_token: int | None = None
-
-    @property
-    def has_threshold(self) -> bool:
-        """Is a token removed where a share of its occurrences has become another one?"""
-        return self.removal == "intermediate"
 
     @property
     def by_frequency(self) -> bool:

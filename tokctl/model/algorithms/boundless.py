@@ -11,9 +11,10 @@ BOUNDLESS = Algorithm(
         "alphabet": "bytes",
         "tie_break": "lowest-id",
     },
-    segmentations=("merges",),
+    # The second where the training takes tokens away (`--threshold`).
+    segmentations=("merges", "events-to-symbols"),
     trainer="superwords",
-    options=("tie_break", "min_frequency"),
+    options=("tie_break", "min_frequency", "threshold"),
     token_kinds=("special", "alphabet", "merged", "superword"),
     exhausted="no pair was left to merge",
     huggingface={},

@@ -18,5 +18,4 @@ PICKY = Algorithm(
     not_in_huggingface="its BPE can't take a token apart again, as PickyBPE does",
     learns_merges=True,
     reads_bytes=True,
-    removal="intermediate",
 )

@@ -17,5 +17,4 @@ SCAFFOLD = Algorithm(
     not_in_huggingface="its BPE can't take scaffold tokens apart",
     learns_merges=True,
     reads_bytes=True,
-    removal="scaffold",
 )

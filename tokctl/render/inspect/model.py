@@ -327,6 +327,7 @@ _SEGMENTATIONS = {
     "lookup": "each pre-token is looked up whole",
     "symbols": "one token per character",
     "events": "merges and removals replayed in the order learned",
+    "events-to-symbols": "merges and removals replayed in the order learned, to bytes",
     "demolish": "merges by rank; then each scaffold token becomes the tokens it was made of",
     "remerge": "merges by rank; then residues become what they were made of, which merges again",
 }

@@ -5,14 +5,17 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::count::{Scratch, Store};
+use tokctl_core::encode::{EventReplay, Merging, RemovalEvents};
+use tokctl_core::model::{Alphabet, Merges, Strings, NO_ID};
+use tokctl_core::train::TrainingEvents;
 use tokctl_core::unicode::well_formed;
 use tokctl_core::{count, Error, Result};
 
 use crate::columns::{ArrowBuffer, TextColumn};
-use crate::errors::{self, bytes, invalid, to_python};
+use crate::errors::{self, bytes, detached, invalid, to_python};
 use crate::ids::{offsets, pack_u64};
-use crate::stored::StoredModel;
 use crate::texts::{Reader, Texts};
+use crate::trainer::Training;
 use crate::{normalizers, pretokenizers};
 
 /// Pre-tokens that [`Counter::feed_counts`] gives to the threads at a time.
@@ -70,7 +73,7 @@ impl Counter {
             });
         }
         if let Some(words) = words {
-            counter = counter.of_runs(words.0.clone());
+            counter = counter.of_runs(words.words.clone());
         }
         let counter = Some(counter);
         Ok(Counter { counter, raised })
@@ -293,19 +296,62 @@ pub fn merge_counts<'py>(
 
 /// The words of which runs are counted; see `tokctl_core::count::RunWords`.
 #[pyclass(module = "tokctl._native", frozen)]
-pub struct RunWords(Arc<count::RunWords>);
+pub struct RunWords {
+    words: Arc<count::RunWords>,
+    /// See `tokctl_core::train::FirstPhase`.
+    pub whole_after: Vec<u32>,
+}
 
 #[pymethods]
 impl RunWords {
-    /// The words among the tokens of a model from the id `first` on.
+    /// The words among the tokens of a byte-level training from the id `first` on: those that are
+    /// one token where they are a pre-token.
     #[new]
-    fn new(model: &StoredModel, first: u32) -> Self {
-        let tokens = (0..)
-            .zip(model.0.tokens.iter())
-            .map(|(id, token)| (token, id));
-        let ordinary = tokens.filter(|&(_, id)| id >= first);
-        RunWords(Arc::new(count::RunWords::new(ordinary)))
+    fn new(py: Python<'_>, training: &Training, first: u32) -> PyResult<Self> {
+        let model = &training.model.get().0;
+        let mut whole_after = vec![0; model.tokens.len()];
+        // Where nothing is removed, each token is made once.
+        for (after, merge) in (1..).zip(&model.merges) {
+            whole_after[merge.2 as usize] = after;
+        }
+        detached(py, move |interrupt| {
+            if let Some(events) = &training.events {
+                let replay = replay(&model.tokens, events)?;
+                for (after, token) in whole_after.iter_mut().zip(model.tokens.iter()) {
+                    *after = replay
+                        .one_token_after(token, interrupt)?
+                        .unwrap_or(u32::MAX);
+                }
+            }
+            let tokens = (0..).zip(model.tokens.iter()).skip(first as usize);
+            let whole = tokens.filter(|&(id, _)| whole_after[id as usize] < u32::MAX);
+            let words = count::RunWords::new(whole.map(|(id, token)| (token, id)));
+            Ok(RunWords {
+                words: Arc::new(words),
+                whole_after,
+            })
+        })
     }
+}
+
+/// What a training of BoundlessBPE that took tokens away does to a pre-token.
+fn replay(tokens: &Strings, events: &TrainingEvents) -> Result<EventReplay> {
+    let mut bytes = [NO_ID; 256];
+    for (id, token) in (0..).zip(tokens.iter()) {
+        if let &[byte] = token {
+            bytes[byte as usize] = id;
+        }
+    }
+    let alphabet = Alphabet::bytes(|byte| Some(bytes[byte[0] as usize]));
+    let merges = events.merges.iter();
+    let removals = events.removals.iter();
+    let events = RemovalEvents {
+        size: tokens.len() as u32,
+        removed: events.removed.len() as u32,
+        merges: merges.map(|m| (m.left, m.right, m.token)).collect(),
+        removals: removals.map(|r| (r.step, r.token)).collect(),
+    };
+    EventReplay::new(Merging::new(alphabet, Merges::default()), events, true)
 }
 
 /// Reads `word<TAB>count` lines into a counter.

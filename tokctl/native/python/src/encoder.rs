@@ -314,10 +314,7 @@ impl Encoder {
 
     /// The ranks of the supermerges that a row of words sees, in order.
     fn supermerge_steps(&self, py: Python<'_>, words: Vec<u32>) -> PyResult<Vec<u32>> {
-        let Segmenter::Merges(merging) = self.inner.segmenter() else {
-            return Ok(Vec::new());
-        };
-        match &merging.superwords {
+        match self.inner.segmenter().superwords() {
             Some(superwords) => detached(py, |interrupt| superwords.steps(&words, interrupt)),
             None => Ok(Vec::new()),
         }

@@ -6,10 +6,11 @@ use tokctl_core::model::{Marker, Units};
 use tokctl_core::train::alphabet::{self, Limits};
 use tokctl_core::train::parity::{self, GlobalMerges, Measure, ParityOptions, Window};
 use tokctl_core::train::{
-    frequency, unigram, Criterion, Extend, Options, RemovalRule, Start, Stop, Ties, TrainingEvents,
+    frequency, unigram, Criterion, Extend, FirstPhase, Options, RemovalRule, Start, Stop, Ties,
+    TrainingEvents,
 };
 
-use crate::counter::Counts;
+use crate::counter::{Counts, RunWords};
 use crate::encoder::Encoder;
 use crate::errors::{self, invalid, to_python};
 use crate::stored::StoredModel;
@@ -85,7 +86,7 @@ pub fn train_by_frequency<'py>(
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Training {
     #[pyo3(get)]
-    model: Py<StoredModel>,
+    pub model: Py<StoredModel>,
     /// See `tokctl_core::train::Training`.
     #[pyo3(get)]
     initial_merges: u32,
@@ -93,7 +94,7 @@ pub struct Training {
     alphabet_end: u32,
     #[pyo3(get)]
     exhausted: bool,
-    events: Option<TrainingEvents>,
+    pub events: Option<TrainingEvents>,
 }
 
 /// Removed tokens; (left, right, token, counts) of each merge; (merges before it, token, counts) of
@@ -133,10 +134,13 @@ impl Training {
     }
 }
 
-/// `("intermediate", threshold)` or `("scaffold", None)`.
+/// `("intermediate", threshold)`, `("to-symbols", threshold)` or `("scaffold", None)`.
 fn removal_rule(kind: &str, threshold: Option<(u64, u64)>) -> PyResult<RemovalRule> {
     match (kind, threshold) {
-        ("intermediate", Some(threshold)) => Ok(RemovalRule::Intermediate { threshold }),
+        ("intermediate" | "to-symbols", Some(threshold)) => Ok(RemovalRule::Intermediate {
+            threshold,
+            to_symbols: kind == "to-symbols",
+        }),
         ("scaffold", None) => Ok(RemovalRule::Scaffold),
         _ => Err(invalid(format!("no rule of removals is called {kind}"))),
     }
@@ -322,15 +326,16 @@ pub fn train_parity(
 /// (left, right, token, count, left count, right count)
 type MergeRow = (u32, u32, u32, u64, u64, u64);
 
-/// The second phase of BoundlessBPE, from the model of the first: the model, the supermerges, and
-/// whether no more were found. See `tokctl_core::train::train_superwords`.
+/// The second phase of BoundlessBPE, from the first and its words: what both have trained, and the
+/// supermerges. See `tokctl_core::train::train_superwords`.
 #[pyfunction]
-#[pyo3(signature = (model, pre_tokens, runs, *, ties, vocab_size, special_tokens, reserved, min_frequency,
+#[pyo3(signature = (first, words, pre_tokens, runs, *, ties, vocab_size, special_tokens, reserved, min_frequency,
     max_token_length, progress))]
 #[allow(clippy::too_many_arguments)]
 pub fn train_superwords(
     py: Python<'_>,
-    model: &StoredModel,
+    first: &Training,
+    words: &RunWords,
     pre_tokens: &Counts,
     runs: &Counts,
     ties: &str,
@@ -340,7 +345,7 @@ pub fn train_superwords(
     min_frequency: u64,
     max_token_length: Option<u64>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Py<StoredModel>, Vec<MergeRow>, bool)> {
+) -> PyResult<(Training, Vec<MergeRow>)> {
     let options = Options {
         criterion: Criterion::Count,
         ties: Ties::named(ties).map_err(to_python)?,
@@ -361,10 +366,16 @@ pub fn train_superwords(
         limits: Limits::default(),
         extend: None,
     };
-    let training = errors::watched(py, progress, |report| {
-        tokctl_core::train::train_superwords(&model.0, &pre_tokens.0, &runs.0, &options, report)
+    let found = errors::watched(py, progress, |report| {
+        let first = FirstPhase {
+            model: &first.model.get().0,
+            events: first.events.as_ref(),
+            alphabet_end: first.alphabet_end,
+            whole_after: &words.whole_after,
+        };
+        tokctl_core::train::train_superwords(&first, &pre_tokens.0, &runs.0, &options, report)
     })?;
-    let rows = training.supermerges.iter().map(|merge| {
+    let rows = found.supermerges.iter().map(|merge| {
         let counts = (merge.count, merge.left_count, merge.right_count);
         (
             merge.left,
@@ -375,11 +386,8 @@ pub fn train_superwords(
             counts.2,
         )
     });
-    Ok((
-        Py::new(py, StoredModel(training.model))?,
-        rows.collect(),
-        training.stop == Stop::Exhausted,
-    ))
+    let rows = rows.collect();
+    Ok((Training::of(py, found.training)?, rows))
 }
 
 #[pyclass(module = "tokctl._native", frozen)]

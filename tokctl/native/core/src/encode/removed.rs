@@ -1,9 +1,9 @@
 //! Segmenting by models that tokens were taken away from, in training or after it.
 //!
-//! [`EventReplay`] makes merges and removals in the order in which a training of PickyBPE made
-//! them. [`Demolition`] makes the merges of Scaffold-BPE, then takes each token without an id
-//! apart; with the residues of LiteToken it merges again after that. Both know tokens by numbers:
-//! ids, and those of removed tokens from there on.
+//! [`EventReplay`] makes merges and removals in the order in which a training of PickyBPE, or of
+//! BoundlessBPE with a threshold, made them. [`Demolition`] makes the merges of Scaffold-BPE, then
+//! takes each token without an id apart; with the residues of LiteToken it merges again after that.
+//! Both know tokens by numbers: ids, and those of removed tokens from there on.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use hashbrown::{HashMap, HashSet};
 
 use super::segmenter::Segment;
-use super::Merging;
+use super::{Merging, Superwords};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Alphabet, Merges, NO_RANK};
@@ -64,7 +64,7 @@ fn invalid(message: &str) -> Error {
     Error::Invalid(message.into())
 }
 
-// -- PickyBPE ---------------------------------------------------------------------------
+// -- PickyBPE and BoundlessBPE ------------------------------------------------------------
 
 /// Merges and removals in the order of the training.
 ///
@@ -76,6 +76,8 @@ pub struct EventReplay {
     /// What a pre-token starts as, and which are whole. Its merges are those of the events.
     merging: Merging,
     merges: Vec<(u32, u32, u32)>,
+    /// A removed token falls into its initial symbols (BoundlessBPE), not into its sides.
+    to_symbols: bool,
     /// Of tokens that are removed at some time.
     histories: HashMap<u32, TokenPast>,
     /// Initial symbols of each merged token.
@@ -113,6 +115,8 @@ const INSIDE: u32 = u32::MAX - 1;
 #[derive(Clone, Copy)]
 struct SymbolSlot {
     id: u32,
+    /// The initial symbol here.
+    initial: u32,
     /// How many slots the symbol takes.
     width: u32,
     /// The first slot of the symbol before.
@@ -173,7 +177,7 @@ impl EventQueue {
 
 impl EventReplay {
     /// `merging` gives the initial symbols.
-    pub fn new(merging: Merging, events: RemovalEvents) -> Result<Self> {
+    pub fn new(merging: Merging, events: RemovalEvents, to_symbols: bool) -> Result<Self> {
         let widths = events.widths()?;
         if events.merges.len() >= INSIDE as usize / 2 {
             return Err(Error::TooLarge("over two billion merges".into()));
@@ -207,9 +211,25 @@ impl EventReplay {
                 ..merging
             },
             merges: events.merges,
+            to_symbols,
             histories,
             widths,
         })
+    }
+
+    /// Merges across pre-tokens, after the events.
+    pub(crate) fn superwords(&self) -> Option<&Superwords> {
+        self.merging.superwords.as_deref()
+    }
+
+    /// After how many merges a pre-token is one token for good; None where it ends as several.
+    pub fn one_token_after(&self, pre_token: &[u8], interrupt: Interrupt) -> Result<Option<u32>> {
+        memory::check(pre_token.len().saturating_mul(64))?;
+        let mut symbols = Vec::new();
+        (self.merging).symbols(pre_token, 0..pre_token.len(), &mut symbols);
+        let last = self.replay(&mut symbols, u32::MAX, interrupt)?;
+        let after = last.map_or(0, |time| time / 2 + 1);
+        Ok((symbols.len() == 1).then_some(after))
     }
 
     pub fn segment(
@@ -247,18 +267,24 @@ impl EventReplay {
         Ok(symbols)
     }
 
-    /// Makes the events before the time `limit` among initial symbols.
-    fn replay(&self, symbols: &mut Vec<Segment>, limit: u32, interrupt: Interrupt) -> Result<()> {
+    /// Makes the events before the time `limit` among initial symbols; the time of the last one.
+    fn replay(
+        &self,
+        symbols: &mut Vec<Segment>,
+        limit: u32,
+        interrupt: Interrupt,
+    ) -> Result<Option<u32>> {
         let slots = (0u32..).zip(symbols.iter());
         let mut slots: Vec<SymbolSlot> = slots
             .map(|(at, symbol)| SymbolSlot {
                 id: symbol.id,
+                initial: symbol.id,
                 width: 1,
                 before: at.wrapping_sub(1),
                 length: symbol.length,
             })
             .collect();
-        self.run(&mut slots, limit, interrupt)?;
+        let last = self.run(&mut slots, limit, interrupt)?;
         symbols.clear();
         let mut at = 0;
         while at < slots.len() {
@@ -270,10 +296,15 @@ impl EventReplay {
             });
             at = end;
         }
-        Ok(())
+        Ok(last)
     }
 
-    fn run(&self, slots: &mut [SymbolSlot], limit: u32, interrupt: Interrupt) -> Result<()> {
+    fn run(
+        &self,
+        slots: &mut [SymbolSlot],
+        limit: u32,
+        interrupt: Interrupt,
+    ) -> Result<Option<u32>> {
         let mut queue = EventQueue::new(slots.len(), 2 * self.merges.len() + 1);
         for (at, two) in (0u32..).zip(slots.windows(2)) {
             let rank = self.merging.merges.rank(two[0].id, two[1].id);
@@ -281,7 +312,7 @@ impl EventReplay {
                 queue.push(2 * rank, at);
             }
         }
-        let mut steps = 0usize;
+        let (mut steps, mut last) = (0usize, None);
         while let Some((time, at)) = queue.pop() {
             if time >= limit {
                 break;
@@ -290,21 +321,22 @@ impl EventReplay {
             if steps.is_multiple_of(1 << 16) && interrupt() {
                 return Err(Error::Interrupted);
             }
-            match time % 2 {
+            let done = match time % 2 {
                 0 => self.merge(slots, time, at, &mut queue),
                 _ => self.remove(slots, time, at, &mut queue),
-            }
+            };
+            last = if done { Some(time) } else { last };
         }
-        Ok(())
+        Ok(last)
     }
 
-    /// Merges the pair at a slot, if it is the one of this time.
-    fn merge(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) {
+    /// Merges the pair at a slot, if it is the one of this time: was it?
+    fn merge(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
         let (left, right, token) = self.merges[time as usize / 2];
         let here = slots[at as usize];
         let next = at.wrapping_add(here.width) as usize;
         if here.id != left || slots.get(next).is_none_or(|slot| slot.id != right) {
-            return;
+            return false;
         }
         let width = here.width + slots[next].width;
         slots[at as usize].id = token;
@@ -316,26 +348,25 @@ impl EventReplay {
         self.enqueue_pair(slots, here.before, time, queue);
         self.enqueue_pair(slots, at, time, queue);
         self.enqueue_removal(token, at, time, queue);
+        true
     }
 
-    /// Splits the token at a slot, if it is removed at this time.
-    fn remove(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) {
+    /// Splits the token at a slot, if it is removed at this time: is it?
+    fn remove(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
         let here = slots[at as usize];
         let past = self.histories.get(&here.id);
         if past.is_none_or(|past| past.removal_from(time) != Some(time)) {
-            return;
+            return false;
         }
         let end = at + here.width;
-        let mut waiting = vec![here.id];
+        let parts: Vec<(u32, u32)> = match self.to_symbols {
+            true => (slots[at as usize..end as usize].iter())
+                .map(|slot| (slot.initial, 1))
+                .collect(),
+            false => self.parts(here.id, time),
+        };
         let (mut part_at, mut before) = (at, here.before);
-        while let Some(id) = waiting.pop() {
-            if let Some(past) = self.histories.get(&id) {
-                if !past.is_present(time) {
-                    waiting.extend([past.sides.1, past.sides.0]);
-                    continue;
-                }
-            }
-            let width = self.widths.get(&id).copied().unwrap_or(1);
+        for (id, width) in parts {
             let slot = &mut slots[part_at as usize];
             (slot.id, slot.width, slot.before) = (id, width, before);
             before = part_at;
@@ -352,6 +383,22 @@ impl EventReplay {
             self.enqueue_removal(part.id, part_at, time, queue);
             part_at += part.width;
         }
+        true
+    }
+
+    /// What a token falls into that is removed at a time, with the widths: its sides, and those of
+    /// a side that is not there theirs.
+    fn parts(&self, token: u32, time: u32) -> Vec<(u32, u32)> {
+        let (mut waiting, mut parts) = (vec![token], Vec::new());
+        while let Some(id) = waiting.pop() {
+            match self.histories.get(&id) {
+                Some(past) if !past.is_present(time) => {
+                    waiting.extend([past.sides.1, past.sides.0]);
+                }
+                _ => parts.push((id, self.widths.get(&id).copied().unwrap_or(1))),
+            }
+        }
+        parts
     }
 
     /// Notes when the pair at a slot merges next.
@@ -513,7 +560,7 @@ mod tests {
 
     #[test]
     fn events_are_replayed_in_their_order() {
-        let replay = EventReplay::new(letters(), events()).unwrap();
+        let replay = EventReplay::new(letters(), events(), false).unwrap();
         let text = b"abcabdabababc".repeat(700);
         let expected = [4, 0, 1, 3, 0, 1, 0, 1, 4].repeat(700);
         for (text, expected) in [(&text[..13], &expected[..9]), (&text[..], &expected[..])] {
@@ -536,6 +583,31 @@ mod tests {
             let state = replay.state(b"abcabd", steps, &|| false).unwrap();
             assert_eq!(ids(&state), expected, "{steps}");
         }
+    }
+
+    #[test]
+    fn a_removed_token_falls_into_its_symbols() {
+        // `abcd` (4) is merged of `abc` (6), that of `ab` (5), and `abc` is removed.
+        let events = RemovalEvents {
+            size: 6,
+            removed: 1,
+            merges: vec![(0, 1, 5), (5, 2, 6), (6, 3, 4), (2, 0, 7), (1, 7, 8)],
+            removals: vec![(3, 6)],
+        };
+        let events = RemovalEvents { size: 9, ..events };
+        let ends = |to_symbols, text: &[u8]| {
+            let events = events.clone();
+            let replay = EventReplay::new(letters(), events, to_symbols).unwrap();
+            let mut out = Vec::new();
+            replay.segment(text, &mut out, &|| false).unwrap();
+            (ids(&out), replay.one_token_after(text, &|| false).unwrap())
+        };
+        assert_eq!(ends(false, b"abca"), (vec![5, 7], None));
+        assert_eq!(ends(true, b"abca"), (vec![0, 8], None));
+        assert_eq!(ends(true, b"abcd"), (vec![4], Some(3)));
+        assert_eq!(ends(true, b"bca"), (vec![8], Some(5)));
+        assert_eq!(ends(true, b"abc"), (vec![0, 1, 2], None));
+        assert_eq!(ends(true, b"d"), (vec![3], Some(0)));
     }
 
     #[test]
@@ -609,11 +681,14 @@ mod tests {
             |events| events.removals.swap(0, 1),
             |events| events.removals.push((4, 5)),
         ];
-        assert!(EventReplay::new(letters(), events()).is_ok());
+        assert!(EventReplay::new(letters(), events(), false).is_ok());
         for (number, damage) in damages.iter().enumerate() {
             let mut events = events();
             damage(&mut events);
-            assert!(EventReplay::new(letters(), events).is_err(), "{number}");
+            assert!(
+                EventReplay::new(letters(), events, false).is_err(),
+                "{number}"
+            );
         }
         let nothing_makes_it = RemovalEvents {
             size: 4,

@@ -63,9 +63,10 @@ impl Segmenter {
     }
 
     /// Merges across pre-tokens.
-    pub(crate) fn superwords(&self) -> Option<&Superwords> {
+    pub fn superwords(&self) -> Option<&Superwords> {
         match self {
             Segmenter::Merges(merging) => merging.superwords.as_deref(),
+            Segmenter::Events(events) => events.superwords(),
             _ => None,
         }
     }
@@ -123,6 +124,8 @@ pub enum Segmentation {
     Viterbi,
     Lookup,
     Events,
+    /// The same where removed tokens fall into initial symbols.
+    EventsToSymbols,
     Demolish,
     Remerge,
 }
@@ -138,6 +141,7 @@ impl Segmentation {
             "viterbi" => Segmentation::Viterbi,
             "lookup" => Segmentation::Lookup,
             "events" => Segmentation::Events,
+            "events-to-symbols" => Segmentation::EventsToSymbols,
             "demolish" => Segmentation::Demolish,
             "remerge" => Segmentation::Remerge,
             _ => return Err(invalid(format!("no segmentation is called {name}"))),
@@ -199,9 +203,11 @@ impl Segmenter {
                 words.fuse_unknown = options.fuse_unknown;
                 Ok(Segmenter::Words(words))
             }
-            Segmentation::Events => {
+            Segmentation::Events | Segmentation::EventsToSymbols => {
                 let events = options.events.clone().unwrap_or_default();
-                EventReplay::new(learned.merging(options)?, events).map(Segmenter::Events)
+                let to_symbols = options.segmentation == Segmentation::EventsToSymbols;
+                let replay = EventReplay::new(learned.merging(options)?, events, to_symbols);
+                replay.map(Segmenter::Events)
             }
             Segmentation::Demolish | Segmentation::Remerge => {
                 learned.demolition(options).map(Segmenter::Demolition)

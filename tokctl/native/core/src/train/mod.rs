@@ -25,7 +25,7 @@ mod whole_characters;
 
 pub use extend::Extend;
 pub use removal::{RemovalRule, TokenRemoval, TrainingEvents};
-pub use superwords::{train_superwords, SuperwordTraining};
+pub use superwords::{train_superwords, FirstPhase, SuperwordTraining};
 pub use ties::Ties;
 
 use hashbrown::HashSet;

@@ -1,8 +1,9 @@
-//! Training that takes tokens away again: PickyBPE and Scaffold-BPE.
+//! Training that takes tokens away again: PickyBPE, BoundlessBPE with a threshold, and Scaffold-BPE.
 //!
-//! Both merge as BPE does, and after each merge look at the two tokens that were merged. PickyBPE
+//! All merge as BPE does, and after each merge look at the two tokens that were merged. PickyBPE
 //! (Chizhov et al. 2024) removes one that now is hardly anything but a part of the new token, and
-//! splits what is left of it. Scaffold-BPE (Lian et al. 2024) leaves the corpus as it is: a token
+//! splits what is left of it; BoundlessBPE (Schmidt et al. 2025) does the same in its first phase, but
+//! splits into initial symbols. Scaffold-BPE (Lian et al. 2024) leaves the corpus as it is: a token
 //! that has become rarer than what comes next only loses its place in the vocabulary, and gets it
 //! back once it is the most frequent of all that wait.
 
@@ -22,8 +23,13 @@ use crate::model::{Merge, Vocabulary};
 /// Which tokens are taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovalRule {
-    /// PickyBPE: where `merged / (merged + left over)` is at least this fraction.
-    Intermediate { threshold: (u64, u64) },
+    /// PickyBPE: where `merged / (merged + left over)` is at least this fraction. `to_symbols`:
+    /// BoundlessBPE: the same of all occurrences before the merge (of `aa` each merge takes two),
+    /// and what is left falls into initial symbols.
+    Intermediate {
+        threshold: (u64, u64),
+        to_symbols: bool,
+    },
     /// Scaffold-BPE: where the token is rarer than the head of the queue.
     Scaffold,
 }
@@ -103,7 +109,10 @@ pub fn train(
         events: TrainingEvents::default(),
     };
     match rule {
-        RemovalRule::Intermediate { threshold } => state.remove_intermediate(threshold, progress),
+        RemovalRule::Intermediate {
+            threshold,
+            to_symbols,
+        } => state.remove_intermediate(threshold, to_symbols, progress),
         RemovalRule::Scaffold => state.remove_scaffolds(progress),
     }
 }
@@ -231,12 +240,13 @@ impl Refinement<'_> {
     }
 }
 
-// -- PickyBPE ---------------------------------------------------------------------------
+// -- PickyBPE and BoundlessBPE ------------------------------------------------------------
 
 impl Refinement<'_> {
     fn remove_intermediate(
         mut self,
-        threshold: (u64, u64),
+        (numerator, denominator): (u64, u64),
+        to_symbols: bool,
         progress: Progress,
     ) -> Result<Training> {
         let mut stop = Stop::VocabularyFull;
@@ -258,38 +268,27 @@ impl Refinement<'_> {
                 true => merged.places = made,
                 false => merged.places.extend(made),
             }
-            self.judge(left, times, threshold, progress)?;
-            if left != right {
-                self.judge(right, times, threshold, progress)?;
+            let sides = [left, right];
+            for &side in &sides[usize::from(left == right)..] {
+                let taken = times << u32::from(to_symbols && left == right);
+                let whole = self.corpus.symbol_count(side) + taken;
+                let reached = u128::from(times) * u128::from(denominator)
+                    >= u128::from(whole) * u128::from(numerator);
+                if side >= self.alphabet_end && !self.is_removed(side) && reached {
+                    self.remove(side, times, whole);
+                    self.split(side, to_symbols, progress)?;
+                }
             }
         }
         Ok(self.finish(stop, progress))
     }
 
-    /// Removes a side of a merge that was made so many times, if its IoS reaches the threshold.
-    fn judge(
-        &mut self,
-        side: u32,
-        times: u64,
-        (numerator, denominator): (u64, u64),
-        progress: Progress,
-    ) -> Result<()> {
-        let whole = self.corpus.symbol_count(side) + times;
-        let reached = u128::from(times) * u128::from(denominator)
-            >= u128::from(whole) * u128::from(numerator);
-        if side < self.alphabet_end || self.is_removed(side) || !reached {
-            return Ok(());
-        }
-        self.remove(side, times, whole);
-        self.split(side, progress)
-    }
-
     /// What a removed token falls into: the sides of its first merge, and of those that are
-    /// removed theirs.
-    fn parts(&self, token: u32) -> Vec<u32> {
+    /// removed, or of all merged ones, theirs.
+    fn parts(&self, token: u32, to_symbols: bool) -> Vec<u32> {
         let (mut waiting, mut parts) = (vec![token], Vec::new());
         while let Some(symbol) = waiting.pop() {
-            if self.is_removed(symbol) {
+            if symbol >= self.alphabet_end && (to_symbols || self.is_removed(symbol)) {
                 let (left, right) = self.merged[(symbol - self.alphabet_end) as usize].sides;
                 waiting.extend([right, left]);
             } else {
@@ -300,7 +299,7 @@ impl Refinement<'_> {
     }
 
     /// Splits what is left of a removed token.
-    fn split(&mut self, token: u32, progress: Progress) -> Result<()> {
+    fn split(&mut self, token: u32, to_symbols: bool, progress: Progress) -> Result<()> {
         let merged = self.merged(token).expect("a merged token");
         let mut places = std::mem::take(&mut merged.places);
         places.retain(|&place| self.corpus.symbol_at(place) == token);
@@ -309,7 +308,7 @@ impl Refinement<'_> {
         if places.is_empty() {
             return Ok(());
         }
-        let parts = self.parts(token);
+        let parts = self.parts(token, to_symbols);
         let parts: Vec<_> = (parts.iter())
             .map(|&part| (part, self.width(part)))
             .collect();

@@ -1,62 +1,61 @@
 //! Superwords: the second phase of BoundlessBPE.
 //!
-//! The first phase is BPE up to the size of the vocabulary. Here runs of words are merged by count:
-//! the runs are counted in advance, so that no text has to be kept (Schmidt et al. 2026, "Faster
-//! Superword Tokenization"). Each step takes what occurs most often, the next merge of the first
-//! phase or the best supermerge, until the vocabulary is full; what the first phase has learned
-//! beyond that is given up. Of equal counts the merge goes first, so a word is always there before
-//! a supermerge takes it: that takes no more words than its merge has made.
+//! The first phase is BPE up to the size of the vocabulary, and may take tokens away again
+//! ([`super::removal`]). Here runs of words are merged by count: the runs are counted in advance, so
+//! that no text has to be kept (Schmidt et al. 2026, "Faster Superword Tokenization"). Each step takes
+//! what occurs most often, the next merge of the first phase with the removals after it, or the best
+//! supermerge, until the vocabulary is full; what the first phase has done beyond that is given up. Of
+//! equal counts the merge goes first, so a word is always there before a supermerge takes it: that
+//! takes no more words than the last merge of the word has made. Only after a removal can a count be
+//! higher than the one before it; then the supermerge waits for its words.
+
+use std::mem::replace;
 
 use super::by_count::ByCount;
 use super::corpus::Corpus;
 use super::pairs::Pairs;
-use super::{never, Options, Progress, Selector, Stop};
+use super::{never, Options, Progress, Selector, Stop, Training, TrainingEvents};
 use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Merge, Stored, Vocabulary};
 
-/// What both phases have found.
-pub struct SuperwordTraining {
-    /// The tokens, those of superwords last, and the merges within pre-tokens.
-    pub model: Stored,
-    pub supermerges: Vec<Merge>,
-    pub stop: Stop,
+/// What the first phase has found.
+pub struct FirstPhase<'f> {
+    pub model: &'f Stored,
+    /// Where it could take tokens away: its merges are there alone.
+    pub events: Option<&'f TrainingEvents>,
+    pub alphabet_end: u32,
+    /// By id: after how many merges a pre-token that is the word is one token for good.
+    pub whole_after: &'f [u32],
 }
 
-/// Goes on from the model of the first phase, whose merges each make one new token, with the
-/// pre-tokens that it was trained on, and with the runs that
-/// [`Counter::of_runs`](crate::count::Counter::of_runs) has counted of its tokens. Of the options
+/// What both phases have found: the ids of the superwords are the last ones.
+pub struct SuperwordTraining {
+    pub training: Training,
+    pub supermerges: Vec<Merge>,
+}
+
+/// Goes on from the first phase, with the pre-tokens that it was trained on, and with the runs that
+/// [`Counter::of_runs`](crate::count::Counter::of_runs) has counted of its words. Of the options
 /// `vocab_size`, `ties`, `min_frequency`, `max_token_length`, `special_tokens` and `reserved` count.
 pub fn train_superwords(
-    first: &Stored,
+    first: &FirstPhase,
     pre_tokens: &Counts,
     runs: &Counts,
     options: &Options,
     progress: Progress,
 ) -> Result<SuperwordTraining> {
-    let words = first.tokens.len();
-    let merge_counts = &first.counts[0];
-    let alphabet = words.checked_sub(first.merges.len()).filter(|_| {
-        let mut made = (0..).zip(&first.merges);
-        let offset = words - first.merges.len();
-        merge_counts.len() == first.merges.len()
-            && made.all(|(number, merge): (usize, _)| merge.2 as usize == offset + number)
-    });
-    let Some(alphabet) = alphabet else {
-        return Err(Error::Invalid(
-            "superwords need merges that each make a new token".into(),
-        ));
-    };
     check_counts(runs)?;
+    let events = match first.events {
+        Some(events) => events,
+        None => &without_removals(first.model),
+    };
     let mut vocabulary = Vocabulary::default();
-    first.tokens.iter().for_each(|token| {
+    let removed = events.removed.iter().map(Vec::as_slice);
+    for token in first.model.tokens.iter().chain(removed) {
         vocabulary.intern(token);
-    });
-    if vocabulary.len() != words {
-        return Err(Error::Invalid(
-            "two words of the first phase are the same".into(),
-        ));
     }
+    let words = vocabulary.len();
     let mut corpus = Corpus::of_runs(runs, words, options.ties)?;
     for (pre_token, count) in pre_tokens.iter() {
         if let Some(word) = vocabulary.id(pre_token) {
@@ -66,27 +65,34 @@ pub fn train_superwords(
     let mut pairs = Pairs::new(&corpus, &vocabulary, options, progress)?;
     let mut selector = ByCount::new(&mut pairs, &corpus);
     let never = never(options);
-    let (mut kept, mut supermerges): (usize, Vec<Merge>) = (0, Vec::new());
+    let mut kept = FirstSteps::new(events, words);
+    let mut supermerges: Vec<Merge> = Vec::new();
     let mut stop = Stop::VocabularyFull;
     // The best supermerge, until it is made.
     let mut best = None;
-    while ((alphabet + kept + supermerges.len()) as u64) < options.vocab_size {
+    while kept.size + (supermerges.len() as u64) < options.vocab_size {
         if best.is_none() {
             best = selector.next(&mut pairs, &corpus);
         }
-        let next = merge_counts.get(kept).copied();
-        let Some(pair) = best.filter(|&pair| next.is_none_or(|next| pairs.count(pair) > next))
-        else {
-            match next {
-                Some(_) => kept += 1,
-                None => {
-                    stop = Stop::Exhausted;
-                    break;
-                }
+        let next = events.merges.get(kept.merges).map(|merge| merge.count);
+        let is_there = |symbol: u32| match first.whole_after.get(symbol as usize) {
+            Some(&after) => after as usize <= kept.merges,
+            None => true,
+        };
+        let goes_first = |&pair: &_| {
+            let (left, right) = pairs.symbols(pair);
+            let more = next.is_none_or(|next| pairs.count(pair) > next);
+            more && is_there(left) && is_there(right)
+        };
+        let Some(pair) = best.filter(goes_first) else {
+            if next.is_none() {
+                stop = Stop::Exhausted;
+                break;
             }
+            kept.step();
             continue;
         };
-        if !progress((alphabet + kept + supermerges.len()) as u64) {
+        if !progress(kept.size + supermerges.len() as u64) {
             return Err(Error::Interrupted);
         }
         best = None;
@@ -98,13 +104,6 @@ pub fn train_superwords(
             pairs.refuse(pair);
             selector.refused(pair, &pairs, &corpus);
             continue;
-        }
-        let is_there =
-            |symbol: u32| symbol as usize >= words || (symbol as usize) < alphabet + kept;
-        if !is_there(left) || !is_there(right) {
-            return Err(Error::Invalid(
-                "the runs have more words than the first phase has counted".into(),
-            ));
         }
         let token = vocabulary.intern(&string);
         let merge = Merge {
@@ -119,44 +118,137 @@ pub fn train_superwords(
         selector.merged(&merge, &gained, &mut pairs, &corpus);
         supermerges.push(merge);
     }
-    progress((alphabet + kept + supermerges.len()) as u64);
+    progress(kept.size + supermerges.len() as u64);
+    let (tokens, mut events) = kept.finish(&vocabulary, words, &mut supermerges);
+    let merges = match first.events {
+        Some(_) => Vec::new(),
+        None => std::mem::take(&mut events.merges),
+    };
     Ok(SuperwordTraining {
-        model: joined(first, &vocabulary, (alphabet + kept, words)),
-        supermerges: renumbered(supermerges, (alphabet + kept, words)),
-        stop,
+        training: Training {
+            vocabulary: tokens,
+            merges,
+            initial_merges: 0,
+            alphabet_end: first.alphabet_end,
+            stop,
+            events: first.events.map(|_| events),
+        },
+        supermerges,
     })
 }
 
-/// The words up to `kept` of `words`, then the superwords.
-fn joined(first: &Stored, vocabulary: &Vocabulary, (kept, words): (usize, usize)) -> Stored {
-    let mut tokens = Vocabulary::default();
-    let all = vocabulary.tokens().iter().enumerate();
-    for (_, token) in all.filter(|&(id, _)| id < kept || id >= words) {
-        tokens.intern(token);
-    }
-    let merges = first.merges.len() - (words - kept);
-    Stored {
-        tokens: tokens.into_tokens(),
-        merges: first.merges[..merges].to_vec(),
-        counts: first
-            .counts
-            .each_ref()
-            .map(|counts| counts[..merges].to_vec()),
-        scores: Vec::new(),
-        token_counts: Vec::new(),
+/// The merges of a model whose training kept all tokens.
+fn without_removals(model: &Stored) -> TrainingEvents {
+    let [counts, lefts, rights] = &model.counts;
+    let counts = counts.iter().zip(lefts).zip(rights);
+    let merges = model.merges.iter().zip(counts);
+    let merges = merges.map(
+        |(&(left, right, token), ((&count, &left_count), &right_count))| Merge {
+            left,
+            right,
+            token,
+            count,
+            left_count,
+            right_count,
+        },
+    );
+    TrainingEvents {
+        merges: merges.collect(),
+        ..TrainingEvents::default()
     }
 }
 
-/// The same with the ids that the tokens have in the end.
-fn renumbered(mut merges: Vec<Merge>, (kept, words): (usize, usize)) -> Vec<Merge> {
-    let given_up = (words - kept) as u32;
-    let id = |id: u32| id - if id as usize >= words { given_up } else { 0 };
-    for merge in &mut merges {
-        merge.left = id(merge.left);
-        merge.right = id(merge.right);
-        merge.token = id(merge.token);
+/// The first phase, as far as it is kept.
+struct FirstSteps<'e> {
+    events: &'e TrainingEvents,
+    /// How many of them are kept.
+    merges: usize,
+    removals: usize,
+    /// By number: has the token an id?
+    present: Vec<bool>,
+    /// The tokens that there ever were, in the order in which they were first made.
+    order: Vec<u32>,
+    /// How many tokens have an id.
+    size: u64,
+}
+
+impl<'e> FirstSteps<'e> {
+    fn new(events: &'e TrainingEvents, words: usize) -> Self {
+        let mut present = vec![true; words];
+        for merge in &events.merges {
+            present[merge.token as usize] = false;
+        }
+        let order: Vec<u32> = (0..words as u32)
+            .filter(|&id| present[id as usize])
+            .collect();
+        FirstSteps {
+            events,
+            merges: 0,
+            removals: 0,
+            size: order.len() as u64,
+            present,
+            order,
+        }
     }
-    merges
+
+    /// Keeps one more merge, with the removals after it.
+    fn step(&mut self) {
+        let token = self.events.merges[self.merges].token;
+        self.merges += 1;
+        if !replace(&mut self.present[token as usize], true) {
+            self.size += 1;
+            self.order.push(token);
+        }
+        let removals = &self.events.removals[self.removals..];
+        for removal in removals
+            .iter()
+            .take_while(|removal| removal.step as usize == self.merges)
+        {
+            self.present[removal.token as usize] = false;
+            self.size -= 1;
+            self.removals += 1;
+        }
+    }
+
+    /// The tokens and events that are kept, with the numbers that they have in the end: ids, then those
+    /// of removed tokens. The superwords in `vocabulary` come after the `words` of the first phase.
+    fn finish(
+        self,
+        vocabulary: &Vocabulary,
+        words: usize,
+        supermerges: &mut [Merge],
+    ) -> (Vocabulary, TrainingEvents) {
+        let mut seen = vec![false; words];
+        let mut order = self.order;
+        order.retain(|&id| !replace(&mut seen[id as usize], true));
+        let (present, gone): (Vec<u32>, Vec<u32>) =
+            (order.iter()).partition(|&&id| self.present[id as usize]);
+        let superwords = words as u32..vocabulary.len() as u32;
+        let token = |id: u32| vocabulary.token(id).expect("an id of the vocabulary");
+        let mut numbers = vec![0; vocabulary.len()];
+        let mut tokens = Vocabulary::default();
+        for id in present.into_iter().chain(superwords) {
+            numbers[id as usize] = tokens.intern(token(id));
+        }
+        for (number, &id) in (tokens.len() as u32..).zip(&gone) {
+            numbers[id as usize] = number;
+        }
+        let mut events = TrainingEvents {
+            removed: gone.iter().map(|&id| token(id).to_vec()).collect(),
+            merges: self.events.merges[..self.merges].to_vec(),
+            removals: self.events.removals[..self.removals].to_vec(),
+        };
+        let renumber = |id: &mut u32| *id = numbers[*id as usize];
+        for merge in events.merges.iter_mut().chain(supermerges) {
+            renumber(&mut merge.left);
+            renumber(&mut merge.right);
+            renumber(&mut merge.token);
+        }
+        for removal in &mut events.removals {
+            renumber(&mut removal.token);
+        }
+        (tokens, events)
+    }
 }
 
 /// Every count is at most the number of words in all runs: where that fits 64 bits, none wraps.
