@@ -271,13 +271,16 @@ impl Merging {
         }
         // The symbols stand where their ids will.
         let first = out.len();
-        if !self.plain_symbols(pre_token, out) {
-            return false;
-        }
+        self.plain_symbols(pre_token, out) && self.merge_symbols(first, out)
+    }
+
+    /// Merges the symbols from the place `first` on; false, and they stay, where they are too many.
+    pub(crate) fn merge_symbols(&self, first: usize, out: &mut Vec<u32>) -> bool {
         match out.len() - first {
             0..=SMALL => self.merge_alone::<SMALL, u64>(first, out),
             ABOVE_SMALL..=MEDIUM => self.merge_alone::<MEDIUM, u64>(first, out),
-            _ => self.merge_alone::<LARGE, u128>(first, out),
+            ..=LARGE => self.merge_alone::<LARGE, u128>(first, out),
+            _ => return false,
         }
         true
     }
