@@ -148,8 +148,9 @@ impl Junctions {
     }
 
     fn insert(&mut self, left: u32, right: u32, made: Made) {
-        if self.pairs > self.buckets.len() * WAYS / 4 * 3 && self.buckets.len() < self.most {
-            let size = (4 * self.buckets.len()).min(self.most);
+        // Fuller, too many buckets would have more pairs than places.
+        if self.pairs > self.buckets.len() * WAYS / 2 && self.buckets.len() < self.most {
+            let size = (2 * self.buckets.len()).min(self.most);
             let larger = large_pages::table(size, [NO_PAIR; WAYS]);
             self.pairs = 0;
             for slot in std::mem::replace(&mut self.buckets, larger)
