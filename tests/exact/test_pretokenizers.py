@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from importlib.metadata import version
 
 import pytest
 import regex
+import tokenizers as hf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +22,13 @@ from tokctl import _native
 from tokctl.model.patterns import PATTERNS as OURS
 from tokctl.model.patterns import split
 
-SCANNERS = (*(name for name in PATTERNS if name != "graphemes"), "none")
+#: What a `split` at these patterns isolates is found by a scanner as well: GPT-2's pattern without
+#: contractions, and SuperBPE's.
+UNNAMED = (
+    r"regex: ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"regex:\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)",
+)
+SCANNERS = (*(name for name in PATTERNS if name != "graphemes"), "none", *UNNAMED)
 LOSSLESS = ("gpt2", "none", "cl100k", "llama3", "qwen2", "o200k", "deepseek-v3", "graphemes")
 
 #: Characters on which the patterns turn: contractions, every kind of space, marks,
@@ -51,6 +59,19 @@ long_texts = st.builds(
 LEVELS = ("portable", "avx2", "avx512")
 
 
+def native_parts(name: str) -> str | list[dict[str, object]]:
+    """What the native module calls a scanner."""
+    pattern = name.removeprefix("regex:")
+    if pattern == name:
+        return name
+    return [{"kind": "split", "pattern": pattern, "regex": True, "behaviour": "isolated"}]
+
+
+def scanned(name: str, data: bytes) -> list[bytes]:
+    """The pre-tokens by the native scanner."""
+    return [data[a:b] for a, b in _native.pre_tokens(native_parts(name), data)]
+
+
 def spans(name: str, data: bytes) -> list[bytes]:
     text = data.decode("utf-8", "surrogateescape")
     twin = pretokenize(name, text)
@@ -61,20 +82,20 @@ def spans(name: str, data: bytes) -> list[bytes]:
 @given(text=texts)
 def test_scanner_equals_regex_on_text(name: str, text: str) -> None:
     data = text.encode()
-    assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
+    assert scanned(name, data) == spans(name, data)
 
 
 @pytest.mark.parametrize("name", SCANNERS)
 @given(text=long_texts)
 def test_scanner_equals_regex_on_long_texts(name: str, text: str) -> None:
     data = text.encode()
-    assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
+    assert scanned(name, data) == spans(name, data)
 
 
 @pytest.mark.parametrize("name", SCANNERS)
 @given(data=st.one_of(st.binary(), texts.map(lambda text: text.encode()[1:-1])))
 def test_scanner_equals_regex_on_bytes(name: str, data: bytes) -> None:
-    assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
+    assert scanned(name, data) == spans(name, data)
 
 
 @given(text=texts)
@@ -90,6 +111,25 @@ def test_a_pattern_keeps_matches_and_gaps(data: bytes) -> None:
         if pattern:
             name = f"regex:{pattern}"
             assert [data[a:b] for a, b in split(name, data)] == spans(name, data)
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_a_pattern_that_has_a_scanner_is_not_searched(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str) -> None:
+        raise AssertionError
+
+    data = (TURNING * 3 + " 12345 a.b -- c\n/\n// d   e  \n f  ").encode()
+    expected = [data[a:b] for a, b in split(name, data)]
+    monkeypatch.setattr("tokctl.model.patterns.compile_pattern", refuse)
+    assert scanned(name, data) == expected == spans(name, data)
+    with pytest.raises(AssertionError):
+        scanned(f"{name}|x", data)
+    there = hf.pre_tokenizers.Split(hf.Regex(name.removeprefix("regex:")), "isolated")
+    known = "".join(char for char in data.decode() if unicodedata.category(char) != "Cn")
+    pieces = [word.encode() for word, _ in there.pre_tokenize_str(known)]
+    assert scanned(name, known.encode()) == pieces
 
 
 def test_a_scanner_and_its_pattern_are_the_same_thing() -> None:
@@ -124,13 +164,13 @@ def same_pre_tokens(text: str) -> bool:
     )
 
 
-#: Prints the pre-tokens of what it reads, for each scanner that it is given.
+#: Prints the pre-tokens of what it reads, for each pre-tokenizer that it is given.
 SPLIT = """
-import sys
+import json, sys
 from tokctl import _native
 data = sys.stdin.buffer.read()
-for name in sys.argv[1:]:
-    print(name, _native.pre_tokens(name, data))
+for parts in sys.argv[1:]:
+    print(_native.pre_tokens(json.loads(parts), data))
 """
 
 
@@ -144,16 +184,14 @@ def test_every_level_of_the_processor_gives_the_same(level: str) -> None:
     ]
     data = "".join(pieces).encode() + b"\x80\xc3 \xff's\xe5\xad"
     found = subprocess.run(
-        [sys.executable, "-c", SPLIT, *SCANNERS],
+        [sys.executable, "-c", SPLIT, *(json.dumps(native_parts(name)) for name in SCANNERS)],
         input=data,
         env=os.environ | {"TOKCTL_SIMD": level},
         capture_output=True,
         check=True,
     ).stdout.decode()
-    for line in found.splitlines():
-        name, _, pre_tokens = line.partition(" ")
+    for name, pre_tokens in zip(SCANNERS, found.splitlines(), strict=True):
         assert [data[a:b] for a, b in literal_eval(pre_tokens)] == spans(name, data), name
-    assert len(found.splitlines()) == len(SCANNERS)
 
 
 @pytest.mark.parametrize("name", SCANNERS)
@@ -162,4 +200,4 @@ def test_scanner_equals_regex_on_whole_files(name: str, file: str) -> None:
     """A part of the file, or all of it with TOKCTL_WHOLE_TEXTS=1."""
     size = None if os.environ.get("TOKCTL_WHOLE_TEXTS") else 100_000
     data = shared_file(f"corpora/{file}").read_bytes()[:size]
-    assert [data[a:b] for a, b in _native.pre_tokens(name, data)] == spans(name, data)
+    assert scanned(name, data) == spans(name, data)

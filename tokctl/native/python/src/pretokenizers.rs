@@ -77,7 +77,10 @@ impl Options<'_> {
             }
             "split" => {
                 self.only(&["pattern", "regex", "behaviour", "invert"])?;
-                Scanner::Split(self.split(py)?)
+                match self.known_pattern()? {
+                    Some(scanner) => scanner,
+                    None => Scanner::Split(self.split(py)?),
+                }
             }
             "metaspace" => return self.metaspace(),
             "prefix-space" => {
@@ -108,6 +111,15 @@ impl Options<'_> {
         self.only(&["length"])?;
         NonZeroUsize::new(self.required("length")?)
             .ok_or_else(|| invalid("a length of 0 splits nothing".into()))
+    }
+
+    /// The scanner of a pattern whose matches are isolated, where there is one.
+    fn known_pattern(&self) -> PyResult<Option<Scanner>> {
+        let is_isolated = matches!(self.behaviour()?, Behaviour::Isolated);
+        if !is_isolated || !self.required("regex")? {
+            return Ok(None);
+        }
+        Ok(Scanner::of_pattern(&self.required::<String>("pattern")?))
     }
 
     fn split(&self, py: Python<'_>) -> PyResult<Split> {

@@ -343,9 +343,6 @@ impl Encoder {
             drop(places);
             return lookup.finish();
         }
-        if let Some(stitching) = self.stitching(text.len()) {
-            return self.stitched_ids(stitching, text, call, out);
-        }
         let mut lookup = PreTokenLookup::new(self, text, None, state, out, interrupt);
         self.pre_tokenizer.split(text, lookup.places())?;
         lookup.finish()

@@ -4,13 +4,13 @@
 //! hashes, and the cache lines of their slots are prefetched. Then the whole batch is looked up in a
 //! row, so that many cache misses are under way at the same time.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::cache::{CacheMemory, IdsCache, PrefetchingHasher, INLINE};
 use super::encoder::Encoder;
-use super::merging::{DeferredMerges, Merging};
+use super::merging::{DeferredMerges, Merging, StitchedIds};
 use super::segmenter::{check_length, Segment, Segmenter};
-use super::stitching::StitchingState;
+use super::stitching::{LookedUpText, Stitcher, StitchingState, STITCHED};
 use super::word_starts::WordStarts;
 use crate::error::{Error, Result};
 use crate::key_batch::{BatchLookup, GatheredPlaces, KeyBatch, BATCH};
@@ -43,6 +43,15 @@ pub(crate) struct LookupState {
     pub stitching: Option<Box<StitchingState>>,
 }
 
+/// The working memory of a look-up that is made inside another one.
+#[derive(Debug, Default)]
+pub(crate) struct WorkingMemory {
+    batch: Box<KeyBatch>,
+    rewritten: Vec<u8>,
+    pub scratch: Vec<Segment>,
+    deferred: DeferredMerges,
+}
+
 impl LookupState {
     pub fn new(memory: CacheMemory) -> Self {
         LookupState {
@@ -71,6 +80,8 @@ pub(crate) struct PreTokenLookup<'b> {
     /// None where new pre-tokens are segmented as they come.
     merging: Option<&'b Merging>,
     deferred: &'b mut DeferredMerges,
+    /// Where new pre-tokens of many words are stitched.
+    stitcher: Option<Stitcher<'b>>,
     out: &'b mut Vec<u32>,
     /// How many ids were there before.
     first: usize,
@@ -166,11 +177,16 @@ impl<'b> PreTokenLookup<'b> {
             }
             _ => None,
         };
+        let stitcher = match words {
+            None => Stitcher::of(encoder, text.len(), &mut state.stitching),
+            Some(_) => None,
+        };
         // A call that failed may have left some.
         state.deferred.clear();
         PreTokenLookup {
             merging,
             deferred: &mut state.deferred,
+            stitcher,
             segmenter: &encoder.segmenter,
             text,
             words,
@@ -182,6 +198,37 @@ impl<'b> PreTokenLookup<'b> {
             first: out.len(),
             out,
             interrupt,
+            batches: 0,
+            result: Ok(()),
+        }
+    }
+
+    /// Takes the words of pre-tokens.
+    pub fn of_words(
+        source: &'b mut LookedUpText,
+        work: &'b mut WorkingMemory,
+        out: &'b mut Vec<u32>,
+    ) -> Self {
+        work.deferred.clear();
+        let merging = match source.segmenter {
+            Segmenter::Merges(merging) => Some(merging),
+            _ => None,
+        };
+        PreTokenLookup {
+            merging: merging.filter(|merging| merging.is_plain()),
+            deferred: &mut work.deferred,
+            stitcher: None,
+            segmenter: source.segmenter,
+            text: source.text,
+            words: None,
+            cache: source.cache,
+            batch: &mut work.batch,
+            count: 0,
+            rewritten: &mut work.rewritten,
+            scratch: &mut work.scratch,
+            first: out.len(),
+            out,
+            interrupt: source.interrupt,
             batches: 0,
             result: Ok(()),
         }
@@ -237,10 +284,10 @@ impl<'b> PreTokenLookup<'b> {
                 at += 1;
             }
         }
-        if self.deferred.is_due(self.out.len()) {
-            self.resolve();
+        match self.deferred.is_due(self.out.len()) {
+            true => self.resolve(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// One that is not in its first bucket, or has many ids, or is long.
@@ -250,25 +297,57 @@ impl<'b> PreTokenLookup<'b> {
             None => self.append_key(key, hash),
             Some(place) => {
                 let text = self.text;
-                let word = &text[place];
-                if !CACHED.contains(&word.len()) {
-                    return self.append_by_words(word);
-                }
-                if self.cache.append_long(word, hash, self.out) || self.defer(word, key, hash) {
+                let word = &text[place.clone()];
+                let cached = CACHED.contains(&word.len());
+                if cached && self.cache.append_long(word, hash, self.out) {
                     return Ok(());
                 }
-                self.append_new_long(word, hash)
+                if self.stitch(place, key, hash)? {
+                    return Ok(());
+                }
+                match cached {
+                    false => self.append_by_words(word),
+                    true if self.defer(word, key, hash)? => Ok(()),
+                    true => self.append_new_long(word, hash),
+                }
             }
         }
     }
 
+    /// Stitches a new pre-token, a very long one at once; false where that does not serve.
+    fn stitch(&mut self, place: Range<usize>, key: Key, hash: u64) -> Result<bool> {
+        let knows = |stitcher: &Stitcher| stitcher.knows(&self.text[place.clone()]);
+        if !self.stitcher.as_ref().is_some_and(knows) {
+            return Ok(false);
+        }
+        if place.len() > STITCHED {
+            self.resolve()?;
+        }
+        let Some(stitcher) = &mut self.stitcher else {
+            return Ok(false);
+        };
+        if place.len() <= STITCHED {
+            stitcher.add(place);
+            self.deferred.add_stitched((key, hash), self.out.len());
+            return Ok(true);
+        }
+        let mut source = LookedUpText {
+            segmenter: self.segmenter,
+            text: self.text,
+            cache: self.cache,
+            interrupt: self.interrupt,
+        };
+        stitcher.stitch(&mut source, &[place], self.out, &mut Vec::new())?;
+        Ok(true)
+    }
+
     /// Defers a new pre-token; false where that does not pay.
-    fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> bool {
+    fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> Result<bool> {
         let Some(merging) = self.merging else {
-            return false;
+            return Ok(false);
         };
         if self.deferred.is_full() {
-            self.resolve();
+            self.resolve()?;
         }
         let word = match self.words {
             None => (word, key.place().is_none().then(|| key.text())),
@@ -278,14 +357,26 @@ impl<'b> PreTokenLookup<'b> {
             }
         };
         let at = self.out.len();
-        self.deferred.add(merging, word, (key, hash), at)
+        Ok(self.deferred.add(merging, word, (key, hash), at))
     }
 
     /// Puts in the ids of all that were deferred.
-    fn resolve(&mut self) {
-        if let (Some(merging), false) = (self.merging, self.deferred.is_empty()) {
-            (self.deferred).resolve(merging, self.text, self.cache, self.out);
-        }
+    fn resolve(&mut self) -> Result<()> {
+        let (Some(merging), false) = (self.merging, self.deferred.is_empty()) else {
+            return Ok(());
+        };
+        let none = StitchedIds::default();
+        let stitched = match &mut self.stitcher {
+            None => &none,
+            Some(stitcher) => stitcher.resolve(&mut LookedUpText {
+                segmenter: self.segmenter,
+                text: self.text,
+                cache: self.cache,
+                interrupt: self.interrupt,
+            })?,
+        };
+        (self.deferred).resolve(merging, self.text, stitched, self.cache, self.out);
+        Ok(())
     }
 
     fn append_key(&mut self, key: Key, hash: u64) -> Result<()> {
@@ -299,7 +390,7 @@ impl<'b> PreTokenLookup<'b> {
             return Ok(());
         }
         let (text, length) = key.text();
-        if self.defer(&text[..length], key, hash) {
+        if self.defer(&text[..length], key, hash)? {
             return Ok(());
         }
         let first = self.out.len();
@@ -368,7 +459,7 @@ impl<'b> PreTokenLookup<'b> {
     pub fn finish(mut self) -> Result<()> {
         self.look_up();
         if self.result.is_ok() {
-            self.resolve();
+            self.result = self.resolve();
         }
         self.result?;
         match self.segmenter.superwords() {

@@ -15,7 +15,7 @@ use super::borders::Borders;
 use super::cache::{IdsCache, INLINE};
 use super::encoder::{Call, Encoder, BLOCK};
 use super::lookup::{LookupState, CACHED, LINE_END, LINE_END_KEY, POLL_EVERY};
-use super::merging::{DeferredMerges, Merging};
+use super::merging::{DeferredMerges, Merging, StitchedIds};
 use super::segmenter::{Segment, Segmenter};
 use super::unigram::{CachedWord, Sentence, Unigram};
 use super::word_starts::WordStarts;
@@ -526,7 +526,8 @@ impl<'s> SentenceLookup<'s> {
     /// Puts in the ids of all that were deferred.
     fn resolve(&mut self, texts: &[u8]) {
         if let (Some(merging), false) = (self.merging, self.deferred.is_empty()) {
-            (self.deferred).resolve(merging, texts, self.cache, self.out);
+            let none = StitchedIds::default();
+            (self.deferred).resolve(merging, texts, &none, self.cache, self.out);
         }
     }
 

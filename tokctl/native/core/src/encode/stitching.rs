@@ -1,9 +1,9 @@
 //! Pre-tokens of many words, for models of merges by rank whose tokens reach over words: SuperBPE's
 //! (Liu and others 2025), and any that splits text at lines, at numbers, or not at all.
 //!
-//! Such pre-tokens seldom come twice, but their words do. The text is cut at words, these are looked up
-//! as pre-tokens are, and their tokens are stitched together: **a row of tokens is what merging makes of
-//! its symbols if each two neighbours in it are what merging makes of theirs** (the proof is at
+//! Such pre-tokens seldom come twice, but their words do. Those that are new are cut at words, these are
+//! looked up as pre-tokens are, and their tokens are stitched together: **a row of tokens is what merging
+//! makes of its symbols if each two neighbours in it are what merging makes of theirs** (the proof is at
 //! `merging::long::merge`). Inside a word that is so. Where merging makes something else of two tokens
 //! that meet, these take their place, and meet those around them in turn. Wherever the text is cut, only
 //! the row that merging makes comes through.
@@ -12,12 +12,12 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::cache::{CacheMemory, CacheStats, IdsCache};
-use super::encoder::{Call, Encoder};
-use super::lookup::{PreTokenLookup, CACHED};
-use super::merging::{Meeting, Meetings, MergeOrder, Merging};
-use super::segmenter::{Segment, Segmenter};
+use super::encoder::Encoder;
+use super::lookup::{PreTokenLookup, WorkingMemory};
+use super::merging::{Meeting, Meetings, Merging, StitchedIds};
+use super::segmenter::Segmenter;
 use crate::error::{Error, Result};
-use crate::large_pages::reserve_projected;
+use crate::large_pages::{self, reserve_projected};
 use crate::model::NO_ID;
 use crate::packed::{fold, LONGEST};
 use crate::prefetch::prefetch;
@@ -25,10 +25,10 @@ use crate::pretokenize::{PreTokenizer, Scanner};
 use crate::Interrupt;
 
 /// Bytes that are looked up and stitched at a time, so that their words and ids stay in the cache.
-const STITCHED: usize = 1 << 15;
+pub(super) const STITCHED: usize = 1 << 15;
 
-/// Bytes of text for each merge that pay for finding out how tokens are made.
-const BYTES_PER_MERGE: usize = 1;
+/// Finding out how tokens are made takes as long for so many merges as stitching saves for a byte.
+const MERGES_PER_BYTE: usize = 4;
 
 /// Pairs that are replaced for each byte of a text, at most; usually it is one for two words. That
 /// replacing always ends is not proven.
@@ -37,6 +37,10 @@ const MOST_REPLACED: usize = 8;
 /// Bytes of the parts of a word that has more than a [`Key`](crate::packed::Key) holds: such words
 /// seldom come again, as the phrases of Chinese and Japanese, and their parts do.
 const PIECE: usize = 12;
+
+/// Where so many bytes have more than so many tokens, words are seldom known and merges are few: what
+/// comes next is merged as it is, and stitched at its ends alone.
+const SPARSE: (usize, usize) = (8, 5);
 
 /// So many tokens ahead, what is known of one is prefetched.
 const AHEAD: usize = 8;
@@ -54,8 +58,8 @@ impl Stitching {
     fn of(pre_tokenizer: &PreTokenizer, merging: &Merging) -> Option<Self> {
         let mut one = false;
         let split = pre_tokenizer.split(b"a b", |start, end| one = (start, end) == (0, 3));
-        let plain = merging.order == MergeOrder::ByRank && merging.whole.is_none();
-        if split.is_err() || !one || !plain {
+        let exceptions = merging.whole.is_some() || merging.superwords.is_some();
+        if split.is_err() || !one || exceptions || !merging.is_plain() {
             return None;
         }
         Some(Stitching {
@@ -65,160 +69,184 @@ impl Stitching {
     }
 }
 
-/// What merging makes of two tokens.
-#[derive(Debug, Clone, Copy)]
-struct Junction {
-    left: u32,
-    right: u32,
-    /// None: the two stay. One or two, [`NO_ID`] behind them. [`MANY`] and a place in `many`.
-    made: [u32; 2],
-}
+/// What merging makes of two tokens: one, or [`APART`], or [`MANY`] and a place where they are kept.
+type Made = u32;
+const MADE_BITS: u32 = 22;
+const MANY: Made = 1 << 21;
+/// The two stay.
+const APART: Made = (1 << MADE_BITS) - 1;
 
-/// In place of the first of more than two.
-const MANY: u32 = NO_ID - 1;
+/// Pairs of a bucket, which fill half of a cache line.
+const WAYS: usize = 4;
 
-/// What is remembered of pairs of tokens. Each has one place, where the last one stays.
+/// What is remembered of pairs of tokens. A bucket has the last few of its pairs.
 #[derive(Debug)]
 pub(crate) struct Junctions {
-    /// A power of two.
-    slots: Vec<Junction>,
-    /// Of more than two tokens that were made, how many they are, and these.
-    many: Vec<u32>,
-    /// Pairs that were new since the table had its size.
-    new: usize,
-    /// Slots at most.
+    /// A power of two. A pair, and in its lowest bits what was made.
+    buckets: Vec<[u64; WAYS]>,
+    pairs: usize,
+    /// Buckets at most.
     most: usize,
+    /// Of others than one token that were made, how many they are, and these.
+    many: Vec<u32>,
+    most_many: usize,
 }
 
-/// Slots at first.
-const FEW: usize = 1 << 10;
+/// Buckets at first.
+const FEW: usize = 1 << 8;
+
+/// No token has so great an id.
+const NO_PAIR: u64 = u64::MAX;
+
+#[inline(always)]
+fn pair(left: u32, right: u32) -> u64 {
+    u64::from(left) << 21 | u64::from(right)
+}
 
 impl Junctions {
-    const NONE: Junction = Junction {
-        left: NO_ID,
-        right: NO_ID,
-        made: [NO_ID; 2],
-    };
-
     /// For so many bytes.
     pub fn new(memory: usize) -> Self {
         Junctions {
-            slots: vec![Junctions::NONE; FEW],
+            buckets: vec![[NO_PAIR; WAYS]; FEW],
+            pairs: 0,
+            most: 1 << (memory / 2 / size_of::<[u64; WAYS]>()).max(FEW).ilog2(),
             many: Vec::new(),
-            new: 0,
-            // A slot, and in `many` one number.
-            most: 1 << (memory / (size_of::<Junction>() + 4)).max(FEW).ilog2(),
+            most_many: (memory / 2 / size_of::<u32>()).clamp(FEW, (APART - MANY) as usize),
         }
     }
 
     pub fn stats(&self) -> CacheStats {
-        let entries = self.slots.iter().filter(|slot| slot.left != NO_ID);
         CacheStats {
-            entries: entries.count(),
-            bytes: size_of_val(&self.slots[..]) + size_of_val(&self.many[..]),
+            entries: self.pairs,
+            bytes: size_of_val(&self.buckets[..]) + size_of_val(&self.many[..]),
         }
     }
 
     #[inline(always)]
-    fn place(&self, left: u32, right: u32) -> usize {
-        let pair = u64::from(left) << 32 | u64::from(right);
-        fold(pair, 0x9E37_79B9_7F4A_7C15) as usize & (self.slots.len() - 1)
+    fn place(&self, pair: u64) -> usize {
+        fold(pair, 0x9E37_79B9_7F4A_7C15) as usize & (self.buckets.len() - 1)
     }
 
     #[inline(always)]
-    fn get(&self, left: u32, right: u32) -> Option<[u32; 2]> {
-        let slot = &self.slots[self.place(left, right)];
-        ((slot.left, slot.right) == (left, right)).then_some(slot.made)
+    fn get(&self, left: u32, right: u32) -> Option<Made> {
+        let pair = pair(left, right);
+        let mut found = NO_PAIR;
+        for &slot in &self.buckets[self.place(pair)] {
+            // No jump depends on which of them it is.
+            found = if slot >> MADE_BITS == pair {
+                slot
+            } else {
+                found
+            };
+        }
+        (found != NO_PAIR).then_some(found as Made & APART)
     }
 
     #[inline(always)]
     fn prefetch(&self, left: u32, right: u32) {
-        prefetch(&self.slots[self.place(left, right)]);
+        prefetch(&self.buckets[self.place(pair(left, right))]);
     }
 
-    fn insert(&mut self, left: u32, right: u32, made: [u32; 2]) {
-        self.new += 1;
-        if self.new > self.slots.len() && self.slots.len() < self.most {
-            let twice = vec![Junctions::NONE; 2 * self.slots.len()];
-            for slot in std::mem::replace(&mut self.slots, twice) {
-                let place = self.place(slot.left, slot.right);
-                self.slots[place] = slot;
+    fn insert(&mut self, left: u32, right: u32, made: Made) {
+        // Fuller, too many buckets would have more pairs than places.
+        if self.pairs > self.buckets.len() * WAYS / 2 && self.buckets.len() < self.most {
+            let size = (2 * self.buckets.len()).min(self.most);
+            let larger = large_pages::table(size, [NO_PAIR; WAYS]);
+            self.pairs = 0;
+            for slot in std::mem::replace(&mut self.buckets, larger)
+                .into_iter()
+                .flatten()
+            {
+                if slot != NO_PAIR {
+                    self.put(slot);
+                }
             }
-            self.new = 0;
         }
-        let place = self.place(left, right);
-        self.slots[place] = Junction { left, right, made };
+        self.put(pair(left, right) << MADE_BITS | u64::from(made));
     }
 
-    /// Where so many tokens are kept.
-    fn keep(&mut self, made: &[u32]) -> u32 {
-        if self.many.len() + made.len() >= self.most {
+    /// Puts a pair in the first place of its bucket; the last one gives way.
+    fn put(&mut self, slot: u64) {
+        let place = self.place(slot >> MADE_BITS);
+        let bucket = &mut self.buckets[place];
+        self.pairs += usize::from(bucket[WAYS - 1] == NO_PAIR);
+        bucket.copy_within(..WAYS - 1, 1);
+        bucket[0] = slot;
+    }
+
+    /// What stands for so many tokens, which are kept.
+    fn keep(&mut self, made: &[u32]) -> Made {
+        if self.many.len() + made.len() >= self.most_many {
             self.many.clear();
-            self.slots.fill(Junctions::NONE);
+            self.buckets.fill([NO_PAIR; WAYS]);
+            self.pairs = 0;
         }
         let place = self.many.len() as u32;
         self.many.push(made.len() as u32);
         self.many.extend_from_slice(made);
-        place
+        MANY + place
     }
 
-    fn kept(&self, place: u32) -> &[u32] {
-        let (count, made) = self.many[place as usize..].split_at(1);
+    fn kept(&self, made: Made) -> &[u32] {
+        let (count, made) = self.many[(made - MANY) as usize..].split_at(1);
         &made[..count[0] as usize]
     }
-}
-
-/// A pre-token that is not cut into blocks.
-#[derive(Debug, Clone, Copy)]
-struct PreTokenSpan {
-    start: usize,
-    end: usize,
-    /// Is it looked up as it is?
-    whole: bool,
-    /// What to cache it by, if it is not known but may come again.
-    new: Option<u64>,
 }
 
 /// What stays from part to part of a text, and from text to text.
 #[derive(Debug)]
 pub(crate) struct StitchingState {
     pub junctions: Junctions,
-    /// Where each word ends.
-    words: Vec<usize>,
+    /// Pre-tokens that wait, and what becomes of them.
+    waiting: Vec<Range<usize>>,
+    stitched: StitchedIds,
+    words: Vec<Range<usize>>,
     ids: Vec<u32>,
-    pre_tokens: Vec<PreTokenSpan>,
+    /// See [`SPARSE`].
+    sparse: bool,
+    work: WorkingMemory,
 }
 
 impl StitchingState {
-    pub fn new(memory: CacheMemory) -> Self {
+    fn new(memory: CacheMemory) -> Self {
         StitchingState {
             junctions: Junctions::new(memory.junctions()),
+            waiting: Vec::new(),
+            stitched: StitchedIds::default(),
             words: Vec::new(),
             ids: Vec::new(),
-            pre_tokens: Vec::new(),
+            sparse: false,
+            work: WorkingMemory::default(),
         }
     }
 }
 
-/// The row of tokens of a pre-token, and then that of the next one.
-struct Stitcher<'s> {
-    merging: &'s Merging,
-    meetings: &'s Meetings,
-    junctions: &'s mut Junctions,
-    text: &'s [u8],
-    out: &'s mut Vec<u32>,
+/// A text whose pre-tokens are looked up.
+pub(crate) struct LookedUpText<'t> {
+    pub segmenter: &'t Segmenter,
+    pub text: &'t [u8],
+    pub cache: &'t mut IdsCache,
+    pub interrupt: Interrupt<'t>,
+}
+
+/// The rows of tokens of pre-tokens, one after the other.
+struct Row<'r> {
+    merging: &'r Merging,
+    meetings: &'r Meetings,
+    junctions: &'r mut Junctions,
+    out: &'r mut Vec<u32>,
     /// Where the row begins in `out`.
     first: usize,
     /// Tokens that come next, the last one first, each with the one that it stays apart from.
     pending: Vec<(u32, u32)>,
     made: Vec<u32>,
-    scratch: Vec<Segment>,
+    scratch: Vec<u32>,
     /// How many pairs may be replaced yet.
     left: usize,
-    interrupt: Interrupt<'s>,
+    interrupt: Interrupt<'r>,
 }
 
-impl Stitcher<'_> {
+impl Row<'_> {
     /// The last token of the row, or [`NO_ID`].
     #[inline(always)]
     fn last(&self) -> u32 {
@@ -233,28 +261,26 @@ impl Stitcher<'_> {
         last != NO_ID && self.meetings.may_merge(last, id)
     }
 
-    /// Appends a token whose text starts at a place; false where too many pairs were replaced.
+    /// Appends a token; false where too many pairs were replaced.
     #[inline(never)]
-    fn append(&mut self, mut id: u32, mut at: usize) -> Result<bool> {
+    fn append(&mut self, mut id: u32) -> Result<bool> {
         self.pending.clear();
         loop {
             let last = self.last();
             let made = match self.may_merge(last, id) {
-                true => self.junction(last, id, at)?,
-                false => [NO_ID; 2],
+                true => self.junction(last, id)?,
+                false => APART,
             };
-            if made[0] != NO_ID {
+            if made != APART {
                 self.left -= 1;
                 if self.left == 0 {
                     return Ok(false);
                 }
                 self.out.pop();
-                at -= self.meetings.length(last);
                 id = self.first_of(made);
                 continue;
             }
             self.out.push(id);
-            at += self.meetings.length(id);
             loop {
                 let Some((before, next)) = self.pending.pop() else {
                     return Ok(true);
@@ -264,7 +290,6 @@ impl Stitcher<'_> {
                     break;
                 }
                 self.out.push(next);
-                at += self.meetings.length(next);
             }
         }
     }
@@ -281,69 +306,46 @@ impl Stitcher<'_> {
         }
     }
 
-    /// Ends the row of a pre-token, which is cached if it is new.
-    fn end(&mut self, pre_token: Option<&PreTokenSpan>, cache: &mut IdsCache) {
-        if let Some(&PreTokenSpan {
-            start,
-            end,
-            new: Some(hash),
-            ..
-        }) = pre_token
-        {
-            cache.insert_long(&self.text[start..end], hash, &self.out[self.first..]);
-        }
-        self.first = self.out.len();
-    }
-
     /// The first of those that were made; the others come next.
     #[inline(always)]
-    fn first_of(&mut self, made: [u32; 2]) -> u32 {
-        match made {
-            [MANY, place] => {
-                let made = self.junctions.kept(place);
-                let pairs = made.windows(2).rev();
-                self.pending.extend(pairs.map(|two| (two[0], two[1])));
-                made[0]
-            }
-            [one, NO_ID] => one,
-            [one, other] => {
-                self.pending.push((one, other));
-                one
-            }
+    fn first_of(&mut self, made: Made) -> u32 {
+        if made < MANY {
+            return made;
         }
+        let made = self.junctions.kept(made);
+        let pairs = made.windows(2).rev();
+        self.pending.extend(pairs.map(|two| (two[0], two[1])));
+        made[0]
     }
 
-    /// What merging makes of the last token and the next one, which starts at a place.
+    /// What merging makes of the last token and the next one.
     #[inline(always)]
-    fn junction(&mut self, last: u32, id: u32, at: usize) -> Result<[u32; 2]> {
+    fn junction(&mut self, last: u32, id: u32) -> Result<Made> {
         if let Some(made) = self.junctions.get(last, id) {
             return Ok(made);
         }
-        let made = self.made_of(last, id, at)?;
+        let made = self.made_of(last, id)?;
         self.junctions.insert(last, id, made);
         Ok(made)
     }
 
     /// The same where it is not remembered.
     #[inline(never)]
-    fn made_of(&mut self, last: u32, id: u32, at: usize) -> Result<[u32; 2]> {
-        match self.meetings.meeting(&self.merging.merges, last, id) {
-            Meeting::Apart => return Ok([NO_ID; 2]),
-            Meeting::One(one) => return Ok([one, NO_ID]),
-            Meeting::Others => {}
-        }
-        let (before, after) = (self.meetings.length(last), self.meetings.length(id));
-        let both = &self.text[at - before..at + after];
+    fn made_of(&mut self, last: u32, id: u32) -> Result<Made> {
+        let rank = match self.meetings.meeting(&self.merging.merges, last, id) {
+            Meeting::Apart => return Ok(APART),
+            Meeting::One(one) => return Ok(one),
+            Meeting::Others(rank) => rank,
+        };
         self.made.clear();
-        if !self.merging.short_ids(both, &mut self.made) {
-            self.scratch.clear();
-            (self.merging).segment(both, &mut self.scratch, self.interrupt)?;
-            (self.made).extend(self.scratch.iter().map(|segment| segment.id));
+        for id in [last, id] {
+            (self.meetings).symbols_before(rank, id, &mut self.scratch, &mut self.made);
         }
-        if let [one, other] = self.made[..] {
-            return Ok([one, other]);
-        }
-        Ok([MANY, self.junctions.keep(&self.made)])
+        self.merging.merge_ids(&mut self.made, self.interrupt)?;
+        Ok(match self.made[..] {
+            [one] => one,
+            _ => self.junctions.keep(&self.made),
+        })
     }
 }
 
@@ -354,7 +356,7 @@ impl Encoder {
             return None;
         };
         let before = self.bytes_seen.load(Ordering::Relaxed);
-        let enough = BYTES_PER_MERGE * merging.merges.len();
+        let enough = merging.merges.len() / MERGES_PER_BYTE;
         if before < enough {
             let seen = before.saturating_add(bytes);
             self.bytes_seen.store(seen, Ordering::Relaxed);
@@ -365,213 +367,252 @@ impl Encoder {
         let make = || Stitching::of(&self.pre_tokenizer, merging).map(Box::new);
         self.stitching.get_or_init(make).as_deref()
     }
+}
 
-    /// Appends the ids of a text.
-    pub(super) fn stitched_ids(
-        &self,
-        stitching: &Stitching,
-        text: &[u8],
-        call: &mut Call,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        // Pre-tokens that wait: where the first one starts, and where each ends.
-        let (mut start, mut ends) = (0, Vec::new());
-        let mut result = Ok(());
-        self.pre_tokenizer.split(text, |from, to| {
-            let end = ends.last().copied().unwrap_or(start);
-            if result.is_ok() && (from != end || end - start >= STITCHED) {
-                result = self.stitched_part(stitching, text, (start, &ends), call, out);
-                ends.clear();
-                start = from;
-            }
-            ends.push(to);
-        })?;
-        result?;
-        self.stitched_part(stitching, text, (start, &ends), call, out)
+/// Stitches the new pre-tokens of a text.
+pub(super) struct Stitcher<'s> {
+    stitching: &'s Stitching,
+    state: &'s mut StitchingState,
+}
+
+impl<'s> Stitcher<'s> {
+    /// For a text of so many bytes; None where pre-tokens are merged as they are.
+    pub fn of(
+        encoder: &'s Encoder,
+        bytes: usize,
+        state: &'s mut Option<Box<StitchingState>>,
+    ) -> Option<Self> {
+        let stitching = encoder.stitching(bytes)?;
+        let make = || Box::new(StitchingState::new(encoder.cache_memory()));
+        let state = state.get_or_insert_with(make);
+        // A call that failed may have left some.
+        state.waiting.clear();
+        Some(Stitcher { stitching, state })
     }
 
-    /// The ids of pre-tokens side by side.
-    fn stitched_part(
-        &self,
-        stitching: &Stitching,
-        text: &[u8],
-        (start, ends): (usize, &[usize]),
-        call: &mut Call,
+    /// Is every byte of a pre-token a token?
+    pub fn knows(&self, pre_token: &[u8]) -> bool {
+        self.stitching.meetings.knows(pre_token)
+    }
+
+    /// Takes a pre-token that is stitched with others.
+    pub fn add(&mut self, place: Range<usize>) {
+        self.state.waiting.push(place);
+    }
+
+    /// Stitches those that were added.
+    pub fn resolve(&mut self, source: &mut LookedUpText) -> Result<&StitchedIds> {
+        let waiting = std::mem::take(&mut self.state.waiting);
+        let StitchedIds { mut ids, mut ends } = std::mem::take(&mut self.state.stitched);
+        ids.clear();
+        ends.clear();
+        let result = self.stitch(source, &waiting, &mut ids, &mut ends);
+        self.state.stitched = StitchedIds { ids, ends };
+        self.state.waiting = waiting;
+        self.state.waiting.clear();
+        result.map(|()| &self.state.stitched)
+    }
+
+    /// Appends the ids of pre-tokens, and where those of each end.
+    pub fn stitch(
+        &mut self,
+        source: &mut LookedUpText,
+        pre_tokens: &[Range<usize>],
         out: &mut Vec<u32>,
+        ends: &mut Vec<usize>,
     ) -> Result<()> {
-        let first = out.len();
-        let mut state = call.state.lookup.stitching.take();
-        let kept = state.get_or_insert_with(|| Box::new(StitchingState::new(self.cache_memory())));
-        let done = self.stitch(stitching, text, (start, ends), call, kept, out);
-        call.state.lookup.stitching = state;
-        if done? {
+        let (first, known) = (out.len(), ends.len());
+        if self.append(source, pre_tokens, out, ends)? {
             return Ok(());
         }
         out.truncate(first);
-        self.look_up(text, (start, ends), call, out)
-    }
-
-    /// Looks up pre-tokens side by side.
-    fn look_up(
-        &self,
-        text: &[u8],
-        (mut start, ends): (usize, &[usize]),
-        call: &mut Call,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        let (state, interrupt) = (&mut call.state.lookup, call.interrupt);
-        let mut lookup = PreTokenLookup::new(self, text, None, state, out, interrupt);
-        let mut places = lookup.places();
-        for &end in ends {
-            places.push(start, end);
-            start = end;
+        ends.truncate(known);
+        for place in pre_tokens {
+            let pre_token = &source.text[place.clone()];
+            let scratch = &mut self.state.work.scratch;
+            (source.segmenter).ids(pre_token, scratch, out, source.interrupt)?;
+            ends.push(out.len());
         }
-        drop(places);
-        lookup.finish()
+        Ok(())
     }
 
-    /// False where a byte has no token, or too many pairs were replaced.
-    fn stitch(
-        &self,
-        stitching: &Stitching,
-        text: &[u8],
-        (start, ends): (usize, &[usize]),
-        call: &mut Call,
-        state: &mut StitchingState,
+    /// The same; false where too many pairs were replaced.
+    fn append(
+        &mut self,
+        source: &mut LookedUpText,
+        pre_tokens: &[Range<usize>],
         out: &mut Vec<u32>,
+        ends: &mut Vec<usize>,
     ) -> Result<bool> {
-        let meetings = &stitching.meetings;
-        let (Segmenter::Merges(merging), Some(&end)) = (&self.segmenter, ends.last()) else {
-            return Ok(true);
-        };
-        if !meetings.knows(&text[start..end]) {
+        let Segmenter::Merges(merging) = source.segmenter else {
             return Ok(false);
-        }
-        let mut row = Stitcher {
+        };
+        let (meetings, state) = (&self.stitching.meetings, &mut *self.state);
+        let bytes = pre_tokens.iter().map(Range::len).sum::<usize>();
+        let mut row = Row {
             merging,
             meetings,
             junctions: &mut state.junctions,
-            text,
             first: out.len(),
             out,
             pending: Vec::new(),
             made: Vec::new(),
             scratch: Vec::new(),
-            left: MOST_REPLACED.saturating_mul(end - start),
-            interrupt: call.interrupt,
+            left: MOST_REPLACED.saturating_mul(bytes),
+            interrupt: source.interrupt,
         };
-        let mut ends = ends.iter().copied().peekable();
-        let mut from = start;
-        while from < end {
-            if (call.interrupt)() {
+        let first = row.first;
+        let mut parts = Parts {
+            pre_tokens,
+            from: pre_tokens.first().map_or(0, |one| one.start),
+        };
+        let mut pre_token_ends = pre_tokens.iter().map(|one| one.end).peekable();
+        while !parts.pre_tokens.is_empty() {
+            if (source.interrupt)() {
                 return Err(Error::Interrupted);
             }
-            // A pre-token that is cut here has more than so many bytes.
-            let to = match end - from < 2 * STITCHED {
-                true => end,
-                false => from + STITCHED,
+            let from = parts.from;
+            state.words.clear();
+            let words = match state.sparse {
+                true => None,
+                false => Some(self.stitching),
             };
-            let cache = &call.state.lookup.cache;
-            // Behind the first block there is what is left of a pre-token.
-            let cut = from > start;
-            let (mut done, within) = (from, |end: &usize| *end <= to);
-            state.pre_tokens.clear();
-            (state.pre_tokens).extend(ends.clone().take_while(within).map(|end| {
-                let one = std::mem::replace(&mut done, end)..end;
-                let cached = !cut && CACHED.contains(&one.len());
-                let hash = cached.then(|| cache.hash_long(&text[one.clone()]));
-                let known = hash.is_some_and(|hash| cache.has_long(&text[one.clone()], hash));
-                PreTokenSpan {
-                    start: one.start,
-                    end,
-                    whole: known || (!cut && one.len() <= LONGEST),
-                    new: hash.filter(|_| !known),
-                }
-            }));
-            let whole = state.pre_tokens.iter().all(|one| one.whole);
-            if whole && done == end {
-                // Nothing is new.
-                state.words.clear();
-                (state.words).extend(state.pre_tokens.iter().map(|one| one.end));
-                self.look_up(text, (from, &state.words), call, row.out)?;
-                return Ok(true);
-            }
-            stitching.find_words(text, from..to, &state.pre_tokens, &mut state.words)?;
+            let size = parts.find_words(words, source.text, &mut state.words)?;
             state.ids.clear();
-            self.look_up(text, (from, &state.words), call, &mut state.ids)?;
-            // Each of them, and what takes the place of others, has a byte at least.
-            if row.out.capacity() - row.out.len() < to - from {
-                let (rest, ids) = (text.len() - from, row.out.len());
-                reserve_projected(row.out, to - from, (from, rest), ids);
+            if state.sparse {
+                for word in &state.words {
+                    let (word, scratch) = (&source.text[word.clone()], &mut state.work.scratch);
+                    let ids = &mut state.ids;
+                    (source.segmenter).ids(word, scratch, ids, source.interrupt)?;
+                }
+            } else {
+                let mut lookup = PreTokenLookup::of_words(source, &mut state.work, &mut state.ids);
+                let mut places = lookup.places();
+                for word in &state.words {
+                    places.push(word.start, word.end);
+                }
+                drop(places);
+                lookup.finish()?;
             }
-            let (mut at, mut word_end, mut before) = (from, from, NO_ID);
-            let (mut words, mut pre_tokens) = (state.words.iter(), state.pre_tokens.iter());
+            state.sparse = SPARSE.0 * state.ids.len() > SPARSE.1 * size;
+            // Each of them, and what takes the place of others, has a byte at least.
+            if row.out.capacity() - row.out.len() < size {
+                match pre_tokens {
+                    [one] => {
+                        let (done, ids) = (from - one.start, row.out.len() - first);
+                        reserve_projected(row.out, size, (done, one.len() - done), ids);
+                    }
+                    _ => row.out.reserve(size),
+                }
+            }
+            let (mut left, mut at, mut before) = (0, 0, NO_ID);
+            let mut words = state.words.iter();
             let ids = &state.ids[..];
             for (number, &id) in ids.iter().enumerate() {
                 row.prefetch(&ids[number..]);
-                if at == word_end {
-                    before = NO_ID;
-                    word_end = words.next().copied().unwrap_or(to);
-                    if ends.next_if_eq(&at).is_some() {
-                        row.end(pre_tokens.next(), &mut call.state.lookup.cache);
+                if left == 0 {
+                    if pre_token_ends.next_if_eq(&at).is_some() {
+                        ends.push(row.out.len());
+                        row.first = row.out.len();
                     }
+                    let word = words.next().cloned().unwrap_or_default();
+                    (left, at, before) = (word.len(), word.end, NO_ID);
                 }
                 let last = row.last();
                 if last == before || !row.may_merge(last, id) {
                     row.out.push(id);
-                } else if !row.append(id, at)? {
+                } else if !row.append(id)? {
                     return Ok(false);
                 }
                 before = id;
-                at += meetings.length(id);
+                left -= meetings.length(id);
             }
-            if ends.next_if_eq(&to).is_some() {
-                row.end(pre_tokens.next(), &mut call.state.lookup.cache);
+            if pre_token_ends.next_if_eq(&at).is_some() {
+                ends.push(row.out.len());
+                row.first = row.out.len();
             }
-            from = to;
         }
         Ok(true)
     }
 }
 
-impl Stitching {
-    /// Where the words of a part of a text end; they end where pre-tokens do, too.
+/// What is left of pre-tokens, part by part.
+struct Parts<'p> {
+    pre_tokens: &'p [Range<usize>],
+    /// Where the first one goes on.
+    from: usize,
+}
+
+impl Parts<'_> {
+    /// Appends the words of the next part, and returns how many bytes it has; they end where pre-tokens
+    /// do, too. Without `stitching`, what the part has of a pre-token is one word.
     fn find_words(
+        &mut self,
+        stitching: Option<&Stitching>,
+        text: &[u8],
+        words: &mut Vec<Range<usize>>,
+    ) -> Result<usize> {
+        let mut size = 0;
+        while let (Some(first), true) = (self.pre_tokens.first(), size < STITCHED) {
+            // Those that lie side by side are split as one.
+            let (from, mut to, mut count) = (self.from, first.end, 1);
+            while let Some(next) = self.pre_tokens.get(count) {
+                if next.start != to || to - from >= STITCHED {
+                    break;
+                }
+                (to, count) = (next.end, count + 1);
+            }
+            let pre_tokens = &self.pre_tokens[..count];
+            // Only the last one may have so many bytes, and is cut.
+            if to - from >= 2 * STITCHED {
+                to = from + STITCHED;
+                count -= 1;
+            }
+            match stitching {
+                Some(stitching) => stitching.words_of(text, from..to, pre_tokens, words)?,
+                None => {
+                    let part = |one: &Range<usize>| from.max(one.start)..to.min(one.end);
+                    words.extend(pre_tokens.iter().map(part));
+                }
+            }
+            size += to - from;
+            let last = &self.pre_tokens[count..];
+            self.from = match last.first() {
+                Some(next) if next.start < to => to,
+                Some(next) => next.start,
+                None => to,
+            };
+            self.pre_tokens = last;
+        }
+        Ok(size)
+    }
+}
+
+impl Stitching {
+    /// Appends the words of a part of a text.
+    fn words_of(
         &self,
         text: &[u8],
         part: Range<usize>,
-        pre_tokens: &[PreTokenSpan],
-        words: &mut Vec<usize>,
+        pre_tokens: &[Range<usize>],
+        words: &mut Vec<Range<usize>>,
     ) -> Result<()> {
-        let (from, block) = (part.start, &text[part]);
+        let (mut start, block) = (part.start, &text[part.clone()]);
         let shifts = self.meetings.spaces_end_words();
-        let (mut start, mut next) = (from, 0);
-        words.clear();
+        let mut ends = pre_tokens.iter().map(|one| one.end).peekable();
         self.words.split(block, |_, mut end| {
             // The word takes the space that the next one starts with.
             end += usize::from(shifts && block.get(end) == Some(&b' '));
-            end += from;
+            end += part.start;
             while start < end {
-                let mut word_end = end;
-                let mut longest = LONGEST;
-                if let Some(pre_token) = pre_tokens.get(next) {
-                    if pre_token.end <= end {
-                        word_end = pre_token.end;
-                        next += 1;
-                    } else if pre_token.whole {
-                        return;
-                    }
-                    if pre_token.whole {
-                        longest = usize::MAX;
-                    }
-                }
-                while word_end - start > longest {
+                let word_end = ends.next_if(|&one| one <= end).unwrap_or(end);
+                while word_end - start > LONGEST {
+                    words.push(start..start + PIECE);
                     start += PIECE;
-                    words.push(start);
                 }
                 if start < word_end {
+                    words.push(start..word_end);
                     start = word_end;
-                    words.push(start);
                 }
             }
         })
@@ -620,7 +661,7 @@ mod tests {
     #[test]
     fn two_tokens_become_what_merging_makes_of_them() {
         let mut below = random_below(21);
-        let mut found = [0; 4];
+        let (mut found, mut shorter) = ([0; 4], 0);
         for round in 0..400 {
             let merging = merging(&mut below, round);
             let Some(all) = Meetings::of(&merging.merges, &merging.alphabet) else {
@@ -640,11 +681,22 @@ mod tests {
                     let made = ids(&merging, &[&left[..], right].concat());
                     let meeting = all.meeting(&merging.merges, one, other);
                     let expected = match made[..] {
-                        [token] if meeting != Meeting::Others => Meeting::One(token),
-                        _ if made == [one, other] => Meeting::Apart,
-                        _ => Meeting::Others,
+                        _ if matches!(meeting, Meeting::Others(_)) => meeting,
+                        [token] => Meeting::One(token),
+                        _ => Meeting::Apart,
                     };
                     assert_eq!(meeting, expected, "{round} {left:?} {right:?}");
+                    let mut symbols = vec![one, other];
+                    if let Meeting::Others(rank) = meeting {
+                        symbols.clear();
+                        for id in [one, other] {
+                            all.symbols_before(rank, id, &mut Vec::new(), &mut symbols);
+                        }
+                        assert!(made != [one, other], "{round} {left:?} {right:?}");
+                        shorter += usize::from(symbols.len() < left.len() + right.len());
+                    }
+                    merging.merge_ids(&mut symbols, &|| false).unwrap();
+                    assert_eq!(symbols, made, "{round} {left:?} {right:?}");
                     let apart = meeting == Meeting::Apart;
                     assert!(
                         apart || all.may_merge(one, other),
@@ -654,12 +706,13 @@ mod tests {
                         Meeting::Apart if all.may_merge(one, other) => 0,
                         Meeting::Apart => 1,
                         Meeting::One(_) => 2,
-                        Meeting::Others => 3,
+                        Meeting::Others(_) => 3,
                     }] += 1;
                 }
             }
         }
         assert!(found.iter().all(|&count| count > 1000), "{found:?}");
+        assert!(shorter > 100, "{shorter}");
     }
 
     #[test]
@@ -679,12 +732,10 @@ mod tests {
             let Segmenter::Merges(merging) = &encoder.segmenter else {
                 unreachable!()
             };
-            let Some(stitching) = Stitching::of(&encoder.pre_tokenizer, merging) else {
+            if encoder.stitching(usize::MAX).is_none() {
                 refused += 1;
                 continue;
-            };
-            let mut state = encoder.call_state();
-            let call = &mut state.call(&|| false, None);
+            }
             for _ in 0..6 {
                 let kinds = 1 + below(LETTERS.len());
                 let length = match round % 50 {
@@ -701,9 +752,7 @@ mod tests {
                 let split = |start, end| expected.extend(ids(merging, &text[start..end]));
                 encoder.pre_tokenizer.split(&text, split).unwrap();
                 let mut out = vec![7];
-                encoder
-                    .stitched_ids(&stitching, &text, call, &mut out)
-                    .unwrap();
+                encoder.ids(&text, None, &mut out, &|| false).unwrap();
                 assert!(out[1..] == expected, "{round}: {text:?}");
                 stitched += 1;
             }
@@ -715,19 +764,25 @@ mod tests {
     fn pairs_are_found_again_while_there_is_room() {
         let mut junctions = Junctions::new(0);
         assert_eq!(junctions.most, FEW);
-        junctions.insert(3, 4, [5, NO_ID]);
-        assert_eq!(junctions.get(3, 4), Some([5, NO_ID]));
-        assert_eq!(junctions.get(4, 3), None);
+        junctions.insert(3, 4, 5);
+        junctions.insert(3, 5, APART);
+        let found = [(3, 4), (3, 5), (4, 3)].map(|(left, right)| junctions.get(left, right));
+        assert_eq!(found, [Some(5), Some(APART), None]);
         let mut junctions = Junctions::new(1 << 20);
         for id in 0..100_000 {
-            let place = junctions.keep(&[id, 1, 2]);
-            junctions.insert(id, 1, [MANY, place]);
-            let Some([MANY, place]) = junctions.get(id, 1) else {
+            let made = junctions.keep(&[id, 1, 2]);
+            junctions.insert(id, 1, made);
+            let Some(made @ MANY..) = junctions.get(id, 1) else {
                 panic!("{id}");
             };
-            assert_eq!(junctions.kept(place), [id, 1, 2]);
+            assert_eq!(junctions.kept(made), [id, 1, 2]);
         }
-        assert_eq!(junctions.slots.len(), junctions.most);
+        assert_eq!(junctions.buckets.len(), junctions.most);
         assert!(junctions.stats().bytes <= 1 << 20);
+        // Those that came last are there.
+        let mut junctions = Junctions::new(1 << 20);
+        (0..1 << 20).for_each(|id| junctions.insert(id, id, id));
+        let kept = (0..1 << 20).filter(|&id| junctions.get(id, id) == Some(id));
+        assert_eq!(kept.count(), junctions.stats().entries);
     }
 }

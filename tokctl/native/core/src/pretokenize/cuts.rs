@@ -46,7 +46,8 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
         | Scanner::WhitespacePunctuation
         | Scanner::Bert
         | Scanner::Gpt2Words
-        | Scanner::Gpt2 => CutEffect::same_if(before & SPACE == 0, CutEffect::Changes),
+        | Scanner::Gpt2
+        | Scanner::Gpt2Runs => CutEffect::same_if(before & SPACE == 0, CutEffect::Changes),
         // Here punctuation takes the line breaks behind it along.
         Scanner::Cl100k
         | Scanner::Llama3
@@ -56,6 +57,14 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
             let after_word = before & (LETTER | NUMBER) != 0;
             let blank = matches!(byte, b' ' | b'\t') && before & SPACE == 0;
             CutEffect::same_if(after_word || blank, CutEffect::Changes)
+        }
+        // The same, and words lie between the matches.
+        Scanner::SuperBpe => {
+            let after_word = before & (LETTER | NUMBER) != 0;
+            match after_word {
+                true => CutEffect::Parts,
+                false => CutEffect::Changes,
+            }
         }
         Scanner::Punctuation(behaviour) => {
             let ends_here = before & PUNCTUATION != 0 && *behaviour != Behaviour::MergedWithNext;
@@ -195,6 +204,7 @@ fn ends_run(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
         pre_tokenizer.steps().last().map(|step| &step.scanner),
         Some(
             Scanner::Gpt2
+                | Scanner::Gpt2Runs
                 | Scanner::Cl100k
                 | Scanner::Llama3
                 | Scanner::Qwen2
@@ -340,6 +350,7 @@ mod tests {
 
     fn every_step() -> Vec<Step> {
         let mut steps: Vec<Step> = NAMES.iter().map(|name| named(name).into()).collect();
+        steps.extend([Scanner::Gpt2Runs, Scanner::SuperBpe].map(Step::from));
         for behaviour in BEHAVIOURS {
             steps.push(Scanner::Punctuation(behaviour).into());
             for literal in [" ", "e", "s\u{a0}", "", "\n", ". "] {

@@ -19,6 +19,7 @@ mod scalar;
 mod scanner;
 mod sequence;
 mod split;
+mod superbpe;
 mod together;
 
 pub use behaviour::Behaviour;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::behaviour::Behaviour;
 use super::split::Split;
-use super::{characters, deepseek, masks, penn_treebank};
+use super::{characters, deepseek, masks, penn_treebank, superbpe};
 use crate::error::Result;
 use crate::unicode::{Categories, Classes};
 
@@ -33,7 +33,7 @@ impl<F: FnMut(usize, usize)> PreTokenSink for F {
 }
 
 /// A scanner. The pattern that each one equals, where it is one pattern, is in
-/// `tokctl/model/patterns.py` under the same name.
+/// `tokctl/model/patterns.py` under the same name, or in [`Scanner::of_pattern`].
 #[derive(Debug, Clone)]
 pub enum Scanner {
     /// The whole text is one pre-token.
@@ -48,6 +48,8 @@ pub enum Scanner {
     Gpt2Words,
     /// GPT-2's pattern: a word takes the one space before it along; nothing is dropped.
     Gpt2,
+    /// The same without its contractions.
+    Gpt2Runs,
     /// GPT-4's pattern as tiktoken has it.
     Cl100k,
     /// The same as Llama 3 has it.
@@ -58,6 +60,8 @@ pub enum Scanner {
     O200k,
     /// The three steps of DeepSeek-V3.
     DeepseekV3,
+    /// The pattern of SuperBPE's second stage.
+    SuperBpe,
     Punctuation(Behaviour),
     Digits {
         individual: bool,
@@ -98,14 +102,24 @@ impl Scanner {
         })
     }
 
+    /// The scanner that splits as a pattern does whose matches are isolated, where it has no name of
+    /// its own.
+    pub fn of_pattern(pattern: &str) -> Option<Self> {
+        match pattern {
+            r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+" => Some(Scanner::Gpt2Runs),
+            r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)" => Some(Scanner::SuperBpe),
+            _ => None,
+        }
+    }
+
     /// May texts be split as one, with a tab between them, and cut before and behind each tab?
     ///
     /// Nothing is dropped, and for these patterns a tab is white space and no more: what stands
     /// before it is split as at the end of a text, and what stands behind it as at the start. But
     /// white space with a line feed in it that does not end with one needs the end itself.
     pub fn splits_texts_as_one(&self) -> bool {
-        use Scanner::{Cl100k, Gpt2, Llama3, O200k, Qwen2};
-        matches!(self, Gpt2 | Cl100k | Llama3 | Qwen2 | O200k)
+        use Scanner::{Cl100k, Gpt2, Gpt2Runs, Llama3, O200k, Qwen2};
+        matches!(self, Gpt2 | Gpt2Runs | Cl100k | Llama3 | Qwen2 | O200k)
     }
 
     /// Gives `sink` the start and the end of every pre-token, in order; none is empty.
@@ -122,8 +136,11 @@ impl Scanner {
                 masks::split(masks::WordRuns::default(), text, sink);
             }
             Scanner::Bert => masks::split(masks::Bert::default(), text, sink),
-            Scanner::Gpt2Words => masks::split(masks::Gpt2::<true>::default(), text, sink),
-            Scanner::Gpt2 => masks::split(masks::Gpt2::<false>::default(), text, sink),
+            Scanner::Gpt2Words => {
+                masks::split(masks::Gpt2::<true, true>::default(), text, sink);
+            }
+            Scanner::Gpt2 => masks::split(masks::Gpt2::<false, true>::default(), text, sink),
+            Scanner::Gpt2Runs => masks::split(masks::Gpt2::<false, false>::default(), text, sink),
             Scanner::Cl100k => masks::split(masks::Cl100k::<false, true>::default(), text, sink),
             Scanner::Llama3 => masks::split(masks::Cl100k::<false, false>::default(), text, sink),
             Scanner::Qwen2 => masks::split(masks::Cl100k::<true, false>::default(), text, sink),
@@ -131,6 +148,7 @@ impl Scanner {
             Scanner::DeepseekV3 => {
                 deepseek::split(classes, text, |start, end| sink.take(start, end))
             }
+            Scanner::SuperBpe => superbpe::split(classes, text, |start, end| sink.take(start, end)),
             Scanner::Punctuation(behaviour) => {
                 characters::punctuation(*behaviour, classes, text, |start, end| {
                     sink.take(start, end)

@@ -219,8 +219,9 @@ mod tests {
             "whitespace",
             "none",
         ];
-        names.into_iter().map(|name| {
-            let scanner = Scanner::named(name).unwrap();
+        let named = |name| Scanner::named(name).unwrap();
+        let unnamed = [Scanner::Gpt2Runs, Scanner::SuperBpe];
+        names.map(named).into_iter().chain(unnamed).map(|scanner| {
             PreTokenizer::new(vec![Step {
                 rewrite: None,
                 scanner,

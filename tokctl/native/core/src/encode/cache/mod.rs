@@ -235,11 +235,6 @@ impl IdsCache {
         found.is_some()
     }
 
-    /// Are the ids of a text of over 15 bytes known?
-    pub fn has_long(&self, text: &[u8], hash: u64) -> bool {
-        self.long.has(text, hash)
-    }
-
     /// Keeps the ids of a longer text; none at all are not worth it.
     pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
         if ids.is_empty() {

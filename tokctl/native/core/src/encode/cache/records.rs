@@ -120,13 +120,6 @@ impl RecordTable {
         self.record(slot).get(usize::from(slot.length)..)
     }
 
-    /// Has `text` numbers?
-    pub fn has(&self, text: &[u8], hash: u64) -> bool {
-        let found = self.find_slot(text, hash as u32);
-        let slot = found.map(|at| self.slots[at]).unwrap_or_default();
-        slot.length != 0 && slot.place.start != SEEN
-    }
-
     /// Adds a text, or replaces what it has. One that is empty, or has more than 65,535 bytes or numbers,
     /// is not remembered.
     pub fn insert(&mut self, text: &[u8], hash: u64, numbers: &[u32]) {

@@ -7,6 +7,7 @@
 use super::short::{Interleaved, ABOVE_SMALL, LARGE, MEDIUM, SMALL};
 use super::Merging;
 use crate::encode::cache::IdsCache;
+use crate::encode::lookup::CACHED;
 use crate::model::Alphabet;
 use crate::packed::Key;
 
@@ -22,6 +23,8 @@ const MAX_BEHIND: usize = 2048;
 #[derive(Debug, Default)]
 pub(crate) struct DeferredMerges {
     words: Vec<DeferredWord>,
+    /// How many of them are merged here.
+    merged: usize,
     /// What they start as, one behind the other.
     symbols: Vec<u32>,
     /// One for each word, once they are merged.
@@ -53,6 +56,21 @@ enum WordIds {
     Small(usize),
     Medium(usize),
     Large(usize),
+    Stitched(usize),
+}
+
+/// The ids of pre-tokens that were stitched, and where those of each end.
+#[derive(Debug, Default)]
+pub(crate) struct StitchedIds {
+    pub ids: Vec<u32>,
+    pub ends: Vec<usize>,
+}
+
+impl StitchedIds {
+    fn of(&self, number: usize) -> &[u32] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.ids[start..self.ends[number]]
+    }
 }
 
 impl DeferredMerges {
@@ -86,7 +104,20 @@ impl DeferredMerges {
             at,
             end: 0,
         });
+        self.merged += 1;
         true
+    }
+
+    /// Takes a pre-token that is stitched, a place in the text.
+    pub fn add_stitched(&mut self, (key, hash): (Key, u64), at: usize) {
+        // As one of no symbols, of which there is no other.
+        self.words.push(DeferredWord {
+            key,
+            hash,
+            symbols: self.symbols.len(),
+            at,
+            end: 0,
+        });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -94,7 +125,7 @@ impl DeferredMerges {
     }
 
     pub fn is_full(&self) -> bool {
-        self.words.len() >= MAX_WORDS
+        self.merged >= MAX_WORDS
     }
 
     /// Should these be merged now that there are so many ids?
@@ -103,11 +134,13 @@ impl DeferredMerges {
         self.words.len() >= ENOUGH || self.words.first().is_some_and(waits)
     }
 
-    /// Merges all that were deferred, puts their ids where they belong, and caches them.
+    /// Merges all that were deferred, puts their ids where they belong, and caches them. `stitched` has
+    /// the ids of those that are stitched.
     pub fn resolve(
         &mut self,
         merging: &Merging,
         text: &[u8],
+        stitched: &StitchedIds,
         cache: &mut IdsCache,
         out: &mut Vec<u32>,
     ) {
@@ -123,6 +156,7 @@ impl DeferredMerges {
                 WordIds::Small(number) => self.small.append(number, &mut self.made),
                 WordIds::Medium(number) => self.medium.append(number, &mut self.made),
                 WordIds::Large(number) => self.large.append(number, &mut self.made),
+                WordIds::Stitched(number) => self.made.extend_from_slice(stitched.of(number)),
             }
             if let Some(superwords) = &merging.superwords {
                 superwords.mark(&mut self.made[first..]);
@@ -131,7 +165,10 @@ impl DeferredMerges {
             let ids = &self.made[first..];
             match word.key.place() {
                 None => cache.insert_key(word.key, word.hash, ids),
-                Some(place) => cache.insert_long(&text[place], word.hash, ids),
+                Some(place) if CACHED.contains(&place.len()) => {
+                    cache.insert_long(&text[place], word.hash, ids);
+                }
+                Some(_) => {}
             }
             word.end = self.made.len();
         }
@@ -142,10 +179,15 @@ impl DeferredMerges {
     /// Looks up those that are tokens as a whole, and begins with the symbols of the others.
     fn begin(&mut self, merging: &Merging, text: &[u8]) {
         let merges = &merging.merges;
-        let mut start = 0;
+        let (mut start, mut stitched) = (0, 0);
         for word in &self.words {
             let (symbols, count) = (&self.symbols[start..], word.symbols - start);
             start = word.symbols;
+            if count == 0 {
+                self.ids_of_words.push(WordIds::Stitched(stitched));
+                stitched += 1;
+                continue;
+            }
             let whole = (merging.whole.as_ref()).and_then(|whole| match word.key.place() {
                 None => whole.id_of_key(word.key, word.hash),
                 Some(place) => whole.id_of_hashed(&text[place], word.hash),
@@ -182,6 +224,7 @@ impl DeferredMerges {
 
     pub fn clear(&mut self) {
         self.words.clear();
+        self.merged = 0;
         self.symbols.clear();
         self.ids_of_words.clear();
         self.large.clear();

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::Interrupt;
-pub(crate) use deferred::DeferredMerges;
+pub(crate) use deferred::{DeferredMerges, StitchedIds};
 pub(crate) use meeting::{Meeting, Meetings};
 pub use superwords::Superwords;
 
@@ -234,6 +234,18 @@ impl Merging {
         if self.drop_unknown {
             leave_out_unknown(out, first);
         }
+    }
+
+    /// Merges symbols by rank, of which nothing else is known.
+    pub(crate) fn merge_ids(&self, ids: &mut Vec<u32>, interrupt: Interrupt) -> Result<()> {
+        if self.merge_symbols(0, ids) {
+            return Ok(());
+        }
+        let symbol = |id| Segment { id, length: 1 };
+        let mut segments = ids.drain(..).map(symbol).collect();
+        long::merge(&self.merges, &mut segments, 0, interrupt)?;
+        ids.extend(segments.iter().map(|segment| segment.id));
+        Ok(())
     }
 
     /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],

@@ -15,6 +15,7 @@ pub(crate) const LARGE: usize = 128;
 pub(crate) const MEDIUM: usize = 64;
 pub(crate) const SMALL: usize = 16;
 pub(crate) const ABOVE_SMALL: usize = SMALL + 1;
+const ABOVE_MEDIUM: usize = MEDIUM + 1;
 
 /// A set of places of a row, one bit for each.
 pub(crate) trait Places: Copy {
@@ -271,13 +272,16 @@ impl Merging {
         }
         // The symbols stand where their ids will.
         let first = out.len();
-        if !self.plain_symbols(pre_token, out) {
-            return false;
-        }
+        self.plain_symbols(pre_token, out) && self.merge_symbols(first, out)
+    }
+
+    /// Merges the symbols from the place `first` on; false, and they stay, where they are too many.
+    pub(crate) fn merge_symbols(&self, first: usize, out: &mut Vec<u32>) -> bool {
         match out.len() - first {
             0..=SMALL => self.merge_alone::<SMALL, u64>(first, out),
             ABOVE_SMALL..=MEDIUM => self.merge_alone::<MEDIUM, u64>(first, out),
-            _ => self.merge_alone::<LARGE, u128>(first, out),
+            ABOVE_MEDIUM..=LARGE => self.merge_alone::<LARGE, u128>(first, out),
+            _ => return false,
         }
         true
     }

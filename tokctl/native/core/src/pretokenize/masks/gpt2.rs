@@ -3,6 +3,8 @@
 //! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token. And the
 //! documents' words, which are the same without spaces, and these are dropped:
 //! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`
+//!
+//! Some models have the first one without its contractions.
 
 use super::{ahead, first_bytes, AsciiClasses, Carry, MaskPattern, View};
 use crate::pretokenize::runs::contraction;
@@ -12,7 +14,7 @@ use crate::unicode::{LETTER, NUMBER, SPACE};
 const MARKED: u8 = 8;
 
 #[derive(Clone, Copy)]
-pub struct Gpt2<const WORDS: bool> {
+pub struct Gpt2<const WORDS: bool, const CONTRACTIONS: bool> {
     letters: Carry,
     numbers: Carry,
     spaces: Carry,
@@ -22,7 +24,7 @@ pub struct Gpt2<const WORDS: bool> {
     started: u64,
 }
 
-impl<const WORDS: bool> Default for Gpt2<WORDS> {
+impl<const WORDS: bool, const CONTRACTIONS: bool> Default for Gpt2<WORDS, CONTRACTIONS> {
     fn default() -> Self {
         Gpt2 {
             letters: Carry::default(),
@@ -36,7 +38,7 @@ impl<const WORDS: bool> Default for Gpt2<WORDS> {
     }
 }
 
-impl<const WORDS: bool> MaskPattern for Gpt2<WORDS> {
+impl<const WORDS: bool, const CONTRACTIONS: bool> MaskPattern for Gpt2<WORDS, CONTRACTIONS> {
     const ASCII: AsciiClasses = AsciiClasses::new(Self::WIDE, &[(MARKED, b" '")]);
     const WIDE: u8 = LETTER | NUMBER | SPACE;
     const DROPS: bool = WORDS;
@@ -55,6 +57,9 @@ impl<const WORDS: bool> MaskPattern for Gpt2<WORDS> {
         };
         let starts = (changes & !joined & !self.taken) | last | self.started;
         (self.taken, self.started) = (0, 0);
+        if !CONTRACTIONS {
+            return starts;
+        }
         let apostrophes = block.of(MARKED) & !spaces;
         let short = starts & apostrophes & ahead(letters, next.of(LETTER));
         match short {
@@ -64,7 +69,7 @@ impl<const WORDS: bool> MaskPattern for Gpt2<WORDS> {
     }
 }
 
-impl<const WORDS: bool> Gpt2<WORDS> {
+impl<const WORDS: bool, const CONTRACTIONS: bool> Gpt2<WORDS, CONTRACTIONS> {
     /// Where a plain space is taken along, so that nothing starts; and the last of each run
     /// of spaces, which starts something.
     #[inline(always)]

@@ -113,12 +113,27 @@ fn same<P: MaskPattern>(
 }
 
 fn all_same(text: &[u8]) {
-    same(Gpt2::<false>::default(), text, |classes, text, emit| {
-        gpt2::split(classes, text, emit)
-    });
-    same(Gpt2::<true>::default(), text, |classes, text, emit| {
-        gpt2_words::split(classes, text, emit);
-    });
+    same(
+        Gpt2::<false, true>::default(),
+        text,
+        |classes, text, emit| {
+            gpt2::split::<true>(classes, text, emit);
+        },
+    );
+    same(
+        Gpt2::<false, false>::default(),
+        text,
+        |classes, text, emit| {
+            gpt2::split::<false>(classes, text, emit);
+        },
+    );
+    same(
+        Gpt2::<true, true>::default(),
+        text,
+        |classes, text, emit| {
+            gpt2_words::split(classes, text, emit);
+        },
+    );
     same(Whitespace::default(), text, |classes, text, emit| {
         whitespace::split(classes, text, emit)
     });

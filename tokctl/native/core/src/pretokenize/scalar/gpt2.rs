@@ -5,10 +5,16 @@
 use crate::pretokenize::runs::{contraction, kind_at, run_end};
 use crate::unicode::{Classes, LETTER, NUMBER, OTHER, SPACE};
 
-pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) {
+/// `CONTRACTIONS`: or without the first seven alternatives.
+pub fn split<const CONTRACTIONS: bool>(
+    classes: Classes,
+    text: &[u8],
+    mut emit: impl FnMut(usize, usize),
+) {
     let mut at = 0;
     while at < text.len() {
         let end = match contraction(text, at) {
+            _ if !CONTRACTIONS => token_end(classes, text, at),
             0 => token_end(classes, text, at),
             short => at + short,
         };
