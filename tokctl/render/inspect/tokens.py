@@ -33,6 +33,7 @@ from tokctl.render.document import (
 )
 from tokctl.render.inspect.training import (
     FITTING,
+    chosen_in,
     decimal,
     language_name,
     merge_data,
@@ -151,6 +152,8 @@ def _tree(token: TokenHistory) -> Tree:
                 parts.append(Span(f", count {merge.count:,}", "dim"))
             if merge.score is not None:
                 parts.append(Span(f", score ≈ {decimal(merge)}", "dim"))
+            if merge.stage is not None and merge.stage > 1:
+                parts.append(Span(f", stage {merge.stage}", "dim"))
             if merge.language is not None:
                 parts.append(Span(f", chosen for {language_name(merge.language)}", "dim"))
         return parts
@@ -207,8 +210,7 @@ def _token_records(
             tokens = map(visible, (merge.left, merge.right, merge.token))
             count = [] if token.ranked else [number(merge.count)]
             score = [] if merge.score is None else [str(merge.score)]
-            language = [] if merge.language is None else [visible(merge.language) or "-"]
-            yield name, str(merge.step), *tokens, *count, *score, *language
+            yield name, str(merge.step), *tokens, *count, *score, *chosen_in(merge)
     for removal in token.removals:
         by, figures = visible(removal.by), (str(removal.count), str(removal.whole))
         yield "removed", str(removal.step), by, *figures

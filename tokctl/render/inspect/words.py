@@ -39,7 +39,14 @@ from tokctl.render.document import (
     segments,
     text_or_bytes,
 )
-from tokctl.render.inspect.training import decimal, language_name, merge_data, number, scored
+from tokctl.render.inspect.training import (
+    chosen_in,
+    decimal,
+    language_name,
+    merge_data,
+    number,
+    scored,
+)
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
@@ -225,9 +232,14 @@ def _merged_records(word: MergedWord) -> Iterator[Record]:
         merge = step.merge
         figures = [] if word.ranked else [number(merge.count)]
         figures += [] if merge.score is None else [str(merge.score)]
-        figures += [] if merge.language is None else [visible(merge.language) or "-"]
-        pair = names((merge.left, merge.right))
-        yield label, str(merge.step), pair, visible(merge.token), *figures, names(step.state)
+        figures += [*chosen_in(merge), names(step.state)]
+        yield (
+            label,
+            str(merge.step),
+            names((merge.left, merge.right)),
+            visible(merge.token),
+            *figures,
+        )
     for rest in word.leftovers:
         yield "rest", names((rest.left, rest.right)), _why_not(word, rest, visible)
 
