@@ -126,7 +126,7 @@ def _superword_rows(model: FilledRecipe, tokens: Sequence[str]) -> Iterator[tupl
         words = len(model.tokens) - len(found)
         first = _merge_list(tokens, found[:_ENDS]) + (", …" if len(found) > _ENDS else "")
         counted = f"the ids from {words:,} on; the first counted {found[0].count:,} times"
-        yield "superwords", f"{len(found):,}: {counted}: {first}"
+        yield "superwords", f"{len(found):,}, {counted}: {first}"
 
 
 #: Languages that are shown; of more, half of them from each end.
