@@ -260,3 +260,29 @@ def test_languages_have_neither_stages_nor_initial_tokens() -> None:
             Path(f"{name}.txt").write_text(TEXT, encoding="utf-8")
         done = tokctl("train", "--lang", "en=a.txt", "--lang", "sw=b.txt", *options)
         assert done.code == 2 and f"error: parity-aware training {message}" in done.err
+
+
+def test_merges_are_counted_alike_everywhere() -> None:
+    """Without supermerges, and with those of tokens that were taken away."""
+    for algorithm in ("boundless", "picky"):
+        done = made("-q", "-a", algorithm, "--vocab", "300", "--json", "a.txt")
+        model = Tokenizer.load("m.json").model
+        count = len(model.events.merges if model.events else model.merges)
+        assert count and orjson.loads(done.out)["merges"] == count
+        assert orjson.loads(inspected("--json"))["merges"] == count
+        done = tokctl("convert", "m.json", "--to", "tokctl", "-o", "other.json", "--json")
+        assert orjson.loads(done.out)["merges"] == count
+
+
+@pytest.mark.parametrize("columns", [30, 40, 60])
+def test_a_narrow_terminal_has_the_figures_of_a_gap(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stages()
+    shown = inspected("--gap", "a.txt", terminal=True)
+    figures = orjson.loads(inspected("--gap", "a.txt", "--json"))
+    assert all(len(line) <= columns for line in shown.splitlines())
+    for label, name in (("this", "tokens"), ("fewest", "fewest"), ("lower", "bound")):
+        lines = [line.split() for line in shown.splitlines() if line.startswith(f" {label}")]
+        assert any(f"{figures[name]:,}" in line for line in lines), (label, shown)
