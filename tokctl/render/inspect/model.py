@@ -199,7 +199,7 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
         loaded = f"Hugging Face loads it, and ids can differ: it can't hold {what}"
     yield "elsewhere", refused if summary.obstacle else loaded
     if summary.training:
-        parity = summary.languages and summary.languages.record
+        parity = summary.languages.record if summary.languages else None
         yield from training_facts(recipe, summary.training, parity)
     else:
         yield "trained on", "not known: the file does not say"
