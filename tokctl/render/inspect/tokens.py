@@ -35,10 +35,10 @@ from tokctl.render.inspect.training import (
     FITTING,
     chosen_in,
     decimal,
-    language_name,
     merge_data,
     number,
     scored,
+    told_of,
 )
 from tokctl.render.inspect.words import added_data, how_found, path_names, why_removed
 from tokctl.render.visible import brief, decoded, names, visible
@@ -148,14 +148,8 @@ def _tree(token: TokenHistory) -> Tree:
         merge = merges.get(node.step or 0)
         if merge:
             parts.append(Span(f"  {_step_name(token)} {merge.step:,}", "dim"))
-            if merge.count is not None:
-                parts.append(Span(f", count {merge.count:,}", "dim"))
-            if merge.score is not None:
-                parts.append(Span(f", score ≈ {decimal(merge)}", "dim"))
-            if merge.stage is not None and merge.stage > 1:
-                parts.append(Span(f", stage {merge.stage}", "dim"))
-            if merge.language is not None:
-                parts.append(Span(f", chosen for {language_name(merge.language)}", "dim"))
+            facts = told_of(merge, f"≈ {decimal(merge)}")
+            parts += [Span(f", {fact}", "dim") for fact in facts]
         return parts
 
     return Tree(token.tree, label)

@@ -63,6 +63,19 @@ def chosen_in(merge: MergeRecord) -> list[str]:
     return stage if merge.language is None else [*stage, visible(merge.language) or "-"]
 
 
+def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
+    """What is known of a merge, for people: its count, its `score` where it has one, the stage
+    of the training after the first one, the language that chose it."""
+    if merge.count is not None:
+        yield f"count {merge.count:,}"
+    if merge.score is not None:
+        yield f"score {score}"
+    if merge.stage is not None and merge.stage > 1:
+        yield f"stage {merge.stage}"
+    if merge.language is not None:
+        yield f"chosen for {language_name(merge.language)}"
+
+
 def decimal(merge: MergeRecord) -> str:
     """The score as a decimal of four digits; empty where there is none."""
     return "" if merge.score is None else f"{float(merge.score):.4g}"

@@ -42,10 +42,10 @@ from tokctl.render.document import (
 from tokctl.render.inspect.training import (
     chosen_in,
     decimal,
-    language_name,
     merge_data,
     number,
     scored,
+    told_of,
 )
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
@@ -176,14 +176,8 @@ def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
     merge = step.merge
     times = f", {len(step.places)} times" if len(step.places) > 1 else ""
     pair: list[Inline] = [f"{brief(merge.left)} + {brief(merge.right)}{times}"]
-    if merge.count is not None:
-        pair.append(Span(f"\ncount {merge.count:,}", "dim"))
-    if merge.score is not None:
-        pair.append(Span(f"\nscore {merge.score} ≈ {decimal(merge)}", "dim"))
-    if merge.stage is not None and merge.stage > 1:
-        pair.append(Span(f"\nstage {merge.stage}", "dim"))
-    if merge.language is not None:
-        pair.append(Span(f"\nchosen for {language_name(merge.language)}", "dim"))
+    score = f"{merge.score} ≈ {decimal(merge)}"
+    pair += [Span(f"\n{fact}", "dim") for fact in told_of(merge, score)]
     # Each merge in front of a place has moved it one to the left.
     made = [place - earlier for earlier, place in enumerate(step.places)]
     tokens = segments(step.state, _TOKENS, made)
