@@ -52,9 +52,12 @@ memory for the longer text divided by that for the shorter one.
 - `train` and `inspect --use` keep the distinct pre-tokens, whose number grows with the text.
   `--memory` limits them while they are counted; training itself then keeps those that it learns
   from.
+- `inspect --gap` keeps each document, the distinct pre-tokens, and some 40 bytes for each place of
+  a string that occurs more than once in them, 1.6 GB at most.
 - `compare` keeps the texts in memory.
 
-Formats that Python writes token by token (`jsonl --offsets`) were measured on a tenth of the text.
+`inspect --gap` and formats that Python writes token by token (`jsonl --offsets`) were measured on a
+tenth of the text.
 The measured version of tokctl (its Python files and native module together) has the digest
 `{tokctl}`.
 """

@@ -226,7 +226,7 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
         (
             ("--count", "--alpha", "0.1"),
             "a wordpiece model has one segmentation of a text",
-            "train a unigram model: --algo unigram",
+            "a unigram model has several, and their scores: tokctl train --algo unigram",
         ),
         (
             ("--count", "--special", "<x>"),

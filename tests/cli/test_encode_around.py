@@ -202,7 +202,7 @@ def test_sample(bert: dict[str, Path]) -> None:
             "gpt2",
             ("--alpha", "0.1"),
             "a bpe model has one segmentation of a text",
-            "train a unigram model: --algo unigram",
+            "a unigram model has several, and their scores: tokctl train --algo unigram",
         ),
         (
             "t5",

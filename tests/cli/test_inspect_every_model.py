@@ -219,7 +219,7 @@ def test_what_a_model_does_not_have(paths: dict[str, str]) -> None:
         "hint: --word TEXT and --token TOKEN show the merges that follow from the ranks\n"
     )
     assert refused(saved(paths, "gpt2"), "--rounds") == (
-        "error: a bpe model is not trained in rounds\nhint: see its merges: --merges\n"
+        "error: a bpe model is not trained in rounds\nhint: see its merges: --merges :\n"
     )
 
 

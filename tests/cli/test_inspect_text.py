@@ -173,7 +173,7 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
     assert refused(bpe, "--nbest", "3").startswith("error: --nbest goes with --word\n")
     assert refused(bpe, "--word", "low", "--nbest", "3") == (
         "error: a bpe model has one segmentation of a text\n"
-        "hint: train a unigram model: --algo unigram\n"
+        "hint: a unigram model has several, and their scores: tokctl train --algo unigram\n"
     )
     assert refused(bpe, "--use", "--pairs", "3").startswith("error: --pairs and --use can't be")
     assert refused(bpe, "--merges-of", "es", "--state", "3", toy).startswith(

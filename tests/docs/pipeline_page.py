@@ -74,7 +74,10 @@ def section(title: str, family: PartFamily) -> str:
             if option != "kind"
         )
         written = f"{alias}:VALUE" if None in meant.values() else alias
-        rows.append(f"| `{written}` | {_cell(meant['kind'] + ' with ' + options)} | |")
+        what = f"{meant['kind']} with {options}"
+        if alias in family.abouts:
+            what = f"{family.abouts[alias]}: {what}"
+        rows.append(f"| `{written}` | {_cell(what)} | |")
     return "\n".join(rows) + "\n"
 
 

@@ -457,4 +457,6 @@ def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, 
     if list(new) == list(range(total)):
         return model, set()
     model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
+    if model.training:  # its stages ended at ids, and these are others now
+        model = replace(model, training=replace(model.training, stage_ends=()))
     return resizing.renumbered(model, dict(enumerate([*new, *holes]))), set(holes)

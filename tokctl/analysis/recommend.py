@@ -153,7 +153,8 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
         if name not in CANDIDATES and name not in by_algorithm:
             raise TokctlError(
                 f"no candidate is called {name!r}",
-                f"choose {', '.join(by_algorithm)}; or one of {', '.join(CANDIDATES)}",
+                f"choose {', '.join(by_algorithm)}; or one of {', '.join(CANDIDATES)}; "
+                "tokctl compare --algo trains and measures every algorithm",
             )
         wanted.update(by_algorithm.get(name, [name]))
     if not wanted:

@@ -839,7 +839,7 @@ def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
 
 def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
     """Ids in the vocabulary after each step, from 0 on. A token counts from the first step
-    that makes it on."""
+    that makes it on; superwords, which no step makes, never do."""
     recipe, tokens = tokenizer.recipe, tokenizer.model.tokens
     seen: set[int] = set()
     new = []
@@ -847,7 +847,8 @@ def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
         first = merge.token not in seen and not recipe.is_initial_symbol(tokens[merge.token])
         seen.add(merge.token)
         new.append(int(first))
-    return list(accumulate(new, initial=len(tokens) - sum(new)))
+    others = len(tokens) - len(tokenizer.model.supermerges) - sum(new)
+    return list(accumulate(new, initial=others))
 
 
 # -- By rounds -----------------------------------------------------------------------------------

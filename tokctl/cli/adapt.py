@@ -301,8 +301,8 @@ def check_moved(world: World, moved: "MovedTokens") -> None:
             world.say(f"    {name:<8}{'  '.join(visible(repr(token)) for token in tokens)}")
     if moved.moved:
         raise TokctlError(
-            f"{plural(moved.moved, 'token')} of the texts would be cut otherwise, though the model "
-            "keeps them: nothing is written",
+            f"{plural(moved.moved, 'token')} of the texts that the model keeps would be cut "
+            "otherwise: nothing is written",
             "keep more tokens, or leave --verify out to write it all the same",
             exit_code=ExitCode.CONDITION_FAILED,
         )

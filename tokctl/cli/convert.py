@@ -145,13 +145,15 @@ def convert(
 
 
 def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str, Any]:
+    from tokctl.analysis.explain.history import step_count
+
     origin = tokenizer.model.origin
     return {
         "path": model_output.json_path(target),
         "recipe": tokenizer.recipe.to_dict(),
         "vocab_size_before": before.vocab_size,
         "vocab_size": tokenizer.vocab_size,
-        "merges": len(tokenizer.merges),
+        "merges": step_count(tokenizer) - len(tokenizer.model.supermerges),
         "format_before": before.format,
         "origin": origin and origin._asdict(),
     }

@@ -56,6 +56,8 @@ OF_COMMAND = {
     ("encode", "--counts"): "--count counts",
     ("encode", "--count-tokens"): "--count counts",
     ("encode", "--sample"): "--alpha draws segmentations at random; train alone chooses lines",
+    ("encode", "--dropout"): "--alpha draws segmentations of a unigram model at random",
+    ("encode", "--nbest"): "inspect --word --nbest shows the best ones of a unigram model",
     ("encode", "--special-token"): "--special lets the text spell one; train and convert make one",
     ("encode", "--text"): "a text itself is piped in: echo 'a lot' | tokctl encode -m MODEL",
     ("encode", "--tokens"): "--as tokens writes them",

@@ -42,7 +42,8 @@ EXAMPLES = """Examples:
 In a pipe, the output is lines with tabs between the fields:
 
   --merges  step, left, right, token, count; if training compared scores,
-            also the score, as a fraction and as a decimal
+            also the score, as a fraction and as a decimal; of a training in
+            stages the stage; of languages, the one that chose it (- for all)
   --state   count and tokens of every word; for words that the step changed,
             also the tokens before it
   --pairs   left, right, count, and the step that merges the pair; if

@@ -83,7 +83,7 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
         "path": text_or_bytes(os.fsencode(path)),
         "recipe": tokenizer.recipe.to_dict(),
         "vocab_size": tokenizer.vocab_size,
-        "merges": step_count(tokenizer),
+        "merges": step_count(tokenizer) - len(tokenizer.model.supermerges),
         "training": asdict(record) if record else None,
         "seconds": timing.seconds,
     }

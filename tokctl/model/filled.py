@@ -172,7 +172,8 @@ class TrainingRecord:
         weights: of the documents, in their order, as fractions; empty: all alike.
         count_scale: every count is that many times the weighted one, to be a whole number.
         threshold: of removals, as it was given; None where none is by a threshold.
-        extended: ids of the model that this training went on from; 0: it started anew.
+        extended: ids of the model that this training went on from, as far as they are still there;
+            0: it started anew.
         pruned_from: ids before the last pruning; None: nothing was pruned.
         stage_ends: ids at the end of each stage but the last.
     """

@@ -121,6 +121,11 @@ class Part(Brief):
             return text
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
+    @property
+    def about(self) -> str:
+        """What it does, in one line."""
+        return self.family.abouts.get(str(self), self.family.kinds[self.kind].about)
+
     def _is(self, text: str) -> bool:
         """Does a text form describe this part?"""
         try:
@@ -138,6 +143,7 @@ class PartFamily:
 
     name: what one of them is called in messages.
     aliases: text forms that stand for another part, `NAME` or `NAME:` (with a value).
+    abouts: of some text forms, what the part does, in one line.
     """
 
     def __init__(
@@ -145,10 +151,12 @@ class PartFamily:
         name: str,
         kinds: Mapping[str, PartKind],
         aliases: Mapping[str, Mapping[str, Any]] | None = None,
+        abouts: Mapping[str, str] | None = None,
     ) -> None:
         self.name: str = name
         self.kinds: Mapping[str, PartKind] = kinds
         self.aliases: Mapping[str, Mapping[str, Any]] = aliases or {}
+        self.abouts: Mapping[str, str] = abouts or {}
 
     def part(self, kind: str, **options: Any) -> Part:
         """The part of that kind; TokctlError where kind or options are wrong."""
@@ -436,6 +444,10 @@ PRE_TOKENIZERS = PartFamily(
         "regex": {"kind": "split", "pattern": None, "regex": True},
         "digits-individual": {"kind": "digits", "individual": True},
         "lines": {"kind": "split", "pattern": "\n", "behaviour": "merged-with-previous"},
+    },
+    abouts={
+        "digits-individual": "splits off every digit",
+        "lines": "every line on its own, with its line feed",
     },
 )
 

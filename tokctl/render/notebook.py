@@ -43,7 +43,7 @@ def _tokenizer(shown: Tokenizer) -> str:
     pairs += [("special tokens", names(special[:_SPECIAL]) + more)] if special else []
     pairs += recipe_facts(shown.recipe)
     if shown.model.training is not None:
-        pairs += training_facts(shown.recipe, shown.model.training)
+        pairs += training_facts(shown.recipe, shown.model.training, shown.model.parity)
     return _page(Answer("inspect", f"Tokenizer {shown.recipe.name}", lambda: [facts(pairs)]))
 
 

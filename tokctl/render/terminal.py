@@ -168,10 +168,13 @@ def _flow(entries: Iterable[Text], width: int) -> Text:
 
 
 def _table(block: Table, width: int) -> RichTable:
+    bars = _bars_beside(block, width)
     there = [
         place
         for place, column in enumerate(block.columns)
-        if column.least <= width and (column.most is None or width <= column.most)
+        if column.least <= width
+        and (column.most is None or width <= column.most)
+        and (bars or not column.is_drawing)
     ]
     columns = [block.columns[place] for place in there]
     if block.has_head:
@@ -182,9 +185,29 @@ def _table(block: Table, width: int) -> RichTable:
         _add_column(table, column)
     room = width - sum(column.width + block.gap for column in columns if column.width)
     for number, row in enumerate(block.rows):
-        cells = [_text(row[place], room) for place in there]
+        cells = [
+            bars[number] if block.columns[place].is_drawing else _text(row[place], room)
+            for place in there
+        ]
         table.add_row(*cells, style="bold" if number in block.strong else None)
     return table
+
+
+def _bars_beside(block: Table, width: int) -> list[str]:
+    """The bars of a table, shortened in proportion to fit beside its other columns; none where
+    hardly any room is left."""
+    if not block.rows or not any(column.is_drawing for column in block.columns):
+        return []
+    bars, room = [], width
+    for column, cells in zip(block.columns, zip(*block.rows, strict=True), strict=True):
+        if column.is_drawing:
+            bars = list(map(str, cells))
+        else:
+            room -= max(cell_len(str(cell)) for cell in cells) + block.gap
+    longest = max(map(len, bars), default=0)
+    if longest <= room:
+        return bars
+    return [bar[: max(1, len(bar) * room // longest)] for bar in bars] if room >= _LEAST_BAR else []
 
 
 def _add_column(table: RichTable, column: Column) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.text import Text
 from tokctl.analysis.explain.languages import LanguageShares, language_shares
 from tokctl.analysis.metrics import Absent
 from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.render.inspect.training import cost_name
 from tokctl.render.visible import visible
 from tokctl.sources.corpora import Corpus
 from tokctl.wording import plural
@@ -72,10 +74,7 @@ def show_training(
             tokens = [*tokens, *model.events.spelled(is_byte_level=recipe.is_byte_level)]
             rows.append(("removed", f"{len(model.events.removed):,} tokens"))
         rows += [("merges", f"{len(merges):,}"), size, *_merge_rows(merges, tokens)]
-        if model.supermerges:
-            first = _merge_list(tokens, model.supermerges[:_ENDS])
-            more = ", …" if len(model.supermerges) > _ENDS else ""
-            rows.append(("superwords", f"{len(model.supermerges):,} of these: {first}{more}"))
+        rows += [*_stage_rows(model, record), *_superword_rows(model, tokens)]
     if model.parity:
         rows += _language_rows(language_shares(model.parity))
     phases = {} if recipe.traits.learns_merges else {"merge": "train"}
@@ -107,6 +106,29 @@ def _merge_rows(merges: Sequence[Merge], tokens: Sequence[str]) -> list[tuple[st
     return [("all merges", _merge_list(tokens, merges))] if merges else []
 
 
+def _stage_rows(model: FilledRecipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
+    """Where each later stage of a training began, and how many words its tokens have."""
+    ends = [*record.stage_ends, len(model.tokens)]
+    for number, (begin, end) in enumerate(pairwise(ends), start=2):
+        tokens = (model.tokens[id_].split(b" ") for id_ in range(begin, end))
+        words = [sum(map(bool, token)) for token in tokens]
+        several = sum(count > 1 for count in words)
+        text = f"began at {begin:,} ids and made {plural(len(words), 'token')}"
+        if several:
+            text += f", {several:,} of them of several words, up to {max(words):,}"
+        yield f"stage {number}", text
+
+
+def _superword_rows(model: FilledRecipe, tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The supermerges: where their ids begin, and at which count the first one's turn came."""
+    found = model.supermerges
+    if found:
+        words = len(model.tokens) - len(found)
+        first = _merge_list(tokens, found[:_ENDS]) + (", …" if len(found) > _ENDS else "")
+        counted = f"the ids from {words:,} on; the first counted {found[0].count:,} times"
+        yield "superwords", f"{len(found):,}, {counted}: {first}"
+
+
 #: Languages that are shown; of more, half of them from each end.
 _LANGUAGES = 12
 
@@ -129,8 +151,8 @@ def _language_rows(found: LanguageShares) -> list[tuple[str, str]]:
         rows.append(("", f"all together: {plural(found.together, 'merge')}"))
     if isinstance(found.gini_before, Absent) or isinstance(found.gini_after, Absent):
         return rows
-    per = "tokens" if found.measure == "tokens" else f"tokens per {found.measure.removesuffix('s')}"
-    return [*rows, ("gini", f"{found.gini_before:.4f} → {found.gini_after:.4f}, of {per}")]
+    figures = f"{found.gini_before:.4f} → {found.gini_after:.4f}"
+    return [*rows, ("gini", f"{figures}, of {cost_name(found.measure)}")]
 
 
 def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:

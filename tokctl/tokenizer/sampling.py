@@ -130,7 +130,7 @@ def _check(tokenizer: Tokenizer) -> None:
     if not tokenizer.recipe.traits.has_scores:
         raise TokctlError(
             f"a {tokenizer.recipe.algorithm} model has one segmentation of a text",
-            "train a unigram model: --algo unigram",
+            "a unigram model has several, and their scores: tokctl train --algo unigram",
         )
 
 

@@ -188,12 +188,13 @@ def check_parity(
             f"{what}",
             "take --algo bpe",
         )
-    if recipe.stages or options.initial_tokens:
-        what = "stages and limits of words" if recipe.stages else "initial tokens"
+    if recipe.stages:
         raise TokctlError(
-            f"parity-aware training knows no {what}",
-            "leave them out: --algo bpe, without --max-words, --forbid and --initial-token",
+            "parity-aware training has neither stages nor limits of words",
+            "take --algo bpe, without --max-words and --forbid",
         )
+    if options.initial_tokens:
+        raise TokctlError("parity-aware training can't have initial tokens", "leave them out")
     if options.extend:
         raise TokctlError(
             "parity-aware training starts anew, and can't extend a model",

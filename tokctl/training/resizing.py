@@ -328,6 +328,7 @@ def _keeping(model: FilledRecipe, stays: set[int], merges: Iterable[Merge]) -> F
                 else record.alphabet_size
             ),
             initial_merges=sum(rank < record.initial_merges for rank in ranks),
+            extended=bisect_left(kept, record.extended),
             stage_ends=tuple(bisect_left(kept, end) for end in record.stage_ends),
         )
     pruned = replace(

@@ -24,10 +24,12 @@ TITLES = {
     "train": "train",
     "train_within": "train --memory 100M",
     "inspect_use": "inspect --use",
+    "inspect_gap": "inspect --gap",
     "compare": "compare",
 }
-#: Python makes what this writes, token by token: it gets a tenth of the text.
-SLOW = ("encode_jsonl",)
+#: Python makes what the one writes, token by token, and the other looks for a bound: they get a
+#: tenth of the text.
+SLOW = ("encode_jsonl", "inspect_gap")
 #: Seconds after which a command is given up.
 LONG = 1200.0
 

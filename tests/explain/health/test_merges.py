@@ -195,6 +195,38 @@ def test_ranks_have_merges_too() -> None:
     assert [one.token for one in found.examples] == [one.token for one in other.examples]
 
 
+def test_superwords_need_their_words() -> None:
+    """By the definition: the merges in the trees of the tokens that the text uses."""
+    text = (
+        "one of the cats of the house\nsome of the cats, and one of the 12 houses of the cat\n" * 4
+    )
+    tokenizer = Tokenizer.train([document(text)], vocab_size=300, algorithm="boundless")
+    merges = [*tokenizer.model.merges, *tokenizer.model.supermerges]
+    assert tokenizer.model.supermerges
+    line = "one of the cats of the house"
+    needed, waiting = set[int](), list(tokenizer.encode(line).ids)
+    used = set(waiting)
+    while waiting:
+        token = waiting.pop()
+        for step, merge in enumerate(merges):
+            if merge.token == token and step not in needed:
+                needed.add(step)
+                waiting += merge[:2]
+    report = health(tokenizer, line)
+    found = finding(report, WITHOUT_USE)
+    assert found and (found.count, found.of) == (len(merges) - len(needed), len(merges))
+    parts = {merges[step].token for step in needed} - used
+    only = finding(report, "only-parts")
+    assert only and only.count == len(parts)
+
+
+def test_removals_come_between_merges() -> None:
+    tokenizer = Tokenizer.train(
+        [document("low lower lowest " * 9)], vocab_size=260, algorithm="picky"
+    )
+    assert reason(health(tokenizer, "low"), WITHOUT_USE).startswith("removals come between")
+
+
 def test_models_without_merges() -> None:
     for tokenizer in (unigram({"a": -1.0}), model("default word"), model("default char")):
         assert reason(health(tokenizer, "a"), WITHOUT_USE) == "the model has no merges"

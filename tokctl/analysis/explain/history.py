@@ -42,7 +42,7 @@ class MergeRecord:
             file does not say.
         score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
             compared; else None.
-        stage: of a training in stages, from 1; else None.
+        stage: of a training in stages, from 1; None where it had one, or is not known.
         language: the one that chose the merge in a parity-aware training, empty where all of them
             chose it together; None in any other training.
     """
@@ -150,9 +150,11 @@ class History(MergeRules):
         if self.model.recipe.merges_by_likelihood and expected:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
+        stage = None
         record = self.model.training
-        ends = record.stage_ends if record else ()
-        stage = 1 + sum(end <= merge.token for end in ends) if ends else None
+        # The stages of a model that was extended are no longer known.
+        if record and record.stage_ends and merge.token >= record.extended:
+            stage = 1 + sum(end <= merge.token for end in record.stage_ends)
         parity = self.model.parity
         language = parity.language_of(rank) if parity else None
         return MergeRecord(rank + 1, *names, merge.count or None, score, stage, language)
@@ -375,7 +377,13 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     """TokctlError where the model does not have that step."""
     check_merges(tokenizer)
     check_states(tokenizer)
-    _check_in_range(step, len(tokenizer.merges), lowest)
+    total = len(tokenizer.merges)
+    if type(step) is int and total < step <= step_count(tokenizer):
+        raise TokctlError(
+            f"step {step:,} is a supermerge, and states show the merges inside pre-tokens alone",
+            f"choose a step from {lowest} to {total}; --merges lists the supermerges as well",
+        )
+    _check_in_range(step, total, lowest)
 
 
 def _check_in_range(step: int, total: int, lowest: int) -> None:
@@ -428,7 +436,9 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
     """
     if not tokenizer.recipe.traits.has_scores:
         algorithm = tokenizer.recipe.algorithm
-        other = "see its merges: --merges" if tokenizer.merges else "see a token: --token TOKEN"
+        other = (
+            "see its merges: --merges :" if step_count(tokenizer) else "see a token: --token TOKEN"
+        )
         raise TokctlError(f"a {algorithm} model is not trained in rounds", other)
     if not tokenizer.model.rounds:
         raise TokctlError(

@@ -34,16 +34,24 @@ class LanguageShares:
     """All of them, in the order given.
 
     Attributes:
-        measure: see `ParityRecord`.
-        together: merges that all languages chose together.
+        record: what the model's file says.
         gini_before, gini_after: Gini coefficient of the languages' costs.
     """
 
-    measure: str
-    together: int
+    record: ParityRecord
     languages: tuple[LanguageShare, ...]
     gini_before: Figure
     gini_after: Figure
+
+    @property
+    def measure(self) -> str:
+        """See `ParityRecord`."""
+        return self.record.measure
+
+    @property
+    def together(self) -> int:
+        """Merges that all languages chose together."""
+        return self.record.global_merges
 
 
 def language_shares(record: ParityRecord) -> LanguageShares:
@@ -57,4 +65,4 @@ def language_shares(record: ParityRecord) -> LanguageShares:
     before, after = costs(record.before), costs(record.after)
     columns = (record.languages, merges.values(), record.before, record.after, before, after)
     shares = tuple(LanguageShare(*row) for row in zip(*columns, strict=True))
-    return LanguageShares(record.measure, record.global_merges, shares, gini(before), gini(after))
+    return LanguageShares(record, shares, gini(before), gini(after))

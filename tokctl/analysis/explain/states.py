@@ -119,14 +119,16 @@ def state_words(
 
 
 def stage_of(tokenizer: Tokenizer, step: int) -> TrainingStage:
-    """The stage of the training that a step was part of, from 1; of step 0, the first one. One
-    without limits where the model's file names none."""
+    """The stage of the training that a step was part of; of step 0, that of the first. The last
+    one where the model's file does not say, one without limits where it names none."""
     model = tokenizer.model
-    stages = model.recipe.stages or (TrainingStage(),)
-    if model.training is None or not model.training.stage_ends or step > len(model.merges):
+    stages, record = model.recipe.stages or (TrainingStage(),), model.training
+    if record is None or not record.stage_ends or step > len(model.merges):
         return stages[-1]
     token = model.merges[max(0, step - 1)].token
-    return stages[sum(end <= token for end in model.training.stage_ends)]
+    if token < record.extended:
+        return stages[-1]
+    return stages[sum(end <= token for end in record.stage_ends)]
 
 
 def _as_split(

@@ -475,6 +475,7 @@ class TokenCard:
         counts: how often each text has it, in the order of the texts.
         step: the step that made it, or its rank where `ranked`; None where none did.
         merged: weighted occurrences of the pair before that merge, where they are known.
+        stage, language: see `MergeRecord`.
         score: its natural log probability (unigram).
         trained: how often training counted it (word, char).
         place, of: its place among `of` tokens by score or by that count.
@@ -494,6 +495,8 @@ class TokenCard:
     ranked: bool = False
     step: int | None = None
     merged: int | None = None
+    stage: int | None = None
+    language: str | None = None
     score: float | None = None
     trained: int | None = None
     place: int | None = None
@@ -556,6 +559,8 @@ class _CardMaker:
             ranked=self.ranked,
             step=self._step(id_, merge),
             merged=merge.count if merge else None,
+            stage=merge.stage if merge else None,
+            language=merge.language if merge else None,
             score=piece.score if piece else None,
             trained=None if self.scored or not has_value else int(self.values[id_]),
             place=self.places.of(id_) if has_value else None,

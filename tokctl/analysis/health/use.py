@@ -265,6 +265,8 @@ def _no_merges(subject: Subject) -> str:
         return ""
     if subject.model.merges:
         return "the model encodes by longest match, whatever was merged in training"
+    if subject.model.events:
+        return "removals come between the merges of the model"
     return "the model has no merges"
 
 
@@ -272,7 +274,7 @@ class Trees:
     """The merges of a model, and which of them tokens are made of.
 
     Attributes:
-        merges: (left, right, token) by step.
+        merges: (left, right, token) by step; those of whole pre-tokens come last.
         by_token: the steps that can make each token.
         are_sure: each token has one tree.
     """
@@ -283,14 +285,13 @@ class Trees:
         tokens = [(model.tokens[id_], id_) for id_ in subject.ordinary]
         made = subject.tokenizer.encoder.made(tokens) if self.are_sure else []
         self.has_steps = not recipe.has_ranks
+        joined = [merge[:3] for merge in model.supermerges]
         self.merges: list[Triple] = (
-            [(left, right, token) for left, right, token, *_ in model.merges]
-            if self.has_steps
-            else made
+            [*(merge[:3] for merge in model.merges), *joined] if self.has_steps else made
         )
         self.by_token: dict[int, list[int]] = {}
         # Of equal pairs only the first is ever found.
-        chosen = set(made) if self.are_sure else None
+        chosen = {*made, *joined} if self.are_sure else None
         for step, triple in enumerate(self.merges):
             if chosen is None:
                 self.by_token.setdefault(triple[2], []).append(step)

@@ -52,7 +52,8 @@ def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
         yield Paragraph("The text has no tokens.")
         return
     yield Paragraph(_summary(gap), "bold")
-    columns = (Column(), Column("tokens", right=True), Column("this model has", right=True))
+    more = Column("this model has", right=True, fold=True)
+    columns = (Column(fold=True), Column("tokens", right=True), more)
     rows: list[list[Content]] = [["this model", f"{gap.tokens:,}", ""]]
     figures = [
         ("fewest with its vocabulary", gap.fewest),

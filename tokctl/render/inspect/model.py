@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
 from tokctl.analysis.metrics import space_mark
-from tokctl.model import FilledRecipe, Recipe, TrainingRecord, TrainingStage
+from tokctl.model import FilledRecipe, ParityRecord, Recipe, TrainingRecord, TrainingStage
 from tokctl.model.parts import AddedToken, Part
 from tokctl.render.document import (
     Answer,
@@ -26,6 +26,7 @@ from tokctl.render.document import (
     facts,
 )
 from tokctl.render.inspect.training import (
+    cost_name,
     language_rows,
     languages_data,
     languages_table,
@@ -198,7 +199,8 @@ def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
         loaded = f"Hugging Face loads it, and ids can differ: it can't hold {what}"
     yield "elsewhere", refused if summary.obstacle else loaded
     if summary.training:
-        yield from training_facts(recipe, summary.training)
+        parity = summary.languages.record if summary.languages else None
+        yield from training_facts(recipe, summary.training, parity)
     else:
         yield "trained on", "not known: the file does not say"
 
@@ -381,7 +383,7 @@ def _marked(recipe: Recipe) -> str:
 
 def _parts(label: str, parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
     for part in parts:
-        yield label, f"{part_text(part)} ({part.family.kinds[part.kind].about})"
+        yield label, f"{part_text(part)} ({part.about})"
 
 
 def part_text(part: Part) -> str:
@@ -406,7 +408,10 @@ def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
     """How the training chose the tokens."""
     ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
     if recipe.traits.learns_merges:
-        yield "merged", f"{_SCORES[recipe.score]}; {ties}"
+        more = ""
+        if recipe.traits.learns_superwords:
+            more = "; a pair of whole words (a supermerge) where it is more frequent"
+        yield "merged", f"{_SCORES[recipe.score]}; {ties}{more}"
         for number, stage in enumerate(recipe.stages, start=1):
             name = f"stage {number}" if len(recipe.stages) > 1 else "limits"
             yield name, "; ".join(_stage(stage)) or "whatever the pre-tokenizers leave together"
@@ -431,6 +436,8 @@ def _stage(stage: TrainingStage) -> Iterator[str]:
 
 def _encoded(recipe: Recipe) -> str:
     text = _SEGMENTATIONS[recipe.segmentation]
+    if recipe.traits.learns_superwords:
+        text += "; then words side by side that are one token each, by their supermerges"
     if recipe.whole_words:
         text = f"a pre-token that is a token stays whole; else {text}"
     if recipe.precision == "single" and recipe.traits.has_scores:
@@ -463,7 +470,9 @@ def _unknown(recipe: Recipe) -> str:
     return text
 
 
-def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
+def training_facts(
+    recipe: Recipe, record: TrainingRecord, parity: ParityRecord | None
+) -> Iterator[tuple[str, str]]:
     """What the training read, and what it was asked for."""
     read = f"{plural(record.documents, 'document')}, {plural(record.bytes, 'byte')}"
     yield "trained on", f"{read}, sha256 {record.sha256[:12]}…"
@@ -500,10 +509,33 @@ def training_facts(recipe: Recipe, record: TrainingRecord) -> Iterator[tuple[str
     if record.stage_ends:
         begun = enumerate(record.stage_ends, start=2)
         yield "stages", ", ".join(f"stage {n} began at {end:,}" for n, end in begun) + " ids"
+    if parity:
+        yield "languages", _turns(parity)
     if record.extended:
         yield "went on from", f"a model of {record.extended:,} ids"
     if record.pruned_from is not None:
         yield "pruned", f"from {record.pruned_from:,} ids"
+
+
+def _turns(record: ParityRecord) -> str:
+    """How languages took turns to choose the merges."""
+    names = list(map(brief, record.languages))
+    few = ", ".join(names[:_FEW]) + (", …" if len(names) > _FEW else "")
+    text = "development text" if record.dev else "text"
+    chose = f"{few}: the one whose {text} costs the most {cost_name(record.measure)}"
+    if record.targets:
+        targets = zip(names[:_FEW], record.targets, strict=False)
+        wanted = ", ".join(f"{name} {target}" for name, target in targets if target != "1")
+        chose += f" (times its target: {wanted})"
+    chose += " chooses, by the counts of its own"
+    if record.window is not None:
+        chose += (
+            f"; not if it chose over {record.limit} times its equal share of the last "
+            f"{record.window:,} merges"
+        )
+    if record.global_merges:
+        chose += f"; the first {plural(record.global_merges, 'merge')} by the counts of all"
+    return chose
 
 
 def _exhausted(recipe: Recipe) -> str:
@@ -522,7 +554,7 @@ def _whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str,
     others = (token for token in model.added if not token.special)
     yield from added_facts(model.special_ids.items(), others)
     if training is not None:
-        yield from training_facts(recipe, training)
+        yield from training_facts(recipe, training, model.parity)
 
 
 def source_facts(source: FileFacts) -> Iterator[tuple[str, str]]:

@@ -33,11 +33,12 @@ from tokctl.render.document import (
 )
 from tokctl.render.inspect.training import (
     FITTING,
+    chosen_in,
     decimal,
-    language_name,
     merge_data,
     number,
     scored,
+    told_of,
 )
 from tokctl.render.inspect.words import added_data, how_found, path_names, why_removed
 from tokctl.render.visible import brief, decoded, names, visible
@@ -148,12 +149,8 @@ def _tree(token: TokenHistory) -> Tree:
         merge = merges.get(node.step or 0)
         if merge:
             parts.append(Span(f"  {_step_name(token)} {merge.step:,}", "dim"))
-            if merge.count is not None:
-                parts.append(Span(f", count {merge.count:,}", "dim"))
-            if merge.score is not None:
-                parts.append(Span(f", score ≈ {decimal(merge)}", "dim"))
-            if merge.language is not None:
-                parts.append(Span(f", chosen for {language_name(merge.language)}", "dim"))
+            facts = told_of(merge, f"≈ {decimal(merge)}")
+            parts += [Span(f", {fact}", "dim") for fact in facts]
         return parts
 
     return Tree(token.tree, label)
@@ -208,8 +205,7 @@ def _token_records(
             tokens = map(visible, (merge.left, merge.right, merge.token))
             count = [] if token.ranked else [number(merge.count)]
             score = [] if merge.score is None else [str(merge.score)]
-            language = [] if merge.language is None else [visible(merge.language) or "-"]
-            yield name, str(merge.step), *tokens, *count, *score, *language
+            yield name, str(merge.step), *tokens, *count, *score, *chosen_in(merge)
     for removal in token.removals:
         by = "-" if removal.by is None else visible(removal.by)
         figures = str(removal.count), str(removal.whole)

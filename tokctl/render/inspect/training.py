@@ -56,6 +56,26 @@ def language_name(language: str | None) -> str:
     return "" if language is None else brief(language) if language else "all"
 
 
+def chosen_in(merge: MergeRecord) -> list[str]:
+    """Fields of a record: the stage of the training, and the language that chose the merge (`-` for
+    all together), as far as there are any."""
+    stage = [] if merge.stage is None else [str(merge.stage)]
+    return stage if merge.language is None else [*stage, visible(merge.language) or "-"]
+
+
+def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
+    """What is known of a merge, for people: its count, its `score` where it has one, the stage
+    of the training after the first one, the language that chose it."""
+    if merge.count is not None:
+        yield f"count {merge.count:,}"
+    if merge.score is not None:
+        yield f"score {score}"
+    if merge.stage is not None and merge.stage > 1:
+        yield f"stage {merge.stage}"
+    if merge.language is not None:
+        yield f"chosen for {language_name(merge.language)}"
+
+
 def decimal(merge: MergeRecord) -> str:
     """The score as a decimal of four digits; empty where there is none."""
     return "" if merge.score is None else f"{float(merge.score):.4g}"
@@ -98,16 +118,14 @@ def merges(
 def merge_rows(
     records: Iterable[MergeRecord], name: Callable[[str], str] = visible
 ) -> Iterator[Record]:
-    """Step, left, right, token, count; behind it the score where there is one, and the language
-    that chose the merge (`-` for all together). `name` gives what a token is shown as."""
+    """Step, left, right, token, count; behind it the score where there is one, and what
+    `chosen_in` says. `name` gives what a token is shown as."""
     for merge in records:
         row = [str(merge.step), *map(name, (merge.left, merge.right, merge.token))]
         row.append(number(merge.count))
         if merge.score is not None:
             row += [str(merge.score), decimal(merge)]
-        if merge.language is not None:
-            row.append(visible(merge.language) or "-")
-        yield row
+        yield [*row, *chosen_in(merge)]
 
 
 def merge_data(merge: MergeRecord) -> dict[str, Any]:
@@ -159,7 +177,7 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
             row.append(Span(brief(name), "underline" if name in wanted else ""))
         row += [number(merge.count, ",")] if counted else []
         row += [str(merge.score or ""), decimal(merge)] if has_scores else []
-        row += [str(merge.stage)] if stages else []
+        row += [number(merge.stage)] if stages else []
         row += [language_name(merge.language)] if by_language else []
         rows.append(row)
     return Table(tuple(columns), rows, has_head=True)
@@ -345,8 +363,9 @@ def _pairs_table(shown: Sequence[PairCount]) -> Table:
 # Languages of a parity-aware training.
 
 
-#: What stands above the cost of a language, by the measure.
-_COSTS = {"bytes": "tokens/byte", "characters": "tokens/character"}
+def cost_name(measure: str) -> str:
+    """What the cost of a language is, by the measure."""
+    return "tokens" if measure == "tokens" else f"tokens per {measure.removesuffix('s')}"
 
 
 def languages_table(found: LanguageShares) -> Table:
@@ -357,13 +376,13 @@ def languages_table(found: LanguageShares) -> Table:
         Column("tokens before", right=True),
         Column("after", right=True),
     ]
-    cost = _COSTS.get(found.measure)
-    if cost:
-        columns.append(Column(cost, right=True))
+    divides = found.measure != "tokens"
+    if divides:
+        columns.append(Column(cost_name(found.measure), right=True))
     rows: list[list[Content]] = []
     for one in found.languages:
         row: list[Content] = [brief(one.name), f"{one.merges:,}", f"{one.before:,}"]
-        rows.append([*row, f"{one.after:,}", _written(one.cost_after) if cost else ""])
+        rows.append([*row, f"{one.after:,}", _written(one.cost_after) if divides else ""])
     if found.together:
         rows.append(["all together", f"{found.together:,}", "", "", ""])
     rows.append(["Gini", "", _written(found.gini_before), _written(found.gini_after), ""])

@@ -39,7 +39,14 @@ from tokctl.render.document import (
     segments,
     text_or_bytes,
 )
-from tokctl.render.inspect.training import decimal, language_name, merge_data, number, scored
+from tokctl.render.inspect.training import (
+    chosen_in,
+    decimal,
+    merge_data,
+    number,
+    scored,
+    told_of,
+)
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
@@ -169,14 +176,8 @@ def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
     merge = step.merge
     times = f", {len(step.places)} times" if len(step.places) > 1 else ""
     pair: list[Inline] = [f"{brief(merge.left)} + {brief(merge.right)}{times}"]
-    if merge.count is not None:
-        pair.append(Span(f"\ncount {merge.count:,}", "dim"))
-    if merge.score is not None:
-        pair.append(Span(f"\nscore {merge.score} ≈ {decimal(merge)}", "dim"))
-    if merge.stage is not None and merge.stage > 1:
-        pair.append(Span(f"\nstage {merge.stage}", "dim"))
-    if merge.language is not None:
-        pair.append(Span(f"\nchosen for {language_name(merge.language)}", "dim"))
+    score = f"{merge.score} ≈ {decimal(merge)}"
+    pair += [Span(f"\n{fact}", "dim") for fact in told_of(merge, score)]
     # Each merge in front of a place has moved it one to the left.
     made = [place - earlier for earlier, place in enumerate(step.places)]
     tokens = segments(step.state, _TOKENS, made)
@@ -225,9 +226,14 @@ def _merged_records(word: MergedWord) -> Iterator[Record]:
         merge = step.merge
         figures = [] if word.ranked else [number(merge.count)]
         figures += [] if merge.score is None else [str(merge.score)]
-        figures += [] if merge.language is None else [visible(merge.language) or "-"]
-        pair = names((merge.left, merge.right))
-        yield label, str(merge.step), pair, visible(merge.token), *figures, names(step.state)
+        figures += [*chosen_in(merge), names(step.state)]
+        yield (
+            label,
+            str(merge.step),
+            names((merge.left, merge.right)),
+            visible(merge.token),
+            *figures,
+        )
     for rest in word.leftovers:
         yield "rest", names((rest.left, rest.right)), _why_not(word, rest, visible)
 

@@ -31,12 +31,15 @@ from tokctl.render.compare import (
     MOST_TEXTS,
     difference_words,
     interval_words,
+    language_notes,
+    language_rows,
     made_of,
     metric_named,
     notes,
     opening,
 )
 from tokctl.render.inspect.model import check_rows, histories, summary_facts
+from tokctl.render.inspect.training import language_name, languages_table
 from tokctl.render.suite import sections
 from tokctl.render.visible import drawn, visible
 from tokctl.wording import file_names, times
@@ -105,6 +108,8 @@ def compare_page(
         stories=_stories(comparison, decks),
         texts=_texts(comparison),
         languages=_languages(comparison),
+        gini=language_rows(comparison, "parity")[-1:],
+        language_notes=language_notes(comparison),
         overlap=_matrix(comparison.overlap),
         agreement=_matrix(comparison.agreement),
         charts=charts(compare_drawings(comparison, uses).values()),
@@ -307,6 +312,7 @@ def inspect_page(
         unit=summary.unit,
         chosen=[(title, _valued(deck, values)) for title, values in _chosen(summary)],
         merges=[(title.capitalize(), _merges(deck, found)) for title, found in histories(summary)],
+        languages=languages_table(summary.languages) if summary.languages else None,
         rounds=summary.rounds,
         charts=charts(inspect_drawings(summary, curves, use).values()),
         decks=deck_data([deck], file_names([t.name for t in texts.texts]) if texts else []),
@@ -363,6 +369,8 @@ def _merges(deck: Deck, records: Sequence[MergeRecord]) -> list[dict[str, Any]]:
             "token": deck.tokens([record.token], f"step {record.step}: the token"),
             "count": "\N{EN DASH}" if record.count is None else f"{record.count:,}",
             "score": "" if record.score is None else f"{float(record.score):.4g}",
+            "stage": "" if record.stage is None else f"{record.stage}",
+            "language": language_name(record.language),
         }
         for record in records
     ]
@@ -417,6 +425,10 @@ def _more(card: TokenCard, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     yield "kind", card.kind
     if card.merged is not None:
         yield "its pair occurred", times(card.merged) + " before the merge"
+    if card.stage is not None:
+        yield "stage", f"{card.stage}"
+    if card.language is not None:
+        yield "chosen for", language_name(card.language)
     if card.trained is not None:
         yield "in training", times(card.trained)
     if card.place is not None:
