@@ -1959,7 +1959,6 @@ ResidueEntropy = Annotated[
         "The highest entropy of the tokens that a residue is merged with, in bits; by default 2. "
         "Roots and affixes have a higher one, and stay.",
         min=0,
-        short="The highest entropy of a residue's neighbours",
     ),
 ]
 AdaptVocab = Annotated[
@@ -2009,7 +2008,6 @@ MapFile = Annotated[
     CliOption(
         "--map FILE",
         "Also write what became of each id, as JSON Lines: old, new, token.",
-        short="Write what became of each id",
     ),
 ]
 AdaptOutput = Annotated[
@@ -2024,7 +2022,8 @@ AdaptTo = Annotated[
     str | None,
     CliOption(
         "--to -t FORMAT",
-        "The format to write, of convert --list-formats; by default the one of the model.",
+        "The format to write, of convert --list-formats; by default the one of the model, with "
+        "--residues tokctl.",
         values=_model_formats,
     ),
 ]
