@@ -1977,7 +1977,6 @@ ResidueEntropy = Annotated[
         "The highest entropy of the tokens that a residue is merged with, in bits; by default 2. "
         "Roots and affixes have a higher one, and stay.",
         min=0,
-        short="The highest entropy of a residue's neighbours",
     ),
 ]
 AdaptVocab = Annotated[
@@ -2027,7 +2026,6 @@ MapFile = Annotated[
     CliOption(
         "--map FILE",
         "Also write what became of each id, as JSON Lines: old, new, token.",
-        short="Write what became of each id",
     ),
 ]
 AdaptOutput = Annotated[
@@ -2042,7 +2040,8 @@ AdaptTo = Annotated[
     str | None,
     CliOption(
         "--to -t FORMAT",
-        "The format to write, of convert --list-formats; by default the one of the model.",
+        "The format to write, of convert --list-formats; by default the one of the model, with "
+        "--residues tokctl.",
         values=_model_formats,
     ),
 ]
