@@ -146,8 +146,8 @@ def test_a_kept_token_that_is_made_no_more(tmp_path: Path, monkeypatch: pytest.M
         "  stdin, line 3, column 5: 'c' is made no more",
         "    before  'ab'  'c'",
         "    now     'a'  'bc'",
-        "error: 1 token of the texts would be cut otherwise, though the model keeps them: nothing "
-        "is written",
+        "error: 1 token of the texts that the model keeps would be cut otherwise: nothing is "
+        "written",
         "hint: keep more tokens, or leave --verify out to write it all the same",
     ]
     done = tokctl(*line, "--verify", "b.txt")
