@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tests.exact.test_superwords import (
 )
 from tests.twins import superwords as twin
 from tokctl import TokctlError, Tokenizer, formats, training
+from tokctl.analysis.explain import summarize
 from tokctl.model import Events, FilledRecipe, Merge, Removal
 from tokctl.sources import Source
 from tokctl.training import Options
@@ -154,6 +156,20 @@ def test_a_book() -> None:
     assert found_of(tokenizer.model) == slow and slow.removals and slow.supermerges
     tokens = [tokenizer.model.tokens[id_] for id_ in tokenizer.encode_ids(text[:5000])]
     assert tokens == twin.encode_refined(split(text[:5000]), slow)
+
+
+def test_special_tokens_and_words_of_one_byte() -> None:
+    """A special token is no word; and a word can be a byte, or too long to be explained."""
+    text = "a a the the. " * 9
+    recipe = replace(RECIPE, special_tokens=("<s>", " the"))
+    chosen = Options(vocab_size=264, threshold=0.9)
+    tokenizer = Tokenizer(training.train([document("a", text.encode())], recipe, chosen))
+    assert tokenizer.model.supermerges and tokenizer.tokens[:2] == ["<s>", " the"]
+    assert b" the" not in tokenizer.model.tokens[2:]
+    assert tokenizer.decode(tokenizer.encode_ids(text)) == text
+    assert summarize(tokenizer).merges_before <= len(tokenizer.model.events.merges)  # type: ignore[union-attr]
+    long = Tokenizer(train([f"{'b' * 2000} c {'b' * 2000} c"], 256 + 40, threshold=0.9))
+    assert long.model.supermerges and summarize(long).supermerges
 
 
 # -- The authors' code -------------------------------------------------------------------

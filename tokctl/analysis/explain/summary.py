@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tokctl.analysis.explain.history import MergeRecord, history_of, merge_records
+from tokctl.analysis.explain.history import LONGEST, MergeRecord, history_of, merge_records
 from tokctl.analysis.explain.languages import LanguageShares, language_shares
 from tokctl.analysis.explain.removals import refined_word
 from tokctl.analysis.explain.vocabulary import (
@@ -114,8 +114,10 @@ def _before_superwords(tokenizer: Tokenizer) -> int:
     first, there = model.supermerges[0], 0
     if model.events:
         words = (model.tokens[side] for side in first[:2])
-        steps = (refined_word(tokenizer, word, (), ()).steps[-1:] for word in words)
-        there = max(step.step or 0 for last in steps for step in last)
+        # Longer ones are not explained.
+        short = (word for word in words if len(word) <= LONGEST)
+        steps = (refined_word(tokenizer, word, (), ()).steps[-1:] for word in short)
+        there = max((step.step or 0 for last in steps for step in last), default=0)
     later = (at for at in range(there, len(merges)) if merges[at].count < first.count)
     return next(later, len(merges))
 
