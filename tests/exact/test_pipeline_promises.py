@@ -117,6 +117,11 @@ def test_recipes_are_refused_when_they_are_made_or_work(algorithm: str) -> None:
             assert error.hint, error.message
             refused += 1
             continue
+        if recipe.removal == "residue":
+            with pytest.raises(TokctlError, match="residues are taken away after a training"):
+                Tokenizer.train_on_counts({"ab": 3}, recipe=recipe, vocab_size=300)
+            refused += 1
+            continue
         made += 1
         words = {"ab": 3, "▁ab": 2, " b": 2, "ba": 1}
         if recipe.traits.learns_superwords:

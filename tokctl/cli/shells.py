@@ -579,6 +579,11 @@ VARIABLES = (
         ("compare",),
     ),
     Variable(
+        "RAY_ADDRESS",
+        "The cluster of --engine ray; by default workers on this machine.",
+        ("train",),
+    ),
+    Variable(
         "HTTPS_PROXY, NO_PROXY",
         "For downloads: the proxy, and the hosts that need none.",
         ("corpora", *_MODELS),
