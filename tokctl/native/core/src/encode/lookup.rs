@@ -315,6 +315,7 @@ impl<'b> PreTokenLookup<'b> {
     }
 
     /// Stitches a new pre-token, a very long one at once; false where that does not serve.
+    #[inline(never)]
     fn stitch(&mut self, place: Range<usize>, key: Key, hash: u64) -> Result<bool> {
         let knows = |stitcher: &Stitcher| stitcher.knows(&self.text[place.clone()]);
         if !self.stitcher.as_ref().is_some_and(knows) {

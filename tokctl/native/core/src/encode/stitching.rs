@@ -38,9 +38,11 @@ const MOST_REPLACED: usize = 8;
 /// seldom come again, as the phrases of Chinese and Japanese, and their parts do.
 const PIECE: usize = 12;
 
-/// Where so many bytes have more than so many tokens, words are seldom known and merges are few: what
-/// comes next is merged as it is, and stitched at its ends alone.
+/// Where so many bytes have more than so many tokens, merges are few; and where one of [`FRESH`] tokens
+/// comes with a new word or a new pair, little is known. So what comes next is merged as it is, and
+/// stitched at its ends alone, while merges are few.
 const SPARSE: (usize, usize) = (8, 5);
+const FRESH: usize = 16;
 
 /// So many tokens ahead, what is known of one is prefetched.
 const AHEAD: usize = 8;
@@ -243,6 +245,8 @@ struct Row<'r> {
     scratch: Vec<u32>,
     /// How many pairs may be replaced yet.
     left: usize,
+    /// Words and pairs of this part that were new.
+    new: usize,
     interrupt: Interrupt<'r>,
 }
 
@@ -325,6 +329,7 @@ impl Row<'_> {
             return Ok(made);
         }
         let made = self.made_of(last, id)?;
+        self.new += 1;
         self.junctions.insert(last, id, made);
         Ok(made)
     }
@@ -459,6 +464,7 @@ impl<'s> Stitcher<'s> {
             made: Vec::new(),
             scratch: Vec::new(),
             left: MOST_REPLACED.saturating_mul(bytes),
+            new: 0,
             interrupt: source.interrupt,
         };
         let first = row.first;
@@ -479,6 +485,7 @@ impl<'s> Stitcher<'s> {
             };
             let size = parts.find_words(words, source.text, &mut state.words)?;
             state.ids.clear();
+            let known = source.cache.stats().entries;
             if state.sparse {
                 for word in &state.words {
                     let (word, scratch) = (&source.text[word.clone()], &mut state.work.scratch);
@@ -494,7 +501,7 @@ impl<'s> Stitcher<'s> {
                 drop(places);
                 lookup.finish()?;
             }
-            state.sparse = SPARSE.0 * state.ids.len() > SPARSE.1 * size;
+            row.new = source.cache.stats().entries.saturating_sub(known);
             // Each of them, and what takes the place of others, has a byte at least.
             if row.out.capacity() - row.out.len() < size {
                 match pre_tokens {
@@ -527,6 +534,8 @@ impl<'s> Stitcher<'s> {
                 before = id;
                 left -= meetings.length(id);
             }
+            let fresh = state.sparse || FRESH * row.new > ids.len();
+            state.sparse = fresh && SPARSE.0 * ids.len() > SPARSE.1 * size;
             if pre_token_ends.next_if_eq(&at).is_some() {
                 ends.push(row.out.len());
                 row.first = row.out.len();

@@ -6,7 +6,8 @@ use super::wide::{classify, Spill, WINDOW};
 use super::MaskPattern;
 use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
 
-/// Class bits of the ASCII characters.
+/// Class bits of the ASCII characters. Vectors of 64 bytes are loaded from them.
+#[repr(align(64))]
 pub struct AsciiClasses(pub [u8; 128]);
 
 impl AsciiClasses {
