@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -419,7 +420,7 @@ def _write_files(
     reading: Reading,
 ) -> None:
     """Encodes the texts into files, and says what is worth it."""
-    from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary
+    from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
     from tokctl.cli.progress import Bars
     from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, check_target, write_stream
 
@@ -433,7 +434,8 @@ def _write_files(
         texts = padded_to_longest(rows, texts)
     encoder: Encoder = RowEncoder(rows)
     if rows.is_native:
-        encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, rows.names)
+        names = partial(token_names, rows.tokenizer, rows.form) if rows.form == "jsonl" else None
+        encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, names)
     with Bars(world) as progress:
         stream = ChunkStream(texts, encoder, progress)
         if plan.size is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +156,9 @@ class RowWriter:
     drawn: int = 0
     longest: int = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
     @property
     def tokenizer(self) -> Tokenizer:
         return self.documents.tokenizer
@@ -176,12 +179,7 @@ class RowWriter:
     @cached_property
     def names(self) -> TokenNames | None:
         """What tokens are called in this form; None where ids alone are written."""
-        from tokctl._native import TokenNames
-
-        if self._writes_ids:
-            return None
-        write = streams.json_line if self.form == "jsonl" else _name
-        return TokenNames(list(map(write, self.tokenizer.tokens)), self.form == "jsonl")
+        return None if self._writes_ids else token_names(self.tokenizer, self.form)
 
     @property
     def _writes_ids(self) -> bool:
@@ -327,6 +325,14 @@ class RowWriter:
         return self.tokenizer.must_have_ids and NO_ID in ids
 
 
+def token_names(tokenizer: Tokenizer, form: str) -> TokenNames:
+    """What tokens are called in `jsonl` or `tokens`."""
+    from tokctl._native import TokenNames
+
+    write = streams.json_line if form == "jsonl" else _name
+    return TokenNames(list(map(write, tokenizer.tokens)), form == "jsonl")
+
+
 def decimal(ids: Sequence[int]) -> bytes:
     """Ids as text, a space between."""
     return " ".join(map(str, ids)).encode()
@@ -419,6 +425,11 @@ class RowEncoder:
     def __init__(self, rows: RowWriter) -> None:
         self._rows = rows
         self._width = 0 if rows.form == "jsonl" else rows.width
+        self.documents = rows.documents
+
+    @property
+    def cuts(self) -> str:
+        return "lines" if self.documents.lines else "nowhere"
 
     def chunks(
         self, source: Document | Records, start: ResumePoint | None = None

@@ -69,12 +69,12 @@ def line_places(data: ByteSource, read: Callable[[Iterator[bytes]], Iterator[Bat
     """Those of a file of lines, which `read` makes documents of."""
 
     def between(places: Sequence[int], number: int) -> Iterator[Batch]:
-        return read(_blocks(data, *_borders(data, places, number, _behind_line_feed)))
+        return read(_blocks(data, *_borders(data, places, number, behind_line_feed)))
 
     return Places(partial(_multiples, data), between)
 
 
-def _behind_line_feed(stretch: bytes) -> int | None:
+def behind_line_feed(stretch: bytes) -> int | None:
     return stretch.find(b"\n") + 1 or None
 
 
