@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tokctl import _native
+    from tokctl.idfiles.writer import ChunkStream, Target, Written
     from tokctl.model import Recipe
 
 try:
@@ -162,6 +163,14 @@ class Cluster:
             counts = arrow.counts_from_table(gathered.merged(least))
         digest = counting.digest_of([digest for some in digests for digest in some])
         return counts, TextStats(documents, size, digest, tuple(weights), scale)
+
+
+    def write_shards(self, stream: ChunkStream, target: Target) -> Written:
+        """Writes shards on the cluster, for `tokctl.idfiles.write(…, engine=…)`: see
+        `tokctl.ray_shards.write_shards`."""
+        from tokctl.ray_shards import write_shards
+
+        return write_shards(stream, target, self)
 
 
 class _Task(NamedTuple):
@@ -300,7 +309,7 @@ def _explained(name: str) -> Iterator[None]:
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise TokctlError(
-            f"{name}: the worker that counted it was lost {_RETRIES + 1} times: {reason}",
+            f"{name}: its worker was lost {_RETRIES + 1} times: {reason}",
             "see `ray status`; smaller parts take less memory",
         ) from None
 

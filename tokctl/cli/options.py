@@ -1263,6 +1263,14 @@ Resume = Annotated[
     bool,
     _id_file("--resume", "Continue the shards of a run that was stopped; the result is the same."),
 ]
+EncodeEngine = Annotated[
+    str | None,
+    _id_file(
+        "--engine NAME",
+        "Let a cluster of Ray write the shards: ray is the one in RAY_ADDRESS, or workers on this "
+        "machine; ray://HOST:PORT is another one. The result is the same.",
+    ),
+]
 
 # -- decode -----------------------------------------------------------------------------------
 

@@ -12,11 +12,13 @@ FOLDER/journal.jsonl                a line for each piece, one for the plan of t
 
 from __future__ import annotations
 
+import pickle
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
@@ -109,6 +111,20 @@ class Job:
     def piece(self, name: str) -> Path:
         """The file of a piece."""
         return self.folder / PIECES / name
+
+    def packed(self) -> bytes:
+        """For another process; see `unpacked`."""
+        return pickle.dumps(self)
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def unpacked(data: bytes) -> Job:
+        """What was packed, to work on one thread; made once in a process that has many tasks."""
+        job: Job = pickle.loads(data)
+        documents = job.encoder.documents
+        documents.threads = 1
+        documents.tokenizer.encoder.cache_memory = job.cache_memory
+        return job
 
 
 class Unit(NamedTuple):
