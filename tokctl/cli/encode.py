@@ -471,7 +471,8 @@ def _write_files(
         else:
             write_stream(stream, target)
     if world.verbose:
-        world.say(summary(rows.documents, perf_counter() - start))
+        here = cluster is None
+        world.say(summary(rows.documents, perf_counter() - start, here=here))
 
 
 def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | None) -> None:

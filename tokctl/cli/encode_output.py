@@ -483,12 +483,12 @@ def padded_to_longest(rows: RowWriter, sources: Sequence[Source]) -> list[Source
     return read
 
 
-def summary(documents: DocumentEncoder, seconds: float) -> str:
-    """How much was encoded, how fast, and what the encoder remembers of it."""
+def summary(documents: DocumentEncoder, seconds: float, *, here: bool = True) -> str:
+    """How much was encoded, how fast, and what the encoder that did it `here` remembers of it."""
     speed = documents.bytes_read / 1e6 / max(seconds, 1e-9)
     entries, size = documents.tokenizer.encoder.cache_stats()
+    how = f"threads: {documents.threads}; cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
     return (
         f"{documents.tokens:,} tokens of {documents.bytes_read:,} bytes in {seconds:.2f} s: "
-        f"{speed:,.1f} MB/s; threads: {documents.threads}; "
-        f"cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
+        f"{speed:,.1f} MB/s{f'; {how}' if here else ''}"
     )

@@ -1272,6 +1272,12 @@ EncodeEngine = Annotated[
     ),
 ]
 
+# -- check ------------------------------------------------------------------------------------
+
+CheckFolders = Annotated[
+    list[str], CliArgument("FOLDER...", "Folders of shards, or their manifest.json.")
+]
+
 # -- decode -----------------------------------------------------------------------------------
 
 

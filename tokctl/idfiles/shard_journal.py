@@ -331,10 +331,15 @@ def manifest_of(
         **provenance.job,
         "sources": sources,
         "shards": shards,
-        "totals": {
-            "shards": len(shards),
-            "documents": sum(shard["documents"] for shard in shards),
-            "ids": sum(shard["ids"] for shard in shards),
-            "bytes": sum(file["bytes"] for file in files_in(shards)),
-        },
+        "totals": totals_of(shards),
+    }
+
+
+def totals_of(shards: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """The sums over all files."""
+    return {
+        "shards": len(shards),
+        "documents": sum(shard["documents"] for shard in shards),
+        "ids": sum(shard["ids"] for shard in shards),
+        "bytes": sum(file["bytes"] for file in files_in(shards)),
     }

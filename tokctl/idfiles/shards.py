@@ -48,7 +48,7 @@ PIECES = ".pieces"
 PART_SIZE = "part_size"
 
 #: A shard's files, and what `whole_file` calls them and the others until they are whole.
-_SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
+SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
 _TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp|\.pieces")
 
 _ELSEWHERE = "choose another folder with -o"
@@ -381,7 +381,7 @@ class ShardFolder:
         """Removes what a process left behind that was killed: temporary files, and shards beside
         those to `keep` (None: all of them are); with `pieces`, not those of a cluster."""
         for entry in _entries(self.path):
-            shard = keep is not None and _SHARD.fullmatch(entry) and entry not in keep
+            shard = keep is not None and SHARD.fullmatch(entry) and entry not in keep
             finished = keep is None and entry == JOURNAL
             if entry == PIECES:
                 if pieces:
@@ -513,17 +513,8 @@ def list_shards(path: str) -> ShardList:
     Raises:
         TokctlError: there is none, it can't be read, or a shard is missing.
     """
-    manifest = _manifest_of(path)
-    try:
-        found = orjson.loads(Path(manifest).read_bytes())
-    except OSError as error:
-        raise TokctlError(f"can't read {manifest}: {error.strerror}", "check that file") from None
-    except orjson.JSONDecodeError as error:
-        raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
-    listed = found.get("shards") if isinstance(found, dict) else None
-    form = found.get("form") if isinstance(found, dict) else None
-    if not isinstance(listed, list) or not isinstance(form, str):
-        raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
+    manifest, found = manifest_in(path)
+    listed, form = found["shards"], found["form"]
     folder = Path(manifest).parent
     paths = []
     for number, shard in enumerate(listed, 1):
@@ -535,6 +526,25 @@ def list_shards(path: str) -> ShardList:
         paths.append(str(folder / name))
     dtype = found.get("dtype")
     return ShardList(form, dtype if isinstance(dtype, str) else None, paths)
+
+
+def manifest_in(path: str) -> tuple[str, dict[str, Any]]:
+    """The manifest of a folder, by the folder or by itself: its path, and what it says.
+
+    Raises:
+        TokctlError: there is none, or it can't be read.
+    """
+    manifest = _manifest_of(path)
+    try:
+        found = orjson.loads(Path(manifest).read_bytes())
+    except OSError as error:
+        raise TokctlError(f"can't read {manifest}: {error.strerror}", "check that file") from None
+    except orjson.JSONDecodeError as error:
+        raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
+    is_one = isinstance(found, dict) and isinstance(found.get("shards"), list)
+    if not is_one or not isinstance(found.get("form"), str):
+        raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
+    return manifest, found
 
 
 def _manifest_of(path: str) -> str:

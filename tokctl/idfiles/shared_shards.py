@@ -324,10 +324,11 @@ class _Record:
         return size
 
     def forget(self, pieces: Iterable[str]) -> None:
-        """Takes pieces out."""
+        """Takes pieces out, and the plan, which no shard follows yet."""
         for name in pieces:
             del self.pieces[name]
-        self._file.keep([line for line in self.lines if line.get("piece", None) in self.pieces])
+        self.plan = None
+        self._file.keep([line for line in self.lines if line.get("piece") in self.pieces])
 
     def add(self, **line: Any) -> None:
         """Records a piece, the plan or a group."""
@@ -412,7 +413,7 @@ class _Run:
         for path in (self._job.folder / PIECES).iterdir():
             if path.name not in record.pieces:
                 path.unlink(missing_ok=True)
-        if record.plan is not None:
+        if record.groups:
             for known in record.pieces.values():
                 provenance.check_sources(self._folder.name, known.facts)
             return
