@@ -99,7 +99,8 @@ def workers() -> list[int]:
             process = parents.get(process, 0)
         return process == os.getpid()
 
-    return [one for one in titles if titles[one].startswith(b"ray::_work") and is_own(one)]
+    working = (b"ray::encode_piece", b"ray::write_group")
+    return [one for one in titles if titles[one].startswith(working) and is_own(one)]
 
 
 @pytest.mark.slow
@@ -114,7 +115,7 @@ def test_workers_that_are_killed(tokenizer: Tokenizer, form: str) -> None:
     source = random.Random(form)
 
     def kill() -> None:
-        while not ended.wait(source.uniform(0.05, 0.6)):
+        while not ended.wait(source.uniform(0.01, 0.15)):
             if (found := workers()) and len(killed) < 9:
                 killed.append(source.choice(found))
                 os.kill(killed[-1], signal.SIGKILL)
@@ -126,7 +127,7 @@ def test_workers_that_are_killed(tokenizer: Tokenizer, form: str) -> None:
     finally:
         ended.set()
         killer.join()
-    assert len(killed) > 3
+    assert len(killed) > 2
 
 
 @pytest.mark.parametrize(
