@@ -40,7 +40,7 @@ _ROW = struct.Struct("<QQQ32s")
 _OFFSETS = DTYPES["int64"]
 
 
-class Piece(NamedTuple):
+class StoredPiece(NamedTuple):
     """What is known of a piece that was written.
 
     Attributes:
@@ -71,7 +71,7 @@ class DamagedPieceError(TokctlError):
         self.piece = path.name
 
 
-def write_piece(path: Path, chunks: Iterable[Chunk], width: int) -> Piece:
+def write_piece(path: Path, chunks: Iterable[Chunk], width: int) -> StoredPiece:
     """Writes chunks, of ids of `width` bytes or of lines (0), as a piece; whole or not at all.
 
     Raises:
@@ -84,10 +84,10 @@ def write_piece(path: Path, chunks: Iterable[Chunk], width: int) -> Piece:
         size = sum(row.whole_size(width) for row in rows) + len(table)
     digest = hashlib.sha256(table).hexdigest()
     ids, documents = sum(row.ids for row in rows), sum(row.documents for row in rows)
-    return Piece(size, len(rows), digest, ids, documents)
+    return StoredPiece(size, len(rows), digest, ids, documents)
 
 
-class _Row(NamedTuple):
+class _FrameRow(NamedTuple):
     """Of the table: see `_ROW`."""
 
     size: int
@@ -118,12 +118,12 @@ def _joined(chunks: Iterable[Chunk], width: int) -> Iterator[Chunk]:
         yield Chunk(b"".join(data), count, ends, width, lines)
 
 
-def _write_frame(out: BinaryIO, chunk: Chunk) -> _Row:
+def _write_frame(out: BinaryIO, chunk: Chunk) -> _FrameRow:
     digest = hashlib.sha256()
     for data in (chunk.data, *(little_endian(array("q", each)) for each in _offsets(chunk))):
         out.write(data)
         digest.update(data)
-    return _Row(len(chunk.data), chunk.count, len(chunk.ends), digest.digest())
+    return _FrameRow(len(chunk.data), chunk.count, len(chunk.ends), digest.digest())
 
 
 def _offsets(chunk: Chunk) -> Sequence[Sequence[int]]:
@@ -140,7 +140,7 @@ class PlacedPiece:
     """
 
     path: Path
-    piece: Piece
+    piece: StoredPiece
     width: int
     first: int
 
@@ -166,7 +166,7 @@ class PlacedPiece:
         except OSError as error:
             raise DamagedPieceError(self.path, error.strerror or str(error)) from None
 
-    def _table(self, file: BinaryIO) -> list[_Row]:
+    def _table(self, file: BinaryIO) -> list[_FrameRow]:
         size = self.piece.frames * _ROW.size
         start = self.piece.bytes - size
         if file.seek(0, 2) != self.piece.bytes or file.seek(start) != start:
@@ -174,9 +174,9 @@ class PlacedPiece:
         table = file.read(size)
         if hashlib.sha256(table).hexdigest() != self.piece.sha256:
             raise DamagedPieceError(self.path, "its table has another checksum")
-        return [_Row(*row) for row in _ROW.iter_unpack(table)]
+        return [_FrameRow(*row) for row in _ROW.iter_unpack(table)]
 
-    def _read(self, file: BinaryIO, row: _Row) -> Chunk:
+    def _read(self, file: BinaryIO, row: _FrameRow) -> Chunk:
         data = file.read(row.whole_size(self.width))
         if hashlib.sha256(data).digest() != row.sha256:
             raise DamagedPieceError(self.path, "a part of it has another checksum")

@@ -28,8 +28,8 @@ from tokctl.files import sync_folder
 from tokctl.idfiles.chunks import Chunk, ResumePoint
 from tokctl.idfiles.pieces import (
     DamagedPieceError,
-    Piece,
     PlacedPiece,
+    StoredPiece,
     Stretch,
     borders,
     chunks_of,
@@ -182,7 +182,7 @@ class Failure(NamedTuple):
         return TokctlError(self.message, self.hint, self.exit_code)
 
 
-def encode_piece(job: Job, task: PieceTask) -> tuple[Piece, list[UnitCounts]] | Failure:
+def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCounts]] | Failure:
     """Writes a piece."""
     documents = job.encoder.documents
     counts: list[UnitCounts] = []
@@ -288,7 +288,7 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
 class _Known(NamedTuple):
     """A piece of the journal; `facts` of its sources, as `Provenance` has them."""
 
-    piece: Piece
+    piece: StoredPiece
     units: list[UnitCounts]
     facts: dict[int, list[int | None]]
 
@@ -342,7 +342,7 @@ class _Record:
             known = len(self.header["sources"])
             if not units or any(not 0 <= unit.source < known for unit in units):
                 raise ValueError
-            self.pieces[line["piece"]] = _Known(Piece(*line["is"]), units, facts)
+            self.pieces[line["piece"]] = _Known(StoredPiece(*line["is"]), units, facts)
         elif "plan" in line:
             self.plan = [Group(*group) for group in line["plan"]]
         else:
@@ -512,7 +512,7 @@ class _Run:
             return parts_of(source, self._record.part_size)
         return [Part(source, size=source.size)]
 
-    def _take(self, task: PieceTask, piece: Piece, units: list[UnitCounts]) -> None:
+    def _take(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
         """Records a piece that was written."""
         path = self._job.piece(task.file)
         if not path.is_file() or path.stat().st_size != piece.bytes:

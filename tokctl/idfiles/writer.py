@@ -105,7 +105,7 @@ def write(
     resume: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
-    engine: Engine | None = None,
+    engine: ShardEngine | None = None,
 ) -> Written:
     """Encodes texts into a file, or into a folder of shards; whole or not at all.
 
@@ -165,14 +165,14 @@ def write(
     return write_stream(ChunkStream(opened, encoder, progress), where, engine)
 
 
-class Engine(Protocol):
+class ShardEngine(Protocol):
     """Writes shards somewhere else, such as `tokctl.ray.Cluster`."""
 
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
         """The folder that `tokctl.idfiles.shards.write_shards` writes here, to the byte."""
 
 
-def write_stream(stream: ChunkStream, target: Target, engine: Engine | None = None) -> Written:
+def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None = None) -> Written:
     """Writes the chunks of a stream.
 
     Raises:
