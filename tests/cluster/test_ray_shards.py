@@ -50,13 +50,14 @@ def both(tokenizer: Tokenizer, names: list[str], part_size: int, **given: Any) -
 @pytest.mark.usefixtures("cluster")
 def test_the_command_line(models_folder: Path) -> None:
     files()
+    model = models_folder / "bytes.json"
     for form, size in (("bin", "300"), ("jsonl", "1K")):
-        given = ["encode", "-m", models_folder / "bytes.json", "--as", form, "--shard-size", size]
+        given: list[Any] = ["encode", "-m", model, "--as", form, "--shard-size", size]
         assert run(*given, "-o", f"one-{form}", *NAMES) == (0, b"", "")
         assert run(*given, "-o", form, "--engine", "ray", *NAMES) == (0, b"", "")
         assert made.contents(Path(form)) == made.contents(Path(f"one-{form}"))
     note = "note: bin is finished, with "
-    given = ["encode", "-m", models_folder / "bytes.json", "--as", "bin", "--shard-size", "300"]
+    given = ["encode", "-m", model, "--as", "bin", "--shard-size", "300"]
     again = run(*given, "-o", "bin", "--resume", "--engine", "ray", *NAMES)
     assert again.err.startswith(note)
 

@@ -69,7 +69,7 @@ def test_the_folder_is_that_of_one_machine(
     seed: int,
 ) -> None:
     files()
-    shared_shards._GROUP = group  # type: ignore[attr-defined]
+    shared_shards._GROUP = group
     end = "<|end|>" if eos and name == "bytes" else None
     given: dict[str, Any] = {"form": form, "shard_size": size, "lines": lines, "eos": end}
     workers = Workers(part, seed)
