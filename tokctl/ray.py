@@ -164,7 +164,6 @@ class Cluster:
         digest = counting.digest_of([digest for some in digests for digest in some])
         return counts, TextStats(documents, size, digest, tuple(weights), scale)
 
-
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
         """Writes shards on the cluster, for `tokctl.idfiles.write(…, engine=…)`: see
         `tokctl.ray_shards.write_shards`."""
@@ -225,8 +224,11 @@ def _run(
                 facts = ray.get(done)
             yield ended, facts, tables
     finally:
-        for reference in running:
-            ray.cancel(reference, force=True)
+        # Where the connection ends with the work, the tasks do, too. And cancelling one that ends at
+        # that moment can abort this process (github.com/ray-project/ray/pull/54527).
+        if not _own_connection:
+            for reference in running:
+                ray.cancel(reference, force=True)
 
 
 class _Tables:
@@ -314,9 +316,14 @@ def _explained(name: str) -> Iterator[None]:
         ) from None
 
 
+#: Was it made by `_connected`?
+_own_connection = False
+
+
 @contextlib.contextmanager
 def _connected(address: str | None) -> Iterator[None]:
     """The cluster is there; one that was started for this is ended."""
+    global _own_connection
     if ray.is_initialized():
         if address is not None:
             raise TokctlError(
@@ -339,9 +346,11 @@ def _connected(address: str | None) -> Iterator[None]:
             f"can't reach the cluster {address or 'of Ray'}: {reason or type(error).__name__}",
             "see `ray status`; an address is HOST:PORT, ray://HOST:PORT or auto",
         ) from None
+    _own_connection = True
     try:
         yield
     finally:
+        _own_connection = False
         ray.shutdown()
 
 
