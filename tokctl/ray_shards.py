@@ -64,7 +64,7 @@ class _Workers:
 
         def start(numbered: tuple[int, Any]) -> list[Any]:
             task = numbered[1]
-            named = _work.options(name=f"{work.__name__} {task.name}")
+            named: Any = _work.options(name=f"{work.__name__} {task.name}")
             return [named.remote(packed, home, work, task)]
 
         running: Any = _run(enumerate(tasks), start, _AHEAD * processors)  # type: ignore[arg-type]

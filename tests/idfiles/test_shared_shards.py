@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from tests.conftest import part_of_examples
 from tests.idfiles import made
 from tests.idfiles.shared import NAMES, Stopped, Workers, files
 from tokctl import TokctlError, Tokenizer, idfiles
-from tokctl.idfiles import pieces, shared_shards
-from tokctl.sources import parts
+from tokctl.cli.encode_output import RowEncoder, RowOptions, RowWriter, token_names
+from tokctl.idfiles import dtype_for, pieces, shared_shards
+from tokctl.idfiles.writer import ChunkStream, Encoder, NativeEncoder, Target, write_stream
+from tokctl.sources import open_sources, parts
+from tokctl.tokenizer.documents import DocumentEncoder
 
 Models = dict[str, Tokenizer]
 
@@ -88,6 +92,35 @@ def test_shards_of_one_id_and_documents_without(models: Models, form: str) -> No
         assert write(models["bytes"], names, workers, **given) == write(
             models["bytes"], names, None, **given
         )
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "more"),
+    [
+        ("jsonl", {}, {}),
+        ("jsonl", {}, {"offsets": True}),
+        ("npy", {"max_length": 8, "stride": 2}, {}),
+        ("parquet", {"pad": "9", "pad_token": "<|end|>"}, {}),
+    ],
+)
+@pytest.mark.parametrize("lines", [False, True])
+def test_rows_of_the_command_line(
+    models: Models, form: str, options: dict[str, Any], more: dict[str, Any], lines: bool
+) -> None:
+    files()
+    tokenizer = models["bytes"]
+    dtype = dtype_for(form, tokenizer.vocab_size)
+    given = dict.fromkeys(["max_length", "stride", "pad", "pad_token", "alpha", "seed"])
+    row_options = RowOptions.of(tokenizer, add_special=False, **{**given, **options})
+    for name, workers in (("one", None), ("many", Workers(200))):
+        documents = DocumentEncoder(tokenizer, lines=lines)
+        rows = RowWriter(documents, form, options=row_options, width=dtype.width, **more)
+        encoder: Encoder = RowEncoder(rows)
+        if rows.is_native:
+            encoder = NativeEncoder(documents, 2, None, partial(token_names, tokenizer, form))
+        target = Target(name, form, dtype, shard_size=400)
+        write_stream(ChunkStream(open_sources(NAMES), encoder), target, workers)
+    assert made.contents(Path("many")) == made.contents(Path("one"))
 
 
 def test_text_that_is_no_utf8_is_replaced_as_on_one_machine(models: Models) -> None:
