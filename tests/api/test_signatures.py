@@ -32,14 +32,14 @@ def keywords(function: Any) -> dict[str, inspect.Parameter]:
 
 def test_train_takes_every_option_of_a_training() -> None:
     taken = keywords(Tokenizer.train)
-    others = {"algorithm", "recipe", "special_tokens", "reading", "progress", "timing"}
+    others = {"algorithm", "recipe", "special_tokens", "reading", "progress", "timing", "engine"}
     assert set(taken) - others == {field.name for field in fields(Options)}
     defaults = {field.name: getattr(Options(vocab_size=1), field.name) for field in fields(Options)}
     for name in set(taken) - others - {"vocab_size"}:
         assert (taken[name].default or None) == (defaults[name] or None), name
     of_counts = keywords(Tokenizer.train_on_counts)
     of_texts = {"weights", "sample", "seed", "memory", "temporary", "reading", "progress", "timing"}
-    assert set(taken) - set(of_counts) == of_texts
+    assert set(taken) - set(of_counts) == of_texts | {"engine"}
     del of_counts["read"]  # what was read elsewhere
     assert all(of_counts[name] == taken[name] for name in of_counts)
     of_iterable = keywords(Tokenizer.train_from_iterator)

@@ -19,7 +19,7 @@ from tokctl.files import prepare_last_words
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (
     *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"),
-    *("corpora", "check-exercise", "completion", "man"),
+    *("check", "corpora", "check-exercise", "completion", "man"),
 )
 
 #: Those of them that work on texts.

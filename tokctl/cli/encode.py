@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tokctl.cli import options, streams
+from tokctl.cli import engines, options, streams
 from tokctl.cli.options import count_of
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tokctl.cli.encode_output import RowOptions, RowWriter
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.writer import Encoder, Target
+    from tokctl.ray import Cluster
     from tokctl.sources import Reading, Source
     from tokctl.tokenizer import Tokenizer
 
@@ -124,6 +126,7 @@ def encode(
     index: options.Index = None,
     shard_size: options.ShardSize = None,
     resume: options.Resume = False,
+    engine: options.EncodeEngine = None,
     format: options.Format = "auto",  # noqa: A002
     text_field: options.TextField = None,
     include: options.Include = None,
@@ -169,6 +172,8 @@ def encode(
             seed=seed,
         )
     allowed = [token for token in special or () if token != "none"]
+    if engine is not None:
+        _check_engine(id_files, alpha, threads)
     threads = min(threads or available_threads(), sys.maxsize)
     if alpha is not None:
         _check_alpha(form, special=bool(allowed), column=column)
@@ -192,6 +197,7 @@ def encode(
     to_stdout = output is None or output == "-"
     if plan.is_binary and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
+    cluster = None if engine is None else engines.cluster(engine)
     if not to_stdout or plan.options.index:
         model = streams.model_path(world, model)
         plan.check_outputs(world, sources.names(world, files), model, sources.reading)
@@ -241,7 +247,10 @@ def encode(
         world.say("note: this model's template has no special tokens to add")
     if ids_dtype is not None:
         model = streams.model_path(world, model)
-        _write_files(world, plan, rows, texts, ids_dtype, model=model, reading=sources.reading)
+        reading = sources.reading
+        _write_files(
+            world, plan, rows, texts, ids_dtype, model=model, reading=reading, cluster=cluster
+        )
         return None
     with streams.output(world, output) as out:
         start = perf_counter()
@@ -254,6 +263,22 @@ def encode(
     if world.verbose:
         world.say(summary(documents, perf_counter() - start))
     return None
+
+
+def _check_engine(id_files: IdFileOptions, alpha: float | None, threads: int | None) -> None:
+    """TokctlError for what a cluster does not do."""
+    if id_files.shard_size is None:
+        raise TokctlError("--engine writes shards", "add --shard-size N -o FOLDER")
+    if alpha is not None:
+        raise TokctlError(
+            "--alpha draws from text to text, and a cluster reads many texts at a time",
+            "leave --engine or --alpha out",
+        )
+    if threads is not None:
+        raise TokctlError(
+            "--threads are those of one machine: each task of a cluster has one",
+            "leave --engine or --threads out",
+        )
 
 
 def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
@@ -417,9 +442,10 @@ def _write_files(
     *,
     model: str,
     reading: Reading,
+    cluster: Cluster | None,
 ) -> None:
     """Encodes the texts into files, and says what is worth it."""
-    from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary
+    from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
     from tokctl.cli.progress import Bars
     from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, check_target, write_stream
 
@@ -433,29 +459,32 @@ def _write_files(
         texts = padded_to_longest(rows, texts)
     encoder: Encoder = RowEncoder(rows)
     if rows.is_native:
-        encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, rows.names)
+        names = partial(token_names, rows.tokenizer, rows.form) if rows.form == "jsonl" else None
+        encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, names)
     with Bars(world) as progress:
         stream = ChunkStream(texts, encoder, progress)
         if plan.size is not None:
-            _write_shards(world, stream, target)
+            _write_shards(world, stream, target, cluster)
         elif output is None or output == "-":
             with streams.output(world, None) as out:
                 write_stream(stream, replace(target, path=out))
         else:
             write_stream(stream, target)
     if world.verbose:
-        world.say(summary(rows.documents, perf_counter() - start))
+        here = cluster is None
+        world.say(summary(rows.documents, perf_counter() - start, here=here))
 
 
-def _write_shards(world: World, stream: Any, target: Target) -> None:
+def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | None) -> None:
     from tokctl.idfiles.shards import StoppedError, has_shards
     from tokctl.idfiles.writer import write_stream
 
     assert isinstance(target.path, str)
     folder = visible(target.path)
-    go_on = f"the complete shards stay in {folder}; to continue, repeat the command with --resume"
+    whole = "complete shards stay" if cluster is None else "work that is complete stays"
+    go_on = f"the {whole} in {folder}; to continue, repeat the command with --resume"
     try:
-        done = write_stream(stream, target)
+        done = write_stream(stream, target, cluster)
     except StoppedError as error:
         if not has_shards(target.path):
             raise TokctlError(error.message, error.hint, error.exit_code) from error

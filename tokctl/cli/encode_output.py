@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +157,9 @@ class RowWriter:
     drawn: int = 0
     longest: int = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
     @property
     def tokenizer(self) -> Tokenizer:
         return self.documents.tokenizer
@@ -177,12 +180,7 @@ class RowWriter:
     @cached_property
     def names(self) -> TokenNames | None:
         """What tokens are called in this form; None where ids alone are written."""
-        from tokctl._native import TokenNames
-
-        if self._writes_ids:
-            return None
-        write = streams.json_line if self.form == "jsonl" else _name
-        return TokenNames(list(map(write, self.tokenizer.tokens)), self.form == "jsonl")
+        return None if self._writes_ids else token_names(self.tokenizer, self.form)
 
     @property
     def _writes_ids(self) -> bool:
@@ -328,6 +326,14 @@ class RowWriter:
         return self.tokenizer.must_have_ids and NO_ID in ids
 
 
+def token_names(tokenizer: Tokenizer, form: str) -> TokenNames:
+    """What tokens are called in `jsonl` or `tokens`."""
+    from tokctl._native import TokenNames
+
+    write = streams.json_line if form == "jsonl" else _name
+    return TokenNames(list(map(write, tokenizer.tokens)), form == "jsonl")
+
+
 def decimal(ids: Sequence[int]) -> bytes:
     """Ids as text, a space between."""
     return " ".join(map(str, ids)).encode()
@@ -407,6 +413,11 @@ class RowEncoder:
     def __init__(self, rows: RowWriter) -> None:
         self._rows = rows
         self._width = 0 if rows.form == "jsonl" else rows.width
+        self.documents = rows.documents
+
+    @property
+    def cuts(self) -> str:
+        return "lines" if self.documents.lines else "nowhere"
 
     def chunks(
         self, source: Document | Records, start: ResumePoint | None = None
@@ -460,12 +471,12 @@ def padded_to_longest(rows: RowWriter, sources: Sequence[Source]) -> list[Source
     return read
 
 
-def summary(documents: DocumentEncoder, seconds: float) -> str:
-    """How much was encoded, how fast, and what the encoder remembers of it."""
+def summary(documents: DocumentEncoder, seconds: float, *, here: bool = True) -> str:
+    """How much was encoded, how fast, and what the encoder that did it `here` remembers of it."""
     speed = documents.bytes_read / 1e6 / max(seconds, 1e-9)
     entries, size = documents.tokenizer.encoder.cache_stats()
+    how = f"threads: {documents.threads}; cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
     return (
         f"{documents.tokens:,} tokens of {documents.bytes_read:,} bytes in {seconds:.2f} s: "
-        f"{speed:,.1f} MB/s; threads: {documents.threads}; "
-        f"cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"
+        f"{speed:,.1f} MB/s{f'; {how}' if here else ''}"
     )

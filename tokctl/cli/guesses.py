@@ -23,7 +23,6 @@ COMMANDS = {
     "view": "tokctl inspect MODEL",
     "vocab": "tokctl inspect MODEL",
     "merges": "tokctl inspect MODEL --merges :",
-    "check": "tokctl inspect MODEL --check",
     "lint": "tokctl inspect MODEL --check",
     "validate": "tokctl inspect MODEL --check",
     "watch": "tokctl inspect MODEL --watch TEXT",

@@ -800,7 +800,6 @@ Engine = Annotated[
         "--engine NAME",
         "Let a cluster of Ray count the texts: ray is the one in RAY_ADDRESS, or workers on this "
         "machine; ray://HOST:PORT is another one. The result is the same.",
-        short="Let a cluster count the texts: ray, ray://HOST:PORT",
     ),
 ]
 Plan = Annotated[
@@ -809,7 +808,6 @@ Plan = Annotated[
         "--plan",
         "Train nothing: say what the work on the cluster of --engine will take, from a sample of "
         "the texts.",
-        short="Say what the work of --engine will take",
     ),
 ]
 TrainJson = Annotated[bool, _output("--json", "Print facts as JSON instead of the path.")]
@@ -1271,6 +1269,20 @@ ShardSize = Annotated[
 Resume = Annotated[
     bool,
     _id_file("--resume", "Continue the shards of a run that was stopped; the result is the same."),
+]
+EncodeEngine = Annotated[
+    str | None,
+    _id_file(
+        "--engine NAME",
+        "Let a cluster of Ray write the shards: ray is the one in RAY_ADDRESS, or workers on this "
+        "machine; ray://HOST:PORT is another one. The result is the same.",
+    ),
+]
+
+# -- check ------------------------------------------------------------------------------------
+
+CheckFolders = Annotated[
+    list[str], CliArgument("FOLDER...", "Folders of shards, or their manifest.json.")
 ]
 
 # -- decode -----------------------------------------------------------------------------------

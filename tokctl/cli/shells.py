@@ -581,7 +581,7 @@ VARIABLES = (
     Variable(
         "RAY_ADDRESS",
         "The cluster of --engine ray; by default workers on this machine.",
-        ("train",),
+        ("train", "encode"),
     ),
     Variable(
         "HTTPS_PROXY, NO_PROXY",

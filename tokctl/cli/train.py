@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import languages, options, recipes, streams, train_report
+from tokctl.cli import engines, languages, options, recipes, streams, train_report
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 
@@ -356,8 +356,6 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
 
 def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) -> "Cluster":
     """The engine of that name; TokctlError where there is none, or nothing for it to do."""
-    if name != "ray" and not name.startswith("ray://"):
-        raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
     if counts:
         raise TokctlError(
             "--engine counts texts, and --word-counts reads words that are counted already",
@@ -366,9 +364,7 @@ def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) 
     from tokctl.training.counting import check_parts
 
     check_parts(recipe, chosen)
-    from tokctl.ray import Cluster
-
-    return Cluster(None if name == "ray" else name)
+    return engines.cluster(name)
 
 
 def _refuse_algorithms(files: Sequence[str]) -> None:

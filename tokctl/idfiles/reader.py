@@ -173,9 +173,8 @@ class IdSource:
         if self._file is None:  # the names of Megatron's two files begin with the name
             file = InputFile(self.name, meter=self.meter)
             dtype = self._options.bin_dtype(tokenizer)
-            return self._decode(
-                tokenizer, self._parts("megatron", file, BlockStream(iter(())), self._path, dtype)
-            )
+            none = BlockStream(iter(()))
+            return self._decode(tokenizer, read_parts("megatron", file, none, self._path, dtype))
         return self._text_of_file(tokenizer, self._file)
 
     def _text_of_file(self, tokenizer: Tokenizer, file: InputFile) -> Iterator[bytes]:
@@ -197,7 +196,8 @@ class IdSource:
             path = self._path if self._path and _is_plain(self._path, stream) else None
             file = InputFile(file.name, stream.rest, path, file.meter)
             dtype = options.bin_dtype(tokenizer)
-            yield from self._decode(tokenizer, self._parts(form, file, stream, self._path, dtype))
+            parts = read_parts(form, file, stream, self._path, dtype, options.field)
+            yield from self._decode(tokenizer, parts)
 
     def _text_of_shards(self, tokenizer: Tokenizer, found: ShardList) -> Iterator[bytes]:
         options = self._options
@@ -219,7 +219,8 @@ class IdSource:
         dtype = options.bin_dtype(tokenizer, found.dtype)
 
         def parts(file: InputFile) -> Iterator[IdPart]:
-            return self._parts(found.form, file, BlockStream(file.blocks()), file.path, dtype)
+            stream = BlockStream(file.blocks())
+            return read_parts(found.form, file, stream, file.path, dtype, options.field)
 
         # A document may go on in the next shard.
         yield from self._decode(tokenizer, chain.from_iterable(map(parts, files)))
@@ -243,39 +244,6 @@ class IdSource:
         field, skip_special = self._options.field, self._options.skip_special
         return lines.from_jsonl(tokenizer, name, blocks, field, skip_special=skip_special)
 
-    def _parts(
-        self, form: str, file: InputFile, stream: BlockStream, path: str | None, dtype: Dtype
-    ) -> Iterator[IdPart]:
-        """The ids of a file of numbers. The file is read, or its bytes as they come.
-
-        `path` is the file as the command line names it; None for stdin.
-        """
-        field = self._options.field
-        if form == "bin":
-            from tokctl.idfiles.raw import read_bin
-
-            return read_bin(stream, file.name, dtype)
-        if form == "npy":
-            from tokctl.idfiles.npy import read_npy
-
-            return read_npy(stream, file.name)
-        if form in ("parquet", "arrow"):
-            from tokctl.idfiles import parquet
-
-            read = parquet.read_parquet if form == "parquet" else parquet.read_arrow
-            return read(file, field)
-        if form == "megatron":
-            from tokctl.idfiles.megatron import read_megatron
-
-            if path is None:
-                raise TokctlError(
-                    f"{file.name}: Megatron's ids are two files, a .bin and an .idx", "name them"
-                )
-            return read_megatron(file.name, path, file.meter)
-        from tokctl.idfiles.safetensors import read_safetensors
-
-        return read_safetensors(file, field)
-
     def _decode(self, tokenizer: Tokenizer, parts: Iterable[IdPart]) -> Iterator[bytes]:
         options = self._options
         if options.eos is not None:
@@ -285,6 +253,47 @@ class IdSource:
         return text_of(
             tokenizer, parts, skip_special=options.skip_special, separator=options.separator
         )
+
+
+def read_parts(
+    form: str,
+    file: InputFile,
+    stream: BlockStream,
+    path: str | None,
+    dtype: Dtype,
+    field: str | None = None,
+) -> Iterator[IdPart]:
+    """The ids of a file of numbers. The file is read, or its bytes as they come.
+
+    Args:
+        path: the file as the command line names it; None for stdin.
+        dtype: of the form `bin`.
+        field: the column or the tensor; None: what encode writes.
+    """
+    if form == "bin":
+        from tokctl.idfiles.raw import read_bin
+
+        return read_bin(stream, file.name, dtype)
+    if form == "npy":
+        from tokctl.idfiles.npy import read_npy
+
+        return read_npy(stream, file.name)
+    if form in ("parquet", "arrow"):
+        from tokctl.idfiles import parquet
+
+        read = parquet.read_parquet if form == "parquet" else parquet.read_arrow
+        return read(file, field)
+    if form == "megatron":
+        from tokctl.idfiles.megatron import read_megatron
+
+        if path is None:
+            raise TokctlError(
+                f"{file.name}: Megatron's ids are two files, a .bin and an .idx", "name them"
+            )
+        return read_megatron(file.name, path, file.meter)
+    from tokctl.idfiles.safetensors import read_safetensors
+
+    return read_safetensors(file, field)
 
 
 def _is_raw(name: str, options: ReadOptions) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import stat
 from base64 import b64encode
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from tokctl.errors import TokctlError
+from tokctl.files import whole_file
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.sources import Source
 
@@ -182,26 +183,20 @@ def _as_it_was(folder: str) -> str:
 
 
 @dataclass
-class Journal:
-    """What the journal says.
+class JournalLines:
+    """A journal as a file.
 
     Attributes:
-        path: the file.
-        header: what the shards are made of.
-        shards: each as the manifest has it.
-        position: where the ids behind the last shard begin.
-        facts: of each source that was begun, its bytes and when it was changed (see `Provenance`),
-            documents and ids so far.
+        header: the first line: what the shards are made of.
+        lines: the others.
     """
 
     path: Path
     header: dict[str, Any]
-    shards: list[dict[str, Any]] = field(default_factory=list)
-    position: StreamPosition = field(default_factory=StreamPosition)
-    facts: dict[int, list[int | None]] = field(default_factory=dict)
+    lines: list[dict[str, Any]]
 
     @classmethod
-    def read(cls, path: Path) -> Journal:
+    def read(cls, path: Path) -> JournalLines:
         """What stands there; a last line that is not whole is cut off.
 
         Raises:
@@ -223,13 +218,52 @@ class Journal:
             os.truncate(path, whole)
         if not isinstance(found[0], dict) or not isinstance(found[0].get("sources"), list):
             raise _damaged(path, 1)
-        journal = cls(path, found[0])
-        for number, line in enumerate(found[1:], 2):
+        return cls(path, found[0], found[1:])
+
+    def each(self, take: Callable[[dict[str, Any]], None]) -> None:
+        """Gives each line to `take`; TokctlError where it can't be taken."""
+        for number, line in enumerate(self.lines, 2):
             try:
-                journal._take(line)
-            except (AttributeError, KeyError, TypeError, ValueError):
-                raise _damaged(path, number) from None
-        return journal
+                take(line)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                raise _damaged(self.path, number) from None
+
+    def keep(self, lines: list[dict[str, Any]]) -> None:
+        """Forgets the others."""
+        if lines != self.lines:
+            with whole_file(self.path) as file:
+                file.writelines(orjson.dumps(line) + b"\n" for line in [self.header, *lines])
+            self.lines = lines
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Adds a line, which is on the disk then."""
+        try:
+            with self.path.open("ab") as file:
+                file.write(orjson.dumps(line) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise TokctlError(f"can't write {self.path}: {reason}", "free some space") from None
+
+
+class Journal:
+    """What the journal of one machine says.
+
+    Attributes:
+        shards: each as the manifest has it.
+        position: where the ids behind the last shard begin.
+        facts: of each source that was begun, its bytes and when it was changed (see `Provenance`),
+            documents and ids so far.
+    """
+
+    def __init__(self, file: JournalLines) -> None:
+        """TokctlError where a line is damaged."""
+        self._file = file
+        self.shards: list[dict[str, Any]] = []
+        self.position = StreamPosition()
+        self.facts: dict[int, list[int | None]] = {}
+        file.each(self._take)
 
     def add(
         self, shard: dict[str, Any], position: StreamPosition, facts: dict[int, list[int | None]]
@@ -243,14 +277,7 @@ class Journal:
             "ids": position.ids,
             "sources": {str(number): one for number, one in facts.items()},
         }
-        try:
-            with self.path.open("ab") as file:
-                file.write(orjson.dumps(line) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise TokctlError(f"can't write {self.path}: {reason}", "free some space") from None
+        self._file.add(line)
         self._take(line)
 
     def _take(self, line: dict[str, Any]) -> None:
@@ -262,10 +289,8 @@ class Journal:
             line["ids"],
         )
         facts = {int(number): one for number, one in line["sources"].items()}
-        sizes = [file["bytes"] for file in files_in(shard) if isinstance(file["file"], str)]
-        known = len(self.header["sources"])
-        if not all(isinstance(size, int) for size in [*sizes, shard["ids"], shard["documents"]]):
-            raise ValueError
+        check_shard(shard)
+        known = len(self._file.header["sources"])
         if any(not 0 <= number < known or len(one) != 4 for number, one in facts.items()):
             raise ValueError
         self.shards.append(shard)
@@ -273,32 +298,48 @@ class Journal:
         self.facts |= facts
 
 
+def check_shard(shard: dict[str, Any]) -> None:
+    """ValueError or the like where it is not as the manifest has it."""
+    sizes = [file["bytes"] for file in files_in([shard]) if isinstance(file["file"], str)]
+    if not all(isinstance(size, int) for size in [*sizes, shard["ids"], shard["documents"]]):
+        raise ValueError
+
+
 def _damaged(path: Path, line: int) -> TokctlError:
     """The error for a journal that can't be believed."""
     return TokctlError(f"{path}: line {line} is damaged", "begin again in another folder")
 
 
-def files_in(shard: dict[str, Any]) -> list[dict[str, Any]]:
-    """The files of a shard: the ids, and where documents are in them."""
-    return [shard, shard["index"]] if "index" in shard else [shard]
+def files_in(shards: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The files of shards: of each the ids, and where documents are in them."""
+    return [file for shard in shards for file in (shard, shard.get("index")) if file is not None]
 
 
-def manifest_of(provenance: Provenance, journal: Journal) -> dict[str, Any]:
-    """What `manifest.json` holds: the same for the same sources, model and options."""
+def manifest_of(
+    provenance: Provenance, facts: Mapping[int, Sequence[int | None]], shards: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What `manifest.json` holds: the same for the same sources, model and options.
+
+    `facts`: of the sources that were read, as `Journal` has them.
+    """
     sources = []
     for number, name in enumerate(provenance.names):
-        size, _, documents, ids = journal.facts.get(number) or [*provenance.facts(number), 0, 0]
+        size, _, documents, ids = facts.get(number) or [*provenance.facts(number), 0, 0]
         sources.append({"name": name, "bytes": size, "documents": documents, "ids": ids})
-    shards = journal.shards
     return {
         "manifest": MANIFEST_VERSION,
         **provenance.job,
         "sources": sources,
         "shards": shards,
-        "totals": {
-            "shards": len(shards),
-            "documents": sum(shard["documents"] for shard in shards),
-            "ids": sum(shard["ids"] for shard in shards),
-            "bytes": sum(file["bytes"] for shard in shards for file in files_in(shard)),
-        },
+        "totals": totals_of(shards),
+    }
+
+
+def totals_of(shards: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """The sums over all files."""
+    return {
+        "shards": len(shards),
+        "documents": sum(shard["documents"] for shard in shards),
+        "ids": sum(shard["ids"] for shard in shards),
+        "bytes": sum(file["bytes"] for file in files_in(shards)),
     }

@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 from bisect import bisect_left, bisect_right
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,7 +26,13 @@ import orjson
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name, sync_folder, whole_file
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
-from tokctl.idfiles.shard_journal import Journal, Provenance, files_in, manifest_of
+from tokctl.idfiles.shard_journal import (
+    Journal,
+    JournalLines,
+    Provenance,
+    files_in,
+    manifest_of,
+)
 from tokctl.idfiles.writer import Target, Written, files_of, open_writer
 
 if TYPE_CHECKING:
@@ -36,9 +43,13 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 MANIFEST = "manifest.json"
 
+#: Where a cluster puts ids that are in no shard yet, and the field in its journal's header.
+PIECES = ".pieces"
+PART_SIZE = "part_size"
+
 #: A shard's files, and what `whole_file` calls them and the others until they are whole.
-_SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
-_TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp")
+SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
+_TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp|\.pieces")
 
 _ELSEWHERE = "choose another folder with -o"
 
@@ -54,31 +65,28 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
     with ShardFolder(Path(target.path)) as folder:
-        if target.resume and (found := folder.read_manifest()) is not None:
-            provenance.check_same(folder.name, found, what="was made")
-            provenance.check_finished(folder.name, found)
-            folder.clean(keep=None)
-            return _written(found, kept=len(found["shards"]), was_there=True)
+        if target.resume and (done := folder.finished(provenance)) is not None:
+            return done
         journal = folder.journal(provenance, resume=target.resume)
         if journal.shards:
-            provenance.check_same(folder.name, journal.header, what="was begun")
             provenance.check_sources(folder.name, journal.facts)
             provenance.check_readable_again(folder.name, journal.position)
         folder.check_shards(journal.shards)
         kept = len(journal.shards)
         try:
-            with ShardWriter(folder, journal, provenance, target) as writer:
+            with _JournaledWriter(folder, journal, provenance, target) as writer:
                 for chunk in stream.chunks(journal.position):
                     writer.add(chunk)
                 writer.finish()
         except TokctlError as error:
             raise StoppedError.by(error) from error
-        made = manifest_of(provenance, journal)
+        made = manifest_of(provenance, journal.facts, journal.shards)
         folder.finish(made)
-        return _written(made, kept=kept, was_there=False)
+        return written(made, kept=kept, was_there=False)
 
 
-def _written(manifest: dict[str, Any], *, kept: int, was_there: bool) -> Written:
+def written(manifest: dict[str, Any], *, kept: int, was_there: bool) -> Written:
+    """What `write_shards` gives."""
     totals = manifest["totals"]
     return Written(totals["documents"], totals["ids"], manifest, kept, was_there)
 
@@ -99,34 +107,27 @@ EXACT = ("bin", "npy")
 
 
 class ShardWriter:
-    """Writes chunks to one shard after the other, and records each that is whole.
+    """Writes chunks to one shard after the other.
 
     A shard is full when it has its ids: in an exact form where that is, else at the end of the
     document. It ends when the next id comes, so that empty documents behind its last id belong to
     it, and the last shard is never empty where there are ids.
+
+    Attributes:
+        shards: those that are whole, as the manifest has them.
     """
 
-    def __init__(
-        self,
-        folder: ShardFolder,
-        journal: Journal,
-        provenance: Provenance,
-        target: Target,
-    ) -> None:
+    def __init__(self, folder: Path, target: Target, number: int = 0, ids: int = 0) -> None:
+        """`number`: of the first shard; `ids`: of the document that goes on with it."""
+        self.shards: list[dict[str, Any]] = []
         self._folder = folder
-        self._journal = journal
-        self._provenance = provenance
+        self._number = number
         self._form = target.form
         self._dtype = target.dtype
         assert target.shard_size is not None
         self._size = target.shard_size
         self._exact = target.form in EXACT
-        position = journal.position
-        self._source = position.source
-        self._documents = position.documents  # that have ended in this source
-        self._ids = position.ids  # of the document that has not
-        self._facts = dict(journal.facts)
-        self._touched: set[int] = set()
+        self._ids = ids  # of the document that has not ended
         self._stack = ExitStack()
         self._writer: IdFileWriter | None = None
 
@@ -139,14 +140,11 @@ class ShardWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # A shard that is not whole goes; those in the journal stay.
+        # A shard that is not whole goes; the others stay.
         self._stack.__exit__(kind, error, traceback)
 
     def add(self, chunk: Chunk) -> None:
         """Writes a chunk, to several shards where it is long."""
-        if chunk.source != self._source:
-            self._source, self._documents, self._ids = chunk.source, 0, 0
-        self._touch(chunk.source.source)
         ids = end = 0
         while (full := self._full_at(chunk, ids, end)) is not None:
             last = bisect_right(chunk.ends, full, lo=end)
@@ -174,16 +172,7 @@ class ShardWriter:
         if self._writer is None:
             self._writer = self._open()
         self._writer.add(chunk)
-        self._documents += len(chunk.ends)
         self._ids = chunk.count - chunk.ends[-1] if chunk.ends else self._ids + chunk.count
-        facts = self._facts[chunk.source.source]
-        facts[2] = (facts[2] or 0) + len(chunk.ends)
-        facts[3] = (facts[3] or 0) + chunk.count
-
-    def _touch(self, source: int) -> None:
-        self._touched.add(source)
-        if source not in self._facts:
-            self._facts[source] = [*self._provenance.facts(source), 0, 0]
 
     def _open(self) -> IdFileWriter:
         target, index = self._paths()
@@ -200,14 +189,14 @@ class ShardWriter:
 
     def _paths(self) -> tuple[Path, Path | None]:
         """The file of the next shard, or the prefix of its files, and its index."""
-        name = f"shard-{len(self._journal.shards):05}"
-        path = self._folder.path
+        name = f"shard-{self._number:05}"
         if self._form == "megatron":
-            return path / name, None
-        return path / f"{name}.{self._form}", path / f"{name}.index.npy" if self._exact else None
+            return self._folder / name, None
+        index = self._folder / f"{name}.index.npy" if self._exact else None
+        return self._folder / f"{name}.{self._form}", index
 
     def _close(self, resume: ResumePoint) -> None:
-        """Ends the shard, and records it; encoding of the next id begins at `resume`."""
+        """Ends the shard; encoding of the next id begins at `resume`."""
         writer = self._writer
         if writer is None:
             return
@@ -216,10 +205,53 @@ class ShardWriter:
         self._writer = None
         documents = writer.documents if writer.index is None else writer.index.count
         first, *more = [Path(name) for name in files_of(self._form, target)]
-        shard = _described(first)
+        shard = described(first)
         shard |= {"ids": writer.ids, "documents": documents}
         for second in [*more, *([index] if index else [])]:
-            shard["index"] = _described(second)
+            shard["index"] = described(second)
+        self._number += 1
+        self._record(shard, resume)
+
+    def _record(self, shard: dict[str, Any], resume: ResumePoint) -> None:  # noqa: ARG002
+        self.shards.append(shard)
+
+    def finish(self) -> None:
+        """Ends the last shard."""
+        self._close(SOURCE_START)
+
+
+class _JournaledWriter(ShardWriter):
+    """Records each shard that is whole in a journal, with the place where encoding can go on."""
+
+    def __init__(
+        self, folder: ShardFolder, journal: Journal, provenance: Provenance, target: Target
+    ) -> None:
+        position = journal.position
+        super().__init__(folder.path, target, len(journal.shards), position.ids)
+        self._journal = journal
+        self._provenance = provenance
+        self._source = position.source
+        self._documents = position.documents  # that have ended in this source
+        self._facts = dict(journal.facts)
+        self._touched: set[int] = set()
+
+    def add(self, chunk: Chunk) -> None:
+        if chunk.source != self._source:
+            self._source, self._documents, self._ids = chunk.source, 0, 0
+        number = chunk.source.source
+        self._touched.add(number)
+        if number not in self._facts:
+            self._facts[number] = [*self._provenance.facts(number), 0, 0]
+        super().add(chunk)
+
+    def _write(self, chunk: Chunk) -> None:
+        super()._write(chunk)
+        self._documents += len(chunk.ends)
+        facts = self._facts[chunk.source.source]
+        facts[2] = (facts[2] or 0) + len(chunk.ends)
+        facts[3] = (facts[3] or 0) + chunk.count
+
+    def _record(self, shard: dict[str, Any], resume: ResumePoint) -> None:
         position = StreamPosition(self._source, resume, self._documents, self._ids)
         # A source that was only opened may still be mended.
         touched = {
@@ -230,12 +262,8 @@ class ShardWriter:
         self._journal.add(shard, position, touched)
         self._touched = {self._source.source}
 
-    def finish(self) -> None:
-        """Ends the last shard."""
-        self._close(SOURCE_START)
 
-
-def _described(path: Path) -> dict[str, Any]:
+def described(path: Path) -> dict[str, Any]:
     """A file as the manifest has it."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -275,7 +303,20 @@ class ShardFolder:
     ) -> None:
         os.close(self._lock)
 
-    def read_manifest(self) -> dict[str, Any] | None:
+    def finished(self, provenance: Provenance) -> Written | None:
+        """What was written, where the folder is finished already; else None.
+
+        Raises:
+            TokctlError: it was made of something else.
+        """
+        if (found := self._read_manifest()) is None:
+            return None
+        provenance.check_same(self.name, found, what="was made")
+        provenance.check_finished(self.name, found)
+        self.clean(keep=None)
+        return written(found, kept=len(found["shards"]), was_there=True)
+
+    def _read_manifest(self) -> dict[str, Any] | None:
         """The manifest of a finished folder; None where there is none."""
         path = self.path / MANIFEST
         try:
@@ -304,32 +345,54 @@ class ShardFolder:
         Raises:
             TokctlError: the folder holds something, and it is not to be resumed, or can't be.
         """
-        _check_empty(self.path, resume=resume)
-        path = self.path / JOURNAL
-        try:
-            journal = Journal.read(path) if path.exists() else None
-            if journal is None or not journal.shards:
-                # Nothing is in any shard yet: what it was begun with does not bind.
-                with whole_file(path) as file:
-                    file.write(orjson.dumps(provenance.header()) + b"\n")
-                journal = Journal(path, provenance.header())
-        except OSError as error:
-            raise _cannot(str(path), error) from None
-        self.clean(keep={file["file"] for file in _files(journal.shards)})
+        file = self.lines(provenance, resume=resume)
+        journal = Journal(file)
+        if journal.shards:
+            provenance.check_same(self.name, file.header, what="was begun")
+        self.clean(keep={file["file"] for file in files_in(journal.shards)})
         return journal
 
-    def clean(self, *, keep: set[str] | None) -> None:
+    def lines(self, provenance: Provenance, *, resume: bool, **more: Any) -> JournalLines:
+        """The lines of the journal: those of the earlier run, or none yet. `more` is put into the
+        header.
+
+        Raises:
+            TokctlError: as `journal`.
+        """
+        _check_empty(self.path, resume=resume)
+        path = self.path / JOURNAL
+        header = provenance.header() | more
+        try:
+            journal = JournalLines.read(path) if path.exists() else None
+            if journal is None or not journal.lines:
+                # Nothing is in any shard yet: what it was begun with does not bind.
+                with whole_file(path) as file:
+                    file.write(orjson.dumps(header) + b"\n")
+                return JournalLines(path, header, [])
+        except OSError as error:
+            raise _cannot(str(path), error) from None
+        if (PART_SIZE in journal.header) != (PART_SIZE in header):
+            where = "on a cluster" if PART_SIZE in journal.header else "on one machine"
+            verb = "add" if PART_SIZE in journal.header else "leave out"
+            raise TokctlError(f"{self.name} was begun {where}", f"{verb} --engine, or {_ELSEWHERE}")
+        return journal
+
+    def clean(self, *, keep: set[str] | None, pieces: bool = False) -> None:
         """Removes what a process left behind that was killed: temporary files, and shards beside
-        those to `keep` (None: all of them are)."""
+        those to `keep` (None: all of them are); with `pieces`, not those of a cluster."""
         for entry in _entries(self.path):
-            shard = keep is not None and _SHARD.fullmatch(entry) and entry not in keep
+            shard = keep is not None and SHARD.fullmatch(entry) and entry not in keep
             finished = keep is None and entry == JOURNAL
-            if shard or finished or _TEMPORARY.fullmatch(entry):
+            if entry == PIECES:
+                if pieces:
+                    continue
+                shutil.rmtree(self.path / entry, ignore_errors=True)
+            elif shard or finished or _TEMPORARY.fullmatch(entry):
                 (self.path / entry).unlink(missing_ok=True)
 
     def check_shards(self, shards: list[dict[str, Any]]) -> None:
         """TokctlError where a shard of the journal is not there any more as it was written."""
-        for file in _files(shards):
+        for file in files_in(shards):
             path = self.path / file["file"]
             if not path.is_file() or path.stat().st_size != file["bytes"]:
                 hint = "begin again in another folder"
@@ -339,6 +402,7 @@ class ShardFolder:
         """Writes the manifest, and takes the journal away."""
         with whole_file(self.path / MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
+        shutil.rmtree(self.path / PIECES, ignore_errors=True)
         (self.path / JOURNAL).unlink(missing_ok=True)
         try:
             sync_folder(self.path)
@@ -416,10 +480,6 @@ def has_shards(path: str | Path) -> bool:
         raise _cannot(str(journal), error, "read") from None
 
 
-def _files(shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [file for shard in shards for file in files_in(shard)]
-
-
 def _entries(path: Path) -> list[str]:
     return sorted(entry.name for entry in path.iterdir())
 
@@ -453,17 +513,8 @@ def list_shards(path: str) -> ShardList:
     Raises:
         TokctlError: there is none, it can't be read, or a shard is missing.
     """
-    manifest = _manifest_of(path)
-    try:
-        found = orjson.loads(Path(manifest).read_bytes())
-    except OSError as error:
-        raise TokctlError(f"can't read {manifest}: {error.strerror}", "check that file") from None
-    except orjson.JSONDecodeError as error:
-        raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
-    listed = found.get("shards") if isinstance(found, dict) else None
-    form = found.get("form") if isinstance(found, dict) else None
-    if not isinstance(listed, list) or not isinstance(form, str):
-        raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
+    manifest, found = manifest_in(path)
+    listed, form = found["shards"], found["form"]
     folder = Path(manifest).parent
     paths = []
     for number, shard in enumerate(listed, 1):
@@ -475,6 +526,25 @@ def list_shards(path: str) -> ShardList:
         paths.append(str(folder / name))
     dtype = found.get("dtype")
     return ShardList(form, dtype if isinstance(dtype, str) else None, paths)
+
+
+def manifest_in(path: str) -> tuple[str, dict[str, Any]]:
+    """The manifest of a folder, by the folder or by itself: its path, and what it says.
+
+    Raises:
+        TokctlError: there is none, or it can't be read.
+    """
+    manifest = _manifest_of(path)
+    try:
+        found = orjson.loads(Path(manifest).read_bytes())
+    except OSError as error:
+        raise TokctlError(f"can't read {manifest}: {error.strerror}", "check that file") from None
+    except orjson.JSONDecodeError as error:
+        raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
+    is_one = isinstance(found, dict) and isinstance(found.get("shards"), list)
+    if not is_one or not isinstance(found.get("form"), str):
+        raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
+    return manifest, found
 
 
 def _manifest_of(path: str) -> str:

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -105,6 +105,7 @@ def write(
     resume: bool = False,
     reading: Reading | None = None,
     progress: Progress | None = None,
+    engine: ShardEngine | None = None,
 ) -> Written:
     """Encodes texts into a file, or into a folder of shards; whole or not at all.
 
@@ -123,6 +124,8 @@ def write(
         resume: goes on where an earlier run into the same folder stopped; needs `shard_size`.
         reading: how paths are read.
         progress: called with `encode`, the bytes read and their total, or None.
+        engine: writes the shards elsewhere, such as `tokctl.ray.Cluster`; the same bytes. `threads`
+            means nothing then.
 
     Raises:
         TokctlError: a source can't be read, a file can't be written, a character has no id,
@@ -159,16 +162,27 @@ def write(
             model_facts(tokenizer), form, kind, eos=eos, shard_size=shard_size, options=options
         )
     where = Target(target, form, kind, index, shard_size, resume, job)
-    return write_stream(ChunkStream(opened, encoder, progress), where)
+    return write_stream(ChunkStream(opened, encoder, progress), where, engine)
 
 
-def write_stream(stream: ChunkStream, target: Target) -> Written:
+class ShardEngine(Protocol):
+    """Writes shards somewhere else, such as `tokctl.ray.Cluster`."""
+
+    def write_shards(self, stream: ChunkStream, target: Target) -> Written:
+        """The folder that `tokctl.idfiles.shards.write_shards` writes here, to the byte."""
+
+
+def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None = None) -> Written:
     """Writes the chunks of a stream.
 
     Raises:
         TokctlError: as `write`.
     """
     check_target(target)
+    if engine is not None:
+        if target.shard_size is None:
+            raise TokctlError("a cluster writes shards", "also give the size of a shard")
+        return engine.write_shards(stream, target)
     if target.shard_size is None:
         with open_writer(target.form, target.path, target.dtype, index=target.index) as writer:
             for chunk in stream.chunks():
@@ -247,7 +261,17 @@ def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[st
 
 
 class Encoder(Protocol):
-    """Makes chunks of a source."""
+    """Makes chunks of a source. It can be pickled.
+
+    Attributes:
+        documents: how documents become ids.
+        cuts: where two of its like may cut a `Document` between them: as `DocumentEncoder.cuts`.
+    """
+
+    documents: DocumentEncoder
+
+    @property
+    def cuts(self) -> str: ...
 
     def chunks(self, source: Document | Records, start: ResumePoint = ...) -> Iterator[Chunk]:
         """The ids of a source, from `start` on, as they come."""
@@ -261,15 +285,25 @@ class NativeEncoder:
         documents: DocumentEncoder,
         width: int,
         end_id: int | None = None,
-        names: TokenNames | None = None,
+        names: Callable[[], TokenNames] | None = None,
     ) -> None:
         """`width` is the number of bytes of an id, 2 or 4, which every id must fit; `end_id`
-        stands behind the ids of each document (None: nothing does). With `names`, which are
+        stands behind the ids of each document (None: nothing does). With `names`, which gives
         those of JSON, each document is a line."""
         self.documents = documents
-        self.width = width if names is None else 0
         self.end_id = end_id
-        self._form = names or str(8 * width)
+        self._given = width, names
+        self.width = 0 if names else width
+        self._form = names() if names else str(8 * width)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        width, names = self._given
+        return NativeEncoder, (self.documents, width, self.end_id, names)
+
+    @property
+    def cuts(self) -> str:
+        is_line = not self.width and not self.documents.lines
+        return "nowhere" if is_line else self.documents.cuts
 
     def chunks(
         self, source: Document | Records, start: ResumePoint = SOURCE_START
@@ -279,11 +313,21 @@ class NativeEncoder:
         Raises:
             TokctlError: as `DocumentEncoder.encode`.
         """
+        return self._chunks(source, start, self.end_id)
+
+    def open_chunks(self, document: Document) -> Iterator[Chunk]:
+        """The ids of a part of a document that goes on behind it, where it may be cut."""
+        for chunk in self._chunks(document, SOURCE_START, None):
+            yield replace(chunk, ends=())
+
+    def _chunks(
+        self, source: Document | Records, start: ResumePoint, end_id: int | None
+    ) -> Iterator[Chunk]:
         is_text = isinstance(source, Document)
         found = self.documents.encode(
             source,
             self._form,
-            end_id=self.end_id,
+            end_id=end_id,
             skipped=start.text if is_text else start.records,
         )
         documents, ids = start.documents, start.ids
@@ -314,6 +358,7 @@ class ChunkStream:
     ) -> None:
         self.sources = sources
         self.encoder = encoder
+        self.progress = progress
         self._tracked = TrackedSources(sources, progress)
 
     def chunks(self, start: StreamPosition = STREAM_START) -> Iterator[Chunk]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tokctl import _native
+    from tokctl.idfiles.writer import ChunkStream, Target, Written
     from tokctl.model import Recipe
 
 #: Bytes of text in a part. A task takes some milliseconds to start, and about a second for these.
@@ -45,7 +46,8 @@ _Asked = tuple["Recipe", Options, str]
 
 @dataclass(frozen=True)
 class Cluster:
-    """Counts texts on Ray, for `Tokenizer.train(…, engine=…)`.
+    """Counts texts on Ray, for `Tokenizer.train(…, engine=…)`, and writes shards, for
+    `tokctl.idfiles.write(…, engine=…)`.
 
     Attributes:
         address: `ray://HOST:PORT`, `HOST:PORT` or `auto`, as `ray.init` takes it. None: the cluster
@@ -91,8 +93,8 @@ class Cluster:
         total = total_size(sources)
         digests: list[list[str]] = [[] for _ in sources]
         documents = size = done = 0
-        with connected(self.address) as processors:
-            partitions = self.partitions or min(processors, 64)
+        with connected(self.address) as connection:
+            partitions = self.partitions or min(connection.processors, 64)
             gathered = _Tables()
             # Once, not with each task.
             asked = ray.put((recipe, replace(options, extend=None, weights={}), str(Path.cwd())))
@@ -110,7 +112,7 @@ class Cluster:
             def name(numbered: tuple[int, _Task]) -> str:
                 return sources[numbered[1].source].name
 
-            for (_, task), facts, found in run(enumerate(tasks), start, name, processors):
+            for (_, task), facts, found in run(enumerate(tasks), start, name, connection):
                 documents += facts.documents
                 size += facts.bytes
                 digests[task.source] += facts.digests
@@ -123,6 +125,13 @@ class Cluster:
             counts = arrow.counts_from_table(gathered.merged(least))
         digest = counting.digest_of([digest for some in digests for digest in some])
         return counts, TextStats(documents, size, digest, tuple(weights), scale)
+
+    def write_shards(self, stream: ChunkStream, target: Target) -> Written:
+        """Writes shards on the cluster, for `tokctl.idfiles.write(…, engine=…)`; see
+        `tokctl.ray.shards`."""
+        from tokctl.ray.shards import write_shards
+
+        return write_shards(stream, target, self.address, self.part_size)
 
 
 class _Task(NamedTuple):

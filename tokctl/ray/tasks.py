@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import ray
 
@@ -25,16 +25,28 @@ _AHEAD = 3
 T = TypeVar("T")
 
 
+class Connection(NamedTuple):
+    """A cluster that can be used.
+
+    Attributes:
+        processors: that it has.
+        ends: it is left when the work is done, and what runs on it then ends, too.
+    """
+
+    processors: int
+    ends: bool
+
+
 @contextlib.contextmanager
-def connected(address: str | None) -> Iterator[int]:
-    """The cluster is there, with so many processors; one that was started for this is ended."""
+def connected(address: str | None) -> Iterator[Connection]:
+    """The cluster is there; one that was started for this is ended."""
     if ray.is_initialized():
         if address is not None:
             raise TokctlError(
                 f"this process is connected to a cluster already, and can't go to {address}",
                 "leave the address out, or call ray.shutdown() before",
             )
-        yield _processors()
+        yield Connection(_processors(), ends=False)
         return
     # Its own reports to its makers; and a warning about graphics cards.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -53,7 +65,7 @@ def connected(address: str | None) -> Iterator[int]:
             "see `ray status`; an address is HOST:PORT, ray://HOST:PORT or auto",
         ) from None
     try:
-        yield _processors()
+        yield Connection(_processors(), ends=True)
     finally:
         ray.shutdown()
 
@@ -64,8 +76,11 @@ def _processors() -> int:
 
 
 def run(
-    tasks: Iterable[T], start: Callable[[T], list[Any]], name: Callable[[T], str], processors: int
-) -> Iterator[tuple[T, Any, list[Any]]]:
+    tasks: Iterable[T],
+    start: Callable[[T], list[Any]],
+    name: Callable[[T], str],
+    connection: Connection,
+) -> Generator[tuple[T, Any, list[Any]], None, None]:
     """Each task as it ends, with what it gives first, and references to what else it gives. No
     more are on their way at a time than keep the workers busy. Whatever ends this, the tasks that
     are left are cancelled.
@@ -81,7 +96,7 @@ def run(
     waiting = iter(tasks)
     try:
         while True:
-            for task in islice(waiting, _AHEAD * processors - len(running)):
+            for task in islice(waiting, _AHEAD * connection.processors - len(running)):
                 first, *others = start(task)
                 running[first] = task, others
             if not running:
@@ -92,8 +107,11 @@ def run(
                 given = ray.get(done)
             yield task, given, others
     finally:
-        for reference in running:
-            ray.cancel(reference, force=True)
+        # Cancelling a task that ends at that moment can abort this process (ray's pull request
+        # 54527), so it is left to the end of the connection where there is one.
+        if not connection.ends:
+            for reference in running:
+                ray.cancel(reference, force=True)
 
 
 @contextlib.contextmanager
@@ -119,7 +137,7 @@ def explained(name: str) -> Iterator[None]:
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise TokctlError(
-            f"{name}: the workers that read it were lost: {reason}",
+            f"{name}: its worker was lost {RETRIES + 1} times: {reason}",
             "see `ray status`; smaller parts take less memory",
         ) from None
 

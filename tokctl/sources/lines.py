@@ -21,11 +21,12 @@ _COUNTED = "each line is a text, a tab and a whole number from 0 to 2^63 - 1"
 _BOM = b"\xef\xbb\xbf"
 
 
-def jsonl(blocks: Iterable[bytes], name: str, field: str) -> Iterator[Batch]:
+def jsonl(blocks: Iterable[bytes], name: str, field: str, *, opens: bool = True) -> Iterator[Batch]:
     """The texts of JSON Lines (https://jsonlines.org): of each line's object, one field.
 
     `field` is a key, or a path `a.b`; an object that has the key "a.b" itself means that
-    one. Empty lines are passed over.
+    one. Empty lines are passed over. A file's first line, where these `opens` it, can begin with a
+    byte order mark.
 
     Raises:
         TokctlError: names the line that is no object of UTF-8 with a string in that field.
@@ -39,7 +40,7 @@ def jsonl(blocks: Iterable[bytes], name: str, field: str) -> Iterator[Batch]:
 
     number = 1
     for lines in _numbered(blocks):
-        if number == 1 and lines[0].startswith(_BOM):
+        if opens and number == 1 and lines[0].startswith(_BOM):
             lines[0] = lines[0][len(_BOM) :]
         try:
             texts = list(map(str.encode, map(get, map(orjson.loads, lines))))

@@ -338,12 +338,12 @@ def _records(data: ByteSource, form: str, blocks: _Blocks, field: str, *, direct
             return tables.read(data, form, field, blocks, direct=direct)
         return of_lines(blocks())
 
-    def of_lines(blocks: Iterator[bytes]) -> Iterator[Batch]:
+    def of_lines(blocks: Iterator[bytes], opens: bool = True) -> Iterator[Batch]:
         from tokctl.sources import lines
 
-        return (
-            lines.tsv(blocks, data.name) if form == "tsv" else lines.jsonl(blocks, data.name, field)
-        )
+        if form == "tsv":
+            return lines.tsv(blocks, data.name)
+        return lines.jsonl(blocks, data.name, field, opens=opens)
 
     def places() -> Places:
         from tokctl.sources import parts

@@ -65,16 +65,19 @@ def text_places(data: ByteSource) -> Places:
     return Places(partial(_multiples, data), between)
 
 
-def line_places(data: ByteSource, read: Callable[[Iterator[bytes]], Iterator[Batch]]) -> Places:
-    """Those of a file of lines, which `read` makes documents of."""
+def line_places(
+    data: ByteSource, read: Callable[[Iterator[bytes], bool], Iterator[Batch]]
+) -> Places:
+    """Those of a file of lines, which `read` makes documents of; it is told if they open it."""
 
     def between(places: Sequence[int], number: int) -> Iterator[Batch]:
-        return read(_blocks(data, *_borders(data, places, number, _behind_line_feed)))
+        start, stop = _borders(data, places, number, behind_line_feed)
+        return read(_blocks(data, start, stop), start == 0)
 
     return Places(partial(_multiples, data), between)
 
 
-def _behind_line_feed(stretch: bytes) -> int | None:
+def behind_line_feed(stretch: bytes) -> int | None:
     return stretch.find(b"\n") + 1 or None
 
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, IdCollector, IdWriter
 from tokctl.errors import CoreError, TokctlError
@@ -117,6 +117,9 @@ class DocumentEncoder:
     bytes_read: int = 0
     tokens: int = 0
     line_is_open: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property
     def matcher(self) -> Matchers | None:

@@ -1,0 +1,45 @@
+"""`tokctl check`: whether folders of shards are whole."""
+
+import typer
+
+from tokctl.cli import options
+from tokctl.cli.world import World, visible
+from tokctl.errors import ExitCode
+
+EXAMPLES = """Examples:
+
+  tokctl check shards/
+  tokctl check train/ validation/
+
+It needs no model. Each file of the manifest must be there
+with its bytes and its checksum; numbers of ids and of
+documents must be those of the manifest, and add up; and an
+index must fit its ids.
+
+Exit codes: 0 all is as it was written, 1 something is not
+(each fault is a line), 2 there is no manifest."""
+
+SHORT = "Check that folders of shards are whole."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("check", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(check)
+
+
+def check(context: typer.Context, folders: options.CheckFolders) -> int:
+    """Check that folders of shards are as encode wrote them: every file is compared with the
+    manifest.
+    """
+    world: World = context.obj
+    from tokctl.idfiles.shard_check import check_shards
+
+    whole = True
+    for folder in folders:
+        found = check_shards(folder)
+        lines = found.faults or [
+            f"{folder}: whole: {found.shards:,} shards ({found.form}), {found.documents:,} "
+            f"documents, {found.ids:,} ids, {found.bytes:,} bytes"
+        ]
+        world.stdout.write("".join(f"{visible(line)}\n" for line in lines).encode())
+        whole = whole and not found.faults
+    return ExitCode.DONE if whole else ExitCode.CONDITION_FAILED

@@ -1,0 +1,172 @@
+"""Are the shards of a folder whole? Their manifest says what was written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from tokctl.errors import TokctlError
+from tokctl.files import is_plain_name
+from tokctl.idfiles import SHARDED
+from tokctl.idfiles.dtypes import WRITTEN, dtype_named
+from tokctl.idfiles.npy import read_npy
+from tokctl.idfiles.random_access import InputFile
+from tokctl.idfiles.reader import read_parts
+from tokctl.idfiles.shard_journal import files_in, totals_of
+from tokctl.idfiles.shards import EXACT, SHARD, manifest_in
+from tokctl.sources.blocks import BlockStream, file_source
+
+
+class ShardCheck(NamedTuple):
+    """What a folder's manifest says, and what is not so.
+
+    Attributes:
+        form: of the shards.
+        shards, documents, ids, bytes: the totals of the manifest.
+        faults: each names the file.
+    """
+
+    form: str
+    shards: int
+    documents: int
+    ids: int
+    bytes: int
+    faults: list[str]
+
+
+def check_shards(path: str | Path) -> ShardCheck:
+    """Reads every file of a folder of shards, and compares it with the manifest: its bytes and its
+    checksum, how many ids and documents are in it, where these begin; the sums; and that no other
+    shard lies there. No model is needed.
+
+    Args:
+        path: the folder, or its manifest.
+
+    Raises:
+        TokctlError: there is no manifest, or it is none of a folder of shards.
+    """
+    manifest, found = manifest_in(str(path))
+    folder = Path(manifest).parent
+    try:
+        totals = {key: int(found["totals"][key]) for key in ("shards", "documents", "ids", "bytes")}
+        size = int(found["shard_size"])
+        known = found["form"] in SHARDED and (found["dtype"] in WRITTEN or found["form"] == "jsonl")
+        shards = [_checked(shard) for shard in found["shards"]]
+        sources = {key: sum(one[key] for one in found["sources"]) for key in ("documents", "ids")}
+    except (KeyError, TypeError, ValueError):
+        known = False
+    if not known:
+        raise TokctlError(
+            f"{manifest} is no manifest of shards", "tokctl encode --shard-size writes it"
+        )
+    form = found["form"]
+    faults: list[str] = []
+    for number, shard in enumerate(shards):
+        faults += _faults(folder, form, found["dtype"], shard)
+        ids, last = shard["ids"], number == len(shards) - 1
+        if (ids < size and not last) or (form in EXACT and ids > size):
+            faults.append(f"{folder / shard['file']} has {ids:,} ids, where shards have {size:,}")
+    for key, there in totals_of(shards).items():
+        if there != totals[key]:
+            faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its shards {there:,}")
+    for key, there in sources.items():
+        if there != totals[key]:
+            faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its sources {there:,}")
+    listed = {file["file"] for file in files_in(shards)}
+    faults += [
+        f"{entry} is in the folder and not in {manifest}"
+        for entry in sorted(folder.iterdir())
+        if SHARD.fullmatch(entry.name) and entry.name not in listed
+    ]
+    return ShardCheck(form, **totals, faults=faults)
+
+
+def _checked(shard: dict[str, Any]) -> dict[str, Any]:
+    """The shard; an error where it is not as a manifest has it."""
+    for file in files_in([shard]):
+        if not is_plain_name(file["file"]) or not isinstance(file["sha256"], str):
+            raise ValueError
+        int(file["bytes"])
+    if min(int(shard["ids"]), int(shard["documents"])) < 0:
+        raise ValueError
+    return shard
+
+
+def _faults(folder: Path, form: str, dtype: str | None, shard: dict[str, Any]) -> Iterator[str]:
+    files = files_in([shard])
+    if (form in EXACT or form == "megatron") != (len(files) == 2):
+        yield f"{folder / shard['file']} has {len(files)} files, which {form} has not"
+        return
+    whole = True
+    for file in files:
+        for fault in _file_faults(folder / file["file"], file):
+            whole = False
+            yield fault
+    if not whole:
+        return
+    name = str(folder / shard["file"])
+    try:
+        ids, documents = _counted(form, name, dtype)
+        if form in EXACT:
+            documents = 0
+            before = 0
+            index = str(folder / shard["index"]["file"])
+            for part in read_npy(_stream(index), index):
+                for start in part.ids:
+                    documents += 1
+                    if not before <= start <= ids:
+                        yield f"{index}: document {documents} begins with id {start:,} of {ids:,}"
+                        return
+                    before = start
+    except TokctlError as error:
+        yield error.message
+        return
+    for key, there in (("ids", ids), ("documents", documents)):
+        if there != shard[key]:
+            yield f"{name} has {there:,} {key}, and the manifest says {shard[key]:,}"
+
+
+def _file_faults(path: Path, file: dict[str, Any]) -> Iterator[str]:
+    try:
+        with path.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            size = opened.tell()
+    except FileNotFoundError:
+        yield f"{path} is missing"
+    except OSError as error:
+        yield f"{path} can't be read: {error.strerror}"
+    else:
+        if size != file["bytes"]:
+            yield f"{path} has {size:,} bytes, not {file['bytes']:,}"
+        elif digest != file["sha256"]:
+            yield f"{path} has another checksum (SHA-256)"
+
+
+def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
+    """The ids of a shard, and its documents where the form says where they end."""
+    ids = documents = 0
+    if form == "jsonl":
+        with Path(name).open("rb") as lines:
+            for line in lines:
+                documents += 1
+                try:
+                    ids += len(orjson.loads(line)["ids"])
+                except (LookupError, TypeError, ValueError):
+                    raise TokctlError(f"{name}: line {documents} has no list of ids") from None
+        return ids, documents
+    assert dtype is not None
+    parts = read_parts(
+        form, InputFile(name, path=name), _stream(name), name, dtype_named(dtype), None
+    )
+    for part in parts:
+        ids += len(part.ids)
+        documents += part.ends
+    return ids, documents
+
+
+def _stream(name: str) -> BlockStream:
+    return BlockStream(file_source(name).blocks())

@@ -1,0 +1,646 @@
+"""Shards that many processes write together: byte for byte the folder that one machine writes.
+
+The sources are cut into tasks, each some whole sources or a part of a long one, and what a task
+makes of them is a piece (`pieces.py`). Then it is known in which pieces each shard lies, and other
+tasks write groups of shards from them. A task depends on nothing but what it is given, and its
+file gets its name when it is whole: one that is lost, or done twice, changes nothing.
+
+FOLDER/.pieces/piece-00007-00002    what begins with part 2 of source 7, until its shards are whole
+FOLDER/journal.jsonl                a line for each piece, one for the plan of the groups, and one
+                                    for each group whose shards are whole
+"""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+
+from tokctl.errors import TokctlError
+from tokctl.files import sync_folder
+from tokctl.idfiles.chunks import Chunk, ResumePoint
+from tokctl.idfiles.pieces import (
+    DamagedPieceError,
+    PlacedPiece,
+    StoredPiece,
+    Stretch,
+    borders,
+    chunks_of,
+    write_piece,
+)
+from tokctl.idfiles.shard_journal import (
+    JournalLines,
+    Provenance,
+    check_shard,
+    files_in,
+    manifest_of,
+)
+from tokctl.idfiles.shards import (
+    EXACT,
+    PART_SIZE,
+    PIECES,
+    ShardFolder,
+    ShardWriter,
+    StoppedError,
+    written,
+)
+from tokctl.idfiles.writer import (
+    ChunkStream,
+    Encoder,
+    NativeEncoder,
+    Target,
+    Written,
+    check_target,
+)
+from tokctl.sources import Archive, Records
+from tokctl.sources.parts import SourcePart, parts_of
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+#: Ids in a group of shards, if not a single one has more.
+_GROUP = 1 << 24
+
+
+class Workers(Protocol):
+    """Processes that find the sources, and the folder of the shards, where this one does.
+
+    Attributes:
+        part_size: bytes of the sources in a task, about.
+    """
+
+    part_size: int
+
+    def run(
+        self, work: Callable[[Job, Task], Result], job: Job, tasks: Iterable[Task]
+    ) -> Iterator[tuple[Task, Result]]:
+        """What `work` gives for each task, in any order, as it comes. It is begun in the order of
+        the tasks, and may be done more than once."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every task needs.
+
+    Attributes:
+        target: with an absolute path.
+        cache_memory: what each encoder may remember, in bytes.
+    """
+
+    target: Target
+    encoder: Encoder
+    cache_memory: int
+
+    @property
+    def folder(self) -> Path:
+        assert isinstance(self.target.path, Path)
+        return self.target.path
+
+    @property
+    def width(self) -> int:
+        """Bytes of an id in the pieces; 0: they hold lines."""
+        return 0 if self.target.form == "jsonl" else self.target.dtype.width
+
+    def piece(self, name: str) -> Path:
+        """The file of a piece."""
+        return self.folder / PIECES / name
+
+    def packed(self) -> bytes:
+        """For another process; see `unpacked`."""
+        return pickle.dumps(self)
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def unpacked(data: bytes) -> Job:
+        """What was packed, to work on one thread; made once in a process that has many tasks."""
+        job: Job = pickle.loads(data)
+        documents = job.encoder.documents
+        documents.threads = 1
+        documents.tokenizer.encoder.cache_memory = job.cache_memory
+        return job
+
+
+class Unit(NamedTuple):
+    """A source that is read as a whole, or a part of one."""
+
+    source: int
+    part: SourcePart
+
+
+class PieceTask(NamedTuple):
+    """What becomes one piece.
+
+    Attributes:
+        name: of what is read, for people.
+        number: among the tasks.
+        file: the name of the piece.
+    """
+
+    name: str
+    number: int
+    file: str
+    units: Sequence[Unit]
+
+
+class UnitCounts(NamedTuple):
+    """What was in a unit; `bytes` are those of its text."""
+
+    source: int
+    part: int
+    documents: int
+    ids: int
+    bytes: int
+
+
+class Failure(NamedTuple):
+    """An error of a task, which was caused by what it was given.
+
+    Attributes:
+        unit: the number of the one that can't be encoded; None: it is not that.
+        piece: the name of one that is damaged.
+    """
+
+    message: str
+    hint: str | None
+    exit_code: int
+    unit: int | None = None
+    piece: str | None = None
+
+    @classmethod
+    def of(cls, error: TokctlError, unit: int | None = None) -> Failure:
+        piece = error.piece if isinstance(error, DamagedPieceError) else None
+        return cls(error.message, error.hint, error.exit_code, unit, piece)
+
+    def error(self) -> TokctlError:
+        return TokctlError(self.message, self.hint, self.exit_code)
+
+
+def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCounts]] | Failure:
+    """Writes a piece."""
+    documents = job.encoder.documents
+    counts: list[UnitCounts] = []
+    failed = False
+
+    def chunks() -> Iterator[Chunk]:
+        nonlocal failed
+        for number, part in task.units:
+            before, ids, ends = documents.bytes_read, 0, 0
+            try:
+                for chunk in chunks_of(part, job.encoder):
+                    ids, ends = ids + chunk.count, ends + len(chunk.ends)
+                    yield chunk
+            except TokctlError:
+                failed = True
+                raise
+            read = documents.bytes_read - before
+            counts.append(UnitCounts(number, part.number, ends, ids, read))
+
+    try:
+        return write_piece(job.piece(task.file), chunks(), job.width), counts
+    except TokctlError as error:
+        return Failure.of(error, len(counts) if failed else None)
+
+
+class Group(NamedTuple):
+    """Shards that one task writes.
+
+    Attributes:
+        shard, shards: the number of the first, and how many they are.
+        start, stop: their ids, by number from the first id of all sources.
+    """
+
+    shard: int
+    shards: int
+    start: int
+    stop: int
+
+
+class GroupTask(NamedTuple):
+    """What becomes a group of shards."""
+
+    name: str
+    number: int
+    group: Group
+    pieces: Sequence[PlacedPiece]
+
+
+def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
+    """Writes shards; each as the manifest has it."""
+    group = task.group
+    stretch = Stretch(task.pieces, group.start, group.stop)
+    chunks = stretch.chunks()
+    try:
+        first = next(chunks)  # behind it, `begun` is known
+        with ShardWriter(job.folder, job.target, group.shard, int(stretch.begun)) as writer:
+            for chunk in chain([first], chunks):
+                writer.add(chunk)
+            writer.finish()
+    except TokctlError as error:
+        return Failure.of(error)
+    ids, planned = sum(shard["ids"] for shard in writer.shards), group.stop - group.start
+    if (len(writer.shards), ids) != (group.shards, planned):
+        return Failure.of(
+            TokctlError(
+                f"{job.folder}: {len(writer.shards):,} shards from number {group.shard} on have "
+                f"{ids:,} ids; {planned:,} in {group.shards:,} are planned",
+                "begin again in another folder",
+            )
+        )
+    return writer.shards
+
+
+def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Written:
+    """Writes the ids of a stream as shards, as `tokctl.idfiles.shards.write_shards` does.
+
+    Raises:
+        TokctlError: as that; a source has changed while it was read; a piece is damaged. What is
+            whole stays, and can be resumed.
+    """
+    check_target(target)
+    assert isinstance(target.path, (str, Path))
+    provenance = Provenance.of(stream.sources, target.job)
+    with ShardFolder(Path(target.path)) as folder:
+        if target.resume and (done := folder.finished(provenance)) is not None:
+            return done
+        more = {PART_SIZE: workers.part_size}
+        record = _Record(folder.lines(provenance, resume=target.resume, **more))
+        if record.lines:
+            provenance.check_same(folder.name, record.header, what="was begun")
+        kept = sum(map(len, record.groups.values()))
+        where = replace(target, path=Path(target.path).absolute(), job={})
+        encoder = stream.encoder
+        job = Job(where, encoder, encoder.documents.tokenizer.encoder.cache_memory)
+        try:
+            made = _Run(folder, record, provenance, stream, job, workers).manifest()
+        except TokctlError as error:
+            raise StoppedError.by(error) from error
+        folder.finish(made)
+        return written(made, kept=kept, was_there=False)
+
+
+class _Known(NamedTuple):
+    """A piece of the journal; `facts` of its sources, as `Provenance` has them."""
+
+    piece: StoredPiece
+    units: list[UnitCounts]
+    facts: dict[int, list[int | None]]
+
+
+class _Record:
+    """What the journal says.
+
+    Attributes:
+        pieces: by their names.
+        plan: the groups of shards, when all pieces are there.
+        groups: the shards of those that are whole, by their number.
+    """
+
+    def __init__(self, file: JournalLines) -> None:
+        """TokctlError where a line is damaged."""
+        self._file = file
+        self.pieces: dict[str, _Known] = {}
+        self.plan: list[Group] | None = None
+        self.groups: dict[int, list[dict[str, Any]]] = {}
+        file.each(self._take)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return self._file.header
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return self._file.lines
+
+    @property
+    def part_size(self) -> int:
+        size: int = self._file.header[PART_SIZE]
+        return size
+
+    def forget(self, pieces: Iterable[str]) -> None:
+        """Takes pieces out, and the plan, which no shard follows yet."""
+        for name in pieces:
+            del self.pieces[name]
+        self.plan = None
+        self._file.keep([line for line in self.lines if line.get("piece") in self.pieces])
+
+    def add(self, **line: Any) -> None:
+        """Records a piece, the plan or a group."""
+        self._file.add(line)
+        self._take(line)
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if "piece" in line:
+            facts = {int(number): one for number, one in line["facts"].items()}
+            units = [UnitCounts(*unit) for unit in line["units"]]
+            known = len(self.header["sources"])
+            if not units or any(not 0 <= unit.source < known for unit in units):
+                raise ValueError
+            self.pieces[line["piece"]] = _Known(StoredPiece(*line["is"]), units, facts)
+        elif "plan" in line:
+            self.plan = [Group(*group) for group in line["plan"]]
+        else:
+            for shard in line["shards"]:
+                check_shard(shard)
+            self.groups[line["group"]] = line["shards"]
+
+
+class _Run:
+    """From a folder and its journal to the manifest."""
+
+    def __init__(
+        self,
+        folder: ShardFolder,
+        record: _Record,
+        provenance: Provenance,
+        stream: ChunkStream,
+        job: Job,
+        workers: Workers,
+    ) -> None:
+        self._folder = folder
+        self._record = record
+        self._provenance = provenance
+        self._stream = stream
+        self._job = job
+        self._workers = workers
+        self._facts: dict[int, list[int | None]] = {}
+
+    def manifest(self) -> dict[str, Any]:
+        """Writes all shards; what `manifest.json` is to hold."""
+        record = self._record
+        (self._job.folder / PIECES).mkdir(exist_ok=True)
+        sync_folder(self._job.folder)
+        self._clean()
+        self._encode()
+        if record.plan is None:
+            self._check_unchanged()
+            record.add(plan=[list(group) for group in self._plan()])
+        self._write()
+        shards = [shard for number in sorted(record.groups) for shard in record.groups[number]]
+        self._folder.check_shards(shards)
+        facts: dict[int, list[int]] = {}
+        for known in record.pieces.values():
+            for unit in known.units:
+                one = facts.setdefault(unit.source, [*known.facts[unit.source], 0, 0])  # type: ignore[list-item]
+                one[2] += unit.documents
+                one[3] += unit.ids
+        made = manifest_of(self._provenance, facts, shards)
+        totals = made["totals"]
+        for key in ("documents", "ids"):
+            if totals[key] != sum(source[key] for source in made["sources"]):
+                raise TokctlError(
+                    f"{self._folder.name}: the shards have {totals[key]:,} {key}, and the sources "
+                    "another number",
+                    "begin again in another folder",
+                )
+        return made
+
+    # -- what an earlier run has left ------------------------------------------------------
+
+    def _clean(self) -> None:
+        """Removes what is in no line of the journal, and forgets pieces that are not as they were,
+        or whose sources are not; TokctlError where shards were made of these."""
+        record, provenance = self._record, self._provenance
+        shards = [shard for shards in record.groups.values() for shard in shards]
+        self._folder.clean(keep={file["file"] for file in files_in(shards)}, pieces=True)
+        self._folder.check_shards(shards)
+        for path in (self._job.folder / PIECES).iterdir():
+            if path.name not in record.pieces:
+                path.unlink(missing_ok=True)
+        if record.groups:
+            for known in record.pieces.values():
+                provenance.check_sources(self._folder.name, known.facts)
+            return
+        record.forget(
+            [
+                name
+                for name, known in record.pieces.items()
+                if not self._is_there(name)
+                or any(provenance.facts(number) != facts for number, facts in known.facts.items())
+            ]
+        )
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return self._job.piece(name).stat().st_size == self._record.pieces[name].piece.bytes
+        except FileNotFoundError:
+            return False
+
+    # -- sources to pieces -----------------------------------------------------------------
+
+    def _encode(self) -> None:
+        tasks = self._piece_tasks()
+        total = sum(source.size or 0 for source in self._stream.sources)
+        done = total - sum(unit.part.size or 0 for task in tasks for unit in task.units)
+        failures: dict[int, tuple[PieceTask, Failure]] = {}
+        ended: set[int] = set()
+
+        def begun() -> Iterator[PieceTask]:
+            for task in tasks:
+                if failures:
+                    return
+                for unit in task.units:
+                    if unit.source not in self._facts:
+                        self._facts[unit.source] = self._provenance.facts(unit.source)
+                yield task
+
+        with closing(self._workers.run(encode_piece, self._job, begun())) as results:  # type: ignore[type-var]
+            for task, result in results:
+                ended.add(task.number)
+                if isinstance(result, Failure):
+                    failures[task.number] = task, result
+                else:
+                    self._take(task, *result)
+                done += sum(unit.part.size or 0 for unit in task.units)
+                self._tell("encode", done, total)
+                # The first one in the order of the sources is told, as one machine does.
+                if failures and all(number in ended for number in range(min(failures))):
+                    break
+        if failures:
+            self._fail(*failures[min(failures)])
+
+    def _piece_tasks(self) -> list[PieceTask]:
+        """What no piece is there of."""
+        record, sources = self._record, self._stream.sources
+        runs: list[list[Unit]] = []
+        if record.plan is not None:
+            needed = {piece.path.name for task in self._group_tasks() for piece in task.pieces}
+            lost = sorted(name for name in needed if not self._is_there(name))
+            parts = {
+                number: self._parts(number)
+                for number in {unit.source for name in lost for unit in record.pieces[name].units}
+            }
+            for name in lost:
+                units = record.pieces[name].units
+                runs.append([Unit(unit.source, parts[unit.source][unit.part]) for unit in units])
+        else:
+            there = {
+                (unit.source, unit.part) for known in record.pieces.values() for unit in known.units
+            }
+            size, goes_on = 0, False
+            for number in range(len(sources)):
+                for part in self._parts(number):
+                    if (number, part.number) in there:
+                        goes_on = False
+                        continue
+                    # Small sources share a task; so does nothing else.
+                    is_small = not part.places and part.size is not None
+                    if not (goes_on and is_small and size + (part.size or 0) <= record.part_size):
+                        runs.append([])
+                        size = 0
+                    runs[-1].append(Unit(number, part))
+                    size, goes_on = size + (part.size or 0), is_small
+        return [
+            PieceTask(
+                sources[units[0].source].name,
+                number,
+                f"piece-{units[0].source:05}-{units[0].part.number:05}",
+                units,
+            )
+            for number, units in enumerate(runs)
+        ]
+
+    def _parts(self, number: int) -> list[SourcePart]:
+        source, cuts = self._stream.sources[number], self._job.encoder.cuts
+        if isinstance(source, (Archive, Records)) or cuts != "nowhere":
+            return parts_of(source, self._record.part_size)
+        return [SourcePart(source, size=source.size)]
+
+    def _take(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
+        """Records a piece that was written."""
+        path = self._job.piece(task.file)
+        if not path.is_file() or path.stat().st_size != piece.bytes:
+            raise TokctlError(
+                f"{path} was written, and is not here",
+                "the folder of the shards must be one that all workers and this machine share",
+            )
+        documents = self._job.encoder.documents
+        documents.bytes_read += sum(unit.bytes for unit in units)
+        documents.tokens += piece.ids
+        if (before := self._record.pieces.get(task.file)) is not None:
+            if (before.piece, before.units) != (piece, units):
+                raise TokctlError(
+                    f"{task.name} was encoded again, and not to the same ids",
+                    "begin again in another folder",
+                )
+            return
+        facts = {str(unit.source): self._facts[unit.source] for unit in task.units}
+        self._record.add(
+            piece=task.file, units=list(map(list, units)), facts=facts, **{"is": list(piece)}
+        )
+
+    def _fail(self, task: PieceTask, failure: Failure) -> None:
+        """Raises the error of a task, with the line or the row that one machine names."""
+        if failure.unit is None:
+            raise failure.error()
+        number, part = task.units[failure.unit]
+        if part.number:
+            encoder, source = self._job.encoder, part.source
+            start = ResumePoint()
+            if isinstance(encoder, NativeEncoder):
+                before = [
+                    unit
+                    for known in self._record.pieces.values()
+                    for unit in known.units
+                    if unit.source == number and unit.part < part.number
+                ]
+                if isinstance(source, Records):
+                    start = ResumePoint(records=sum(unit.documents for unit in before))
+                elif encoder.documents.utf8_errors != "replace":
+                    start = ResumePoint(text=sum(unit.bytes for unit in before))
+            assert not isinstance(source, Archive)
+            for _ in encoder.chunks(source, start):
+                pass
+        raise failure.error()
+
+    def _check_unchanged(self) -> None:
+        for known in self._record.pieces.values():
+            try:
+                self._provenance.check_sources(self._folder.name, known.facts)
+            except TokctlError as error:
+                hint = "repeat the command with --resume when nothing writes to it"
+                raise TokctlError(error.message, hint) from None
+
+    # -- pieces to shards ------------------------------------------------------------------
+
+    def _placed(self) -> list[PlacedPiece]:
+        """All pieces in the order of the sources."""
+        known = sorted(self._record.pieces.items(), key=lambda each: each[1].units[0][:2])
+        firsts = accumulate((one.piece.ids for _, one in known), initial=0)
+        return [
+            PlacedPiece(self._job.piece(name), one.piece, self._job.width, first)
+            for (name, one), first in zip(known, firsts, strict=False)
+        ]
+
+    def _plan(self) -> list[Group]:
+        pieces = self._placed()
+        total = pieces[-1].end if pieces else 0
+        if not any(piece.piece.ids or piece.piece.documents for piece in pieces):
+            return []
+        size = self._job.target.shard_size or 1
+        exact = self._job.target.form in EXACT
+        ends = range(size, total, size) if exact else borders(pieces, size)
+        groups: list[Group] = []
+        first, start, shard = 0, 0, 0
+        try:
+            for shard, end in enumerate(ends, 1):
+                if end >= total:
+                    break
+                if end - start >= _GROUP:
+                    groups.append(Group(first, shard - first, start, end))
+                    first, start = shard, end
+            else:
+                shard += 1
+        except DamagedPieceError as error:
+            self._fail_by(Failure.of(error))
+        return [*groups, Group(first, shard - first, start, total)]
+
+    def _group_tasks(self) -> list[GroupTask]:
+        """The groups that are not there, each with the pieces that it lies in."""
+        pieces = self._placed()
+        firsts = [piece.first for piece in pieces]
+        ends = [piece.end for piece in pieces]
+        return [
+            GroupTask(
+                f"shard {group.shard}",
+                number,
+                group,
+                pieces[bisect_left(ends, group.start) : bisect_right(firsts, group.stop)],
+            )
+            for number, group in enumerate(self._record.plan or ())
+            if number not in self._record.groups
+        ]
+
+    def _write(self) -> None:
+        tasks = self._group_tasks()
+        needed = Counter(piece.path for task in tasks for piece in task.pieces)
+        total = sum(task.group.stop - task.group.start for task in tasks)
+        done = 0
+        with closing(self._workers.run(write_group, self._job, tasks)) as results:  # type: ignore[type-var]
+            for task, result in results:
+                if isinstance(result, Failure):
+                    self._fail_by(result)
+                self._record.add(group=task.number, shards=result)
+                for piece in task.pieces:
+                    needed[piece.path] -= 1
+                    if not needed[piece.path]:
+                        piece.path.unlink(missing_ok=True)
+                done += task.group.stop - task.group.start
+                width = self._job.target.dtype.width
+                self._tell("copy", done * width, total * width)
+
+    def _fail_by(self, failure: Failure) -> NoReturn:
+        """Raises the error; a piece that is damaged goes, so that it is made again."""
+        if failure.piece:
+            self._job.piece(failure.piece).unlink(missing_ok=True)
+        raise failure.error()
+
+    def _tell(self, phase: str, done: int, total: int) -> None:
+        if self._stream.progress is not None:
+            self._stream.progress(phase, done, total)
