@@ -43,7 +43,7 @@ def test_train_takes_every_option_of_a_training() -> None:
     del of_counts["read"]  # what was read elsewhere
     assert all(of_counts[name] == taken[name] for name in of_counts)
     of_iterable = keywords(Tokenizer.train_from_iterator)
-    assert set(taken) - set(of_iterable) == {"weights", "reading"}
+    assert set(taken) - set(of_iterable) == {"weights", "reading", "engine"}
     assert all(of_iterable[name] == taken[name] for name in of_iterable)
 
 

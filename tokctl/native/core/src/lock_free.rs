@@ -6,6 +6,7 @@
 //! is what was there, or nothing, never something half done.
 #![allow(unsafe_code)]
 
+use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -172,12 +173,21 @@ impl<T: Send + Sync> Once<T> {
 
     #[inline]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        match self.get_or_try_init(|| Ok::<T, Infallible>(make())) {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same; where `make` fails, the next call makes it.
+    #[inline]
+    pub fn get_or_try_init<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let place = self.0.place.load(Ordering::Acquire);
         // SAFETY: what is not null came from a box and is never taken out again before the place
         // itself is dropped, which borrows from it outlast as little as they do its owner.
         match unsafe { place.as_ref() } {
-            Some(value) => value,
-            None => self.init(Box::new(make())),
+            Some(value) => Ok(value),
+            None => Ok(self.init(Box::new(make()?))),
         }
     }
 

@@ -179,7 +179,11 @@ impl<'b> PreTokenLookup<'b> {
         };
         let stitcher = match words {
             None => Stitcher::of(encoder, text.len(), &mut state.stitching),
-            Some(_) => None,
+            Some(_) => Ok(None),
+        };
+        let (stitcher, result) = match stitcher {
+            Ok(stitcher) => (stitcher, Ok(())),
+            Err(error) => (None, Err(error)),
         };
         // A call that failed may have left some.
         state.deferred.clear();
@@ -199,7 +203,7 @@ impl<'b> PreTokenLookup<'b> {
             out,
             interrupt,
             batches: 0,
-            result: Ok(()),
+            result,
         }
     }
 

@@ -57,17 +57,21 @@ pub(super) struct Stitching {
 
 impl Stitching {
     /// None where pre-tokens are words, or where merging is not all that the model does.
-    fn of(pre_tokenizer: &PreTokenizer, merging: &Merging) -> Option<Self> {
-        let mut one = false;
-        let split = pre_tokenizer.split(b"a b", |start, end| one = (start, end) == (0, 3));
-        let exceptions = merging.whole.is_some() || merging.superwords.is_some();
-        if split.is_err() || !one || exceptions || !merging.is_plain() {
-            return None;
+    fn of(pre_tokenizer: &PreTokenizer, merging: &Merging) -> Result<Option<Self>> {
+        if merging.whole.is_some() || merging.superwords.is_some() || !merging.is_plain() {
+            return Ok(None);
         }
-        Some(Stitching {
-            meetings: Meetings::of(&merging.merges, &merging.alphabet)?,
+        let mut one = false;
+        // A pattern is looked for by the caller, who may have been interrupted.
+        pre_tokenizer.split(b"a b", |start, end| one = (start, end) == (0, 3))?;
+        let meetings = match one {
+            true => Meetings::of(&merging.merges, &merging.alphabet),
+            false => None,
+        };
+        Ok(meetings.map(|meetings| Stitching {
+            meetings,
             words: Scanner::Gpt2.into(),
-        })
+        }))
     }
 }
 
@@ -356,9 +360,9 @@ impl Row<'_> {
 
 impl Encoder {
     /// What stitching needs, where it serves, once there has been enough text.
-    pub(super) fn stitching(&self, bytes: usize) -> Option<&Stitching> {
+    pub(super) fn stitching(&self, bytes: usize) -> Result<Option<&Stitching>> {
         let Segmenter::Merges(merging) = &self.segmenter else {
-            return None;
+            return Ok(None);
         };
         let before = self.bytes_seen.load(Ordering::Relaxed);
         let enough = merging.merges.len() / MERGES_PER_BYTE;
@@ -366,11 +370,11 @@ impl Encoder {
             let seen = before.saturating_add(bytes);
             self.bytes_seen.store(seen, Ordering::Relaxed);
             if seen < enough {
-                return None;
+                return Ok(None);
             }
         }
-        let make = || Stitching::of(&self.pre_tokenizer, merging).map(Box::new);
-        self.stitching.get_or_init(make).as_deref()
+        let make = || Stitching::of(&self.pre_tokenizer, merging).map(|found| found.map(Box::new));
+        Ok(self.stitching.get_or_try_init(make)?.as_deref())
     }
 }
 
@@ -386,13 +390,15 @@ impl<'s> Stitcher<'s> {
         encoder: &'s Encoder,
         bytes: usize,
         state: &'s mut Option<Box<StitchingState>>,
-    ) -> Option<Self> {
-        let stitching = encoder.stitching(bytes)?;
+    ) -> Result<Option<Self>> {
+        let Some(stitching) = encoder.stitching(bytes)? else {
+            return Ok(None);
+        };
         let make = || Box::new(StitchingState::new(encoder.cache_memory()));
         let state = state.get_or_insert_with(make);
         // A call that failed may have left some.
         state.waiting.clear();
-        Some(Stitcher { stitching, state })
+        Ok(Some(Stitcher { stitching, state }))
     }
 
     /// Is every byte of a pre-token a token?
@@ -741,7 +747,7 @@ mod tests {
             let Segmenter::Merges(merging) = &encoder.segmenter else {
                 unreachable!()
             };
-            if encoder.stitching(usize::MAX).is_none() {
+            if encoder.stitching(usize::MAX).unwrap().is_none() {
                 refused += 1;
                 continue;
             }
