@@ -8,6 +8,7 @@ import logging
 import os
 import random
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,12 +18,12 @@ import pytest
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-ray = pytest.importorskip("ray")
 
 
 @pytest.fixture
 def cluster(_ended: None) -> None:
     """Two workers; they stay for the next test."""
+    ray = pytest.importorskip("ray")
     if not ray.is_initialized():
         quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
         ray.init("local", num_cpus=2, include_dashboard=False, **quiet)
@@ -31,7 +32,8 @@ def cluster(_ended: None) -> None:
 @pytest.fixture(scope="session")
 def _ended() -> Iterator[None]:
     yield
-    ray.shutdown()
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
 
 
 @pytest.fixture(scope="session")

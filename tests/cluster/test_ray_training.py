@@ -97,7 +97,7 @@ def test_a_worker_that_dies(texts: list[Path], tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_workers_die_at_random(texts: list[Path], tmp_path: Path) -> None:
     alone = written(Tokenizer.train(texts, vocab_size=700), tmp_path)
-    for seed in range(50):
+    for seed in range(12):
         with dying(seed, times=1) as deaths:
             while not deaths():
                 made = Tokenizer.train(texts, vocab_size=700, engine=Cluster(part_size=2000))

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 #: Bytes of text in a part. A task takes some milliseconds to start, and about a second for these.
 PART_SIZE = 128 << 20
 
+#: Sources in a task, at most: they are sent with it.
+_MOST_TOGETHER = 1000
+
 #: So many tables of a partition are merged at a time.
 FAN_IN = 16
 
@@ -84,12 +87,13 @@ class Cluster:
         counting.check_parts(recipe, options)
         weights, scale = counting.weigh([source.name for source in sources], options.weights)
         least = counting.scaled(counting.least_count(recipe, options), scale)
-        tasks: list[_Task] = []
-        for number, parts in enumerate(self.parts(sources)):
-            # First, because nobody shares it.
-            tasks += [_Task(number, parts[0].source, 0)] if parts[0].places else []
-            weight = int(weights[number] * scale) if weights else 1
-            tasks += [_Task(number, part, weight) for part in parts]
+        cut = self.parts(sources)
+        times = [int(weight * scale) for weight in weights] or [1] * len(sources)
+        # What is read as a whole for its digest goes first: nobody shares it.
+        tasks: list[_Task] = [
+            _Task((number,), parts[0].source) for number, parts in enumerate(cut) if parts[0].places
+        ]
+        tasks += together(cut, times, self.part_size)
         total = total_size(sources)
         digests: list[list[str]] = [[] for _ in sources]
         documents = size = done = 0
@@ -101,25 +105,25 @@ class Cluster:
 
             def start(numbered: tuple[int, _Task]) -> list[Any]:
                 number, task = numbered
-                if not isinstance(task.reads, SourcePart):
+                if not isinstance(task.reads, list):
                     return [_digests.remote(asked, task.reads)]
                 counted: Any = _count.options(num_returns=1 + partitions)
-                given: list[Any] = counted.remote(
-                    asked, task.reads, task.weight, number, partitions
-                )
+                given: list[Any] = counted.remote(asked, task.reads, number, partitions)
                 return given
 
             def name(numbered: tuple[int, _Task]) -> str:
-                return sources[numbered[1].source].name
+                first, *others = numbered[1].sources
+                return sources[first].name + (f" and {len(others)} more" if others else "")
 
             for (_, task), facts, found in run(enumerate(tasks), start, name, connection):
                 documents += facts.documents
                 size += facts.bytes
-                digests[task.source] += facts.digests
-                if not isinstance(task.reads, SourcePart):
+                for source, some in zip(task.sources, facts.digests, strict=True):
+                    digests[source] += some
+                if not isinstance(task.reads, list):
                     continue
                 gathered.add(found)
-                done += task.reads.size or 0
+                done += sum(part.size or 0 for part, _ in task.reads)
                 if progress:
                     progress("count", done, total)
             counts = arrow.counts_from_table(gathered.merged(least))
@@ -135,12 +139,32 @@ class Cluster:
 
 
 class _Task(NamedTuple):
-    """What a task reads: a part of the source of that number, where each occurrence counts
-    `weight` times; or all of it, for its digest."""
+    """What a task reads: parts of the sources of these numbers, and how often each occurrence
+    counts; or all of one, for its digest."""
 
-    source: int
-    reads: SourcePart | Source
-    weight: int
+    sources: Sequence[int]
+    reads: list[tuple[SourcePart, int]] | Source
+
+
+def together(
+    cut: Sequence[Sequence[SourcePart]], times: Sequence[int], size: int
+) -> Iterator[_Task]:
+    """Tasks of about `size` bytes: parts of long sources, and short ones together."""
+    numbers: list[int] = []
+    reads: list[tuple[SourcePart, int]] = []
+    filled = 0
+    for number, parts in enumerate(cut):
+        for part in parts:
+            # Of a stream, nobody knows how long it is.
+            length = size if part.size is None else part.size
+            if reads and (filled + length > size or len(reads) == _MOST_TOGETHER):
+                yield _Task(numbers, reads)
+                numbers, reads, filled = [], [], 0
+            numbers.append(number)
+            reads.append((part, times[number]))
+            filled += length
+    if reads:
+        yield _Task(numbers, reads)
 
 
 class _Facts(NamedTuple):
@@ -148,7 +172,7 @@ class _Facts(NamedTuple):
 
     documents: int = 0
     bytes: int = 0
-    digests: Sequence[str] = ()
+    digests: Sequence[Sequence[str]] = ()
 
 
 class _Tables:
@@ -178,11 +202,13 @@ class _Tables:
 
 
 @ray.remote(max_retries=RETRIES)
-def _count(asked: _Asked, part: SourcePart, weight: int, number: int, partitions: int) -> list[Any]:
+def _count(
+    asked: _Asked, reads: list[tuple[SourcePart, int]], number: int, partitions: int
+) -> list[Any]:
     recipe, options, folder = asked
     with at_home(folder):
-        counted = counting.count_part(part, recipe, options, weight)
-    facts = _Facts(counted.documents, counted.bytes, counted.digests or ())
+        counted = counting.count_parts(reads, recipe, options)
+    facts = _Facts(counted.documents, counted.bytes, counted.digests)
     table = arrow.table_of_counts(counted.counts, number)
     return [facts, *arrow.partition_counts(table, partitions)]
 
@@ -191,7 +217,7 @@ def _count(asked: _Asked, part: SourcePart, weight: int, number: int, partitions
 def _digests(asked: _Asked, source: Source) -> _Facts:
     recipe, options, folder = asked
     with at_home(folder):
-        return _Facts(digests=counting.digests_of(source, recipe, options))
+        return _Facts(digests=[counting.digests_of(source, recipe, options)])
 
 
 @ray.remote(max_retries=RETRIES)

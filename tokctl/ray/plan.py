@@ -15,7 +15,7 @@ from typing import Any
 
 from tokctl import arrow
 from tokctl.model import Recipe
-from tokctl.ray.counting import FAN_IN, Cluster
+from tokctl.ray.counting import FAN_IN, Cluster, together
 from tokctl.ray.tasks import connected
 from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
 from tokctl.sources.parts import SourcePart
@@ -105,7 +105,7 @@ def plan(
     size = sum(source.size or 0 for source in sources) * costs.expansion
     return costs, planned(
         costs,
-        tasks=len(every),
+        tasks=sum(1 for _ in together(parts, [1] * len(parts), cluster.part_size)),
         size=size,
         longest=max(cut, default=0),
         workers=connection.processors,

@@ -140,46 +140,47 @@ def count(
 
 
 class PartCounts(NamedTuple):
-    """What is in a part of a source.
+    """What is in some parts of sources.
 
     Attributes:
         counts: weighted; none is dropped, however small.
         documents, bytes: as in `TextStats`; the part in which a document begins has it.
-        digests: those of the whole source; None where this is but a part of it, and `digests_of`
-            has to read it once more.
+        digests: for each part those of its source; none where that is cut, and `digests_of` has to
+            read it once more.
     """
 
     counts: _native.Counts
     documents: int
     bytes: int
-    digests: list[str] | None
+    digests: list[list[str]]
 
 
-def count_part(
-    part: SourcePart, recipe: Recipe, options: Options, weight: int = 1, *, threads: int = 1
+def count_parts(
+    parts: Sequence[tuple[SourcePart, int]], recipe: Recipe, options: Options, *, threads: int = 1
 ) -> PartCounts:
-    """Counts what one process has of a source; all parts together have what `count` finds.
+    """Counts what one process has: some parts, in the order of the sources, and how often each
+    occurrence counts there. All parts together have what `count` finds.
 
     Raises:
         TokctlError: as `count` raises it, with the same line or row.
     """
     check_parts(recipe, options)
     texts = _TextCounter(recipe, replace(options, threads=threads), None, None, None)
-    if not part.places:
-        texts.read(part.source, weight)
-    else:
+    digests = []
+    for part, weight in parts:
+        texts.digests = []
+        if not part.places:
+            texts.read(part.source, weight)
+            digests.append(texts.digests)
+            continue
+        digests.append([])
         try:
             texts.read_part(part, weight)
         except TokctlError:
             # Line numbers are those of the whole source.
             digests_of(part.source, recipe, options)
             raise
-    return PartCounts(
-        finish(texts.counter, 1),
-        texts.documents,
-        texts.bytes,
-        None if part.places else texts.digests,
-    )
+    return PartCounts(finish(texts.counter, 1), texts.documents, texts.bytes, digests)
 
 
 def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
