@@ -14,6 +14,7 @@ from tests.cli.run import error
 from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tokctl import Tokenizer, idfiles
+from tokctl.wording import plural
 
 Models = dict[str, Tokenizer]
 
@@ -39,7 +40,7 @@ def test_a_folder_that_is_whole(models: Models, form: str) -> None:
     for size in (60, 10**9):
         totals = shards(models["bytes"], form, size)["totals"]
         summary = (
-            f"shards: whole: {totals['shards']:,} shards ({form}), {totals['documents']:,} "
+            f"shards: whole: {plural(totals['shards'], 'shard')} ({form}), {totals['documents']:,} "
             f"documents, {totals['ids']:,} ids, {totals['bytes']:,} bytes\n"
         )
         for name in ("shards", "shards/manifest.json"):

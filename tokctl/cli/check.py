@@ -5,6 +5,7 @@ import typer
 from tokctl.cli import options
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode
+from tokctl.wording import plural
 
 EXAMPLES = """Examples:
 
@@ -37,8 +38,9 @@ def check(context: typer.Context, folders: options.CheckFolders) -> int:
     for folder in folders:
         found = check_shards(folder)
         lines = found.faults or [
-            f"{folder}: whole: {found.shards:,} shards ({found.form}), {found.documents:,} "
-            f"documents, {found.ids:,} ids, {found.bytes:,} bytes"
+            f"{folder}: whole: {plural(found.shards, 'shard')} ({found.form}), "
+            f"{plural(found.documents, 'document')}, {plural(found.ids, 'id')}, "
+            f"{plural(found.bytes, 'byte')}"
         ]
         world.stdout.write("".join(f"{visible(line)}\n" for line in lines).encode())
         whole = whole and not found.faults
