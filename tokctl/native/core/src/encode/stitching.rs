@@ -58,7 +58,8 @@ pub(super) struct Stitching {
 impl Stitching {
     /// None where pre-tokens are words, or where merging is not all that the model does.
     fn of(pre_tokenizer: &PreTokenizer, merging: &Merging) -> Result<Option<Self>> {
-        if merging.whole.is_some() || merging.superwords.is_some() || !merging.is_plain() {
+        let exceptions = merging.whole.is_some() || merging.superwords.is_some();
+        if exceptions || !merging.is_plain() || pre_tokenizer.rewrites() {
             return Ok(None);
         }
         let mut one = false;
