@@ -97,8 +97,8 @@ class Cluster:
         total = total_size(sources)
         digests: list[list[str]] = [[] for _ in sources]
         documents = size = done = 0
-        with connected(self.address) as connection:
-            partitions = self.partitions or min(connection.processors, 64)
+        with connected(self.address) as processors:
+            partitions = self.partitions or min(processors, 64)
             gathered = _Tables()
             # Once, not with each task.
             asked = ray.put((recipe, replace(options, extend=None, weights={}), str(Path.cwd())))
@@ -115,7 +115,7 @@ class Cluster:
                 first, *others = numbered[1].sources
                 return sources[first].name + (f" and {len(others)} more" if others else "")
 
-            for (_, task), facts, found in run(enumerate(tasks), start, name, connection):
+            for (_, task), facts, found in run(enumerate(tasks), start, name, processors):
                 documents += facts.documents
                 size += facts.bytes
                 for source, some in zip(task.sources, facts.digests, strict=True):

@@ -99,7 +99,7 @@ def plan(
     counting.check_parts(recipe, options)
     parts = cluster.parts(sources)
     every = [part for some in parts for part in some]
-    with connected(cluster.address) as connection:
+    with connected(cluster.address) as workers:
         costs = measure(every, recipe, options)
     cut = [some[0].source.size or 0 for some in parts if some[0].places]
     size = sum(source.size or 0 for source in sources) * costs.expansion
@@ -108,7 +108,7 @@ def plan(
         tasks=sum(1 for _ in together(parts, [1] * len(parts), cluster.part_size)),
         size=size,
         longest=max(cut, default=0),
-        workers=connection.processors,
+        workers=workers,
         memory=options.memory,
     )
 

@@ -22,7 +22,7 @@ import ray
 from tokctl.idfiles import shared_shards
 from tokctl.idfiles.shared_shards import Job
 from tokctl.idfiles.writer import ChunkStream, Target, Written
-from tokctl.ray.tasks import RETRIES, Connection, at_home, check_portable, connected, run
+from tokctl.ray.tasks import RETRIES, at_home, check_portable, connected, run
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -52,13 +52,13 @@ class _Workers:
         self.part_size = part_size
         self._address = address
         self._stack = stack
-        self._connection: Connection | None = None
+        self._processors: int | None = None
 
     def run(
         self, work: Callable[[Job, Task], Result], job: Job, tasks: Iterable[Task]
     ) -> Iterator[tuple[Task, Result]]:
-        if self._connection is None:
-            self._connection = self._stack.enter_context(connected(self._address))
+        if self._processors is None:
+            self._processors = self._stack.enter_context(connected(self._address))
         # Once, not with each task.
         packed, home = ray.put(job.packed()), str(Path.cwd())
 
@@ -69,7 +69,7 @@ class _Workers:
         def name(task: Any) -> str:
             return str(task.name)
 
-        with closing(run(tasks, start, name, self._connection)) as running:
+        with closing(run(tasks, start, name, self._processors)) as running:
             for task, result, _ in running:
                 yield task, result
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import ray
 
@@ -25,28 +25,16 @@ _AHEAD = 3
 T = TypeVar("T")
 
 
-class Connection(NamedTuple):
-    """A cluster that can be used.
-
-    Attributes:
-        processors: that it has.
-        ends: it is left when the work is done, and what runs on it then ends, too.
-    """
-
-    processors: int
-    ends: bool
-
-
 @contextlib.contextmanager
-def connected(address: str | None) -> Iterator[Connection]:
-    """The cluster is there; one that was started for this is ended."""
+def connected(address: str | None) -> Iterator[int]:
+    """The cluster is there, with so many processors; one that was started for this is ended."""
     if ray.is_initialized():
         if address is not None:
             raise TokctlError(
                 f"this process is connected to a cluster already, and can't go to {address}",
                 "leave the address out, or call ray.shutdown() before",
             )
-        yield Connection(_processors(), ends=False)
+        yield _processors()
         return
     # Its own reports to its makers; and a warning about graphics cards.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -65,7 +53,7 @@ def connected(address: str | None) -> Iterator[Connection]:
             "see `ray status`; an address is HOST:PORT, ray://HOST:PORT or auto",
         ) from None
     try:
-        yield Connection(_processors(), ends=True)
+        yield _processors()
     finally:
         ray.shutdown()
 
@@ -79,11 +67,13 @@ def run(
     tasks: Iterable[T],
     start: Callable[[T], list[Any]],
     name: Callable[[T], str],
-    connection: Connection,
+    processors: int,
 ) -> Generator[tuple[T, Any, list[Any]], None, None]:
     """Each task as it ends, with what it gives first, and references to what else it gives. No
-    more are on their way at a time than keep the workers busy. Whatever ends this, the tasks that
-    are left are cancelled.
+    more are on their way at a time than keep the workers busy.
+
+    Whatever ends this, those few end by themselves, at the latest with the connection. They are not
+    cancelled: Ray can abort this process where a task ends at that moment (its pull request 54527).
 
     Args:
         start: starts a task; references to what it gives.
@@ -94,24 +84,17 @@ def run(
     """
     running: dict[Any, tuple[T, list[Any]]] = {}
     waiting = iter(tasks)
-    try:
-        while True:
-            for task in islice(waiting, _AHEAD * connection.processors - len(running)):
-                first, *others = start(task)
-                running[first] = task, others
-            if not running:
-                return
-            (done,), _ = ray.wait(list(running), num_returns=1)
-            task, others = running.pop(done)
-            with explained(name(task)):
-                given = ray.get(done)
-            yield task, given, others
-    finally:
-        # Cancelling a task that ends at that moment can abort this process (ray's pull request
-        # 54527), so it is left to the end of the connection where there is one.
-        if not connection.ends:
-            for reference in running:
-                ray.cancel(reference, force=True)
+    while True:
+        for task in islice(waiting, _AHEAD * processors - len(running)):
+            first, *others = start(task)
+            running[first] = task, others
+        if not running:
+            return
+        (done,), _ = ray.wait(list(running), num_returns=1)
+        task, others = running.pop(done)
+        with explained(name(task)):
+            given = ray.get(done)
+        yield task, given, others
 
 
 @contextlib.contextmanager
