@@ -193,12 +193,11 @@ class _Tables:
             some, self._levels[level] = self._levels[level], []
             self.add([_merge.remote(1, *each) for each in zip(*some, strict=True)], level + 1)
 
-    def merged(self, least: int) -> pa.Table:
-        """All of them as one, without what occurs less often than that."""
+    def merged(self, least: int) -> list[pa.Table]:
+        """One for each partition, without what occurs less often than that."""
         rest = [tables for level in self._levels for tables in level]
         with explained("the counts"):
-            merged = ray.get([_merge.remote(least, *each) for each in zip(*rest, strict=True)])
-        return arrow.merge_counts(merged)
+            return ray.get([_merge.remote(least, *each) for each in zip(*rest, strict=True)])
 
 
 @ray.remote(max_retries=RETRIES)
