@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -64,16 +64,30 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [plain, packed, records, table, folder / "more"]
 
 
+def processes() -> dict[int, list[str]]:
+    """This process and all that it has started, with the fields of `/proc/…/stat` from its state
+    on."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            found[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
+
+    def is_own(process: int) -> bool:
+        while process != os.getpid() and process in found:
+            process = int(found[process][1])
+        return process == os.getpid()
+
+    return {process: fields for process, fields in found.items() if is_own(process)}
+
+
 def workers() -> list[int]:
-    """The processes in which a task runs now."""
+    """The processes of this process's cluster in which a task runs now."""
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if command.startswith(b"ray::_"):
-            found.append(int(process.name))
+    for process in processes():
+        with suppress(OSError):
+            command = Path(f"/proc/{process}/cmdline").read_bytes()
+            if command.startswith(b"ray::") and not command.startswith(b"ray::IDLE"):
+                found.append(process)
     return found
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.run import error
 from tests.cli.run import tokctl as run
+from tests.cluster.conftest import workers
 from tests.idfiles import made
 from tests.idfiles.shared import NAMES, files
 from tokctl import Tokenizer, idfiles
@@ -81,27 +82,6 @@ def test_errors_name_the_line(models_folder: Path) -> None:
         idfiles.write(
             tokenizer, ["a.txt"], "many", form="bin", shard_size=5, engine=Cluster(part_size=20)
         )
-
-
-def workers() -> list[int]:
-    """The processes of this process's cluster that work on a task."""
-    parents, titles = {}, {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdecimal():
-                after = (entry / "stat").read_text().rpartition(")")[2]
-                parents[int(entry.name)] = int(after.split()[1])
-                titles[int(entry.name)] = (entry / "cmdline").read_bytes()
-        except OSError:
-            continue
-
-    def is_own(process: int) -> bool:
-        while process > 1 and process != os.getpid():
-            process = parents.get(process, 0)
-        return process == os.getpid()
-
-    working = (b"ray::encode_piece", b"ray::write_group")
-    return [one for one in titles if titles[one].startswith(working) and is_own(one)]
 
 
 @pytest.mark.slow
