@@ -64,6 +64,12 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [plain, packed, records, table, folder / "more"]
 
 
+#: What the processes of tasks are called. Others of Ray's end this process when they are killed.
+TASKS = tuple(
+    f"ray::{name}".encode() for name in ("_count", "_digests", "_merge", "encode_piece", "write_gr")
+)
+
+
 def processes() -> dict[int, list[str]]:
     """This process and all that it has started, with the fields of `/proc/…/stat` from its state
     on."""
@@ -86,7 +92,7 @@ def workers() -> list[int]:
     for process in processes():
         with suppress(OSError):
             command = Path(f"/proc/{process}/cmdline").read_bytes()
-            if command.startswith(b"ray::") and not command.startswith(b"ray::IDLE"):
+            if command.startswith(TASKS):
                 found.append(process)
     return found
 
