@@ -145,20 +145,18 @@ def test_a_page_that_no_section_names_is_there() -> None:
 
 
 @needs_zensical
-def test_a_description_of_two_arguments_is_one_of_each() -> None:
+def test_a_description_of_two_arguments_is_one_of_each(tmp_path: Path) -> None:
     import griffe
 
     from tests.docs.shared_descriptions import SharedDescriptions
 
-    code = (
+    (tmp_path / "shared.py").write_text(
         "def f(a: int, b: int) -> None:\n"
         '    """It does.\n\n    Args:\n        a, b: what\n            they are.\n    """\n'
     )
     extensions = griffe.load_extensions(SharedDescriptions)
-    with griffe.temporary_visited_module(code, extensions=extensions) as module:
-        docstring = module["f"].docstring
-        assert docstring is not None
-        (arguments,) = [part for part in docstring.parse("google") if part.kind == "parameters"]
-    assert [(one.name, one.description) for one in arguments.value] == [
-        ("a", "what\nthey are."), ("b", "what\nthey are."),
-    ]  # fmt: skip
+    docstring = griffe.load("shared.f", search_paths=[tmp_path], extensions=extensions).docstring
+    assert docstring is not None
+    (arguments,) = [part for part in docstring.parse("google") if part.kind == "parameters"]
+    described = [(one.name, one.description) for one in arguments.value]
+    assert described == [("a", "what\nthey are."), ("b", "what\nthey are.")]
