@@ -130,8 +130,8 @@ def written() -> dict[str, str]:
     found = {}
     for name in ("README.md", *PROJECT):
         text = (ROOT / name).read_text(encoding="utf-8")
-        # Badges are fetched from elsewhere.
-        text = re.sub(r"^\[!\[.*\n", "", text, flags=re.MULTILINE)
+        # Badges are loaded from elsewhere, or are on GitHub alone.
+        text = re.sub(r"^\[?!\[[^]]*\]\((?:https:|\.\./\.\.).*\n", "", text, flags=re.MULTILINE)
         text = re.sub(r"(\]\(|src(?:set)?=\")docs/", r"\1", text)
         found[name] = text.replace("](README.md", "](index.md")
     found["index.md"] = found.pop("README.md")
@@ -142,7 +142,14 @@ def written() -> dict[str, str]:
         for other in PROJECT:
             text = text.replace(f"]({above}{other}", f"]({above[3:]}{other}")
         found[name] = text.replace(f"]({above}README.md", f"]({above[3:]}index.md")
-    return found
+    titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in found.items()}
+
+    def titled(link: re.Match[str]) -> str:
+        """A link whose text is the name of a page's file gets the page's title."""
+        return f"[{titles.get(link[1], link[1])}]({link[1]}{link[2] or ''})"
+
+    named = re.compile(r"\[(?:docs/)?([\w-]+\.md)\]\(\1(#[\w-]+)?\)")
+    return {name: named.sub(titled, text) for name, text in found.items()}
 
 
 # -- The command line ----------------------------------------------------------------------------
