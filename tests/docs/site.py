@@ -122,6 +122,8 @@ _CSS = """\
 .md-typeset dt code { overflow-wrap: anywhere; }
 .md-typeset dt:target { scroll-margin-top: 4rem; text-decoration: underline; }
 .md-typeset pre > code { line-height: 1.25; }
+/* Wide tables scroll by themselves; a name in a cell is not cut. */
+.md-typeset table code { white-space: nowrap; }
 """
 
 
@@ -219,7 +221,7 @@ def _epilog(epilog: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Text of a help as Markdown: none of its characters is markup; names of options are code."""
-    text = re.sub(r"([\\`*_<>\[\]|#$~])", r"\\\1", text).replace("\\<", "&lt;")
+    text = re.sub(r"([\\`*_\[\]])", r"\\\1", text).replace("<", "&lt;")
     return re.sub(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", r"`\1`", text)
 
 

@@ -129,11 +129,14 @@ def test_every_command_and_option_has_its_place() -> None:
 
 
 def test_a_help_is_text_and_not_markup() -> None:
-    given = "<unk> and [a](b), *x* | a_b: see --no-pager, -m; x-y"
-    shown = GITHUB.renderInline(site._plain(given))
-    assert shown == (
-        "&lt;unk&gt; and [a](b), *x* | a_b: see <code>--no-pager</code>, <code>-m</code>; x-y"
+    given = r"<unk> and [a](b), *x* | a_b in $TMPDIR, \n: see --no-pager, -m; x-y"
+    shown = (
+        r"&lt;unk&gt; and [a](b), *x* | a_b in $TMPDIR, \n: see <code>--no-pager</code>, "
+        "<code>-m</code>; x-y"
     )
+    assert GITHUB.renderInline(site._plain(given)) == shown
+    markdown = pytest.importorskip("markdown", reason="the extra site is not installed")
+    assert markdown.markdown(site._plain(given)) == f"<p>{shown}</p>"
 
 
 def test_a_page_that_no_section_names_is_there() -> None:
