@@ -5,14 +5,19 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import threading
 from collections import Counter
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from tests.docs import site
+from tests.docs.screens import BROWSER
 from tokctl.cli import shells
 
 needs_zensical = pytest.mark.skipif(
@@ -163,3 +168,43 @@ def test_a_description_of_two_arguments_is_one_of_each(tmp_path: Path) -> None:
     (arguments,) = [part for part in docstring.parse("google") if part.kind == "parameters"]
     described = [(one.name, one.description) for one in arguments.value]
     assert described == [("a", "what\nthey are."), ("b", "what\nthey are.")]
+
+
+class _Served(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+@needs_zensical
+def test_in_a_browser_no_page_is_too_wide_or_complains(built: Path) -> None:
+    """On a narrow screen: what fits there fits anywhere."""
+    driver = pytest.importorskip("playwright.sync_api", reason="needs the extra `test-page`")
+    if BROWSER is None:
+        pytest.skip("there is no Chromium on this machine")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Served, directory=built))
+    address = f"http://127.0.0.1:{server.server_port}/"
+    wrong: list[str] = []
+
+    def asked(request: Any) -> None:
+        if not request.url.startswith((address, "data:", "blob:")):
+            wrong.append(request.url)
+
+    with server, driver.sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 400, "height": 900})
+        page.on("request", asked)
+        page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        for file in sorted(built.rglob("index.html")):
+            page.goto(f"{address}{file.parent.relative_to(built).as_posix()}/")
+            wrong += page.evaluate(
+                """() => [
+                    ...[document.documentElement].filter(e => e.scrollWidth > e.clientWidth + 1),
+                    ...[...document.images].filter(e => e.complete && !e.naturalWidth),
+                ].map(e => `${location.pathname}: ${e.tagName}`)"""
+            )
+        browser.close()
+        server.shutdown()
+    assert wrong == []
