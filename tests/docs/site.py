@@ -105,6 +105,7 @@ paths = [{root}]
 
 [project.plugins.mkdocstrings.handlers.python.options]
 docstring_style = "google"
+docstring_section_style = "list"
 filters = "public"
 heading_level = 2
 show_root_heading = true
