@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
@@ -260,9 +262,6 @@ _SCREEN = (80, 20)
 
 def watch() -> str:
     # Here, since they are of the extra `watch`.
-    import textual.app
-    import textual.pilot
-
     from tokctl.cli.watching import replay_of
     from tokctl.watch.app import WatchApp
 
@@ -270,31 +269,27 @@ def watch() -> str:
     tokenizer = Tokenizer.train(sources, vocab_size=2000, recipe=preset("sentencepiece-bpe"))
     replay = replay_of(tokenizer, count_pre_tokens(tokenizer, sources))
 
-    async def settled(*_: float) -> None:
-        """Rounds of the loop instead of a look at the clock."""
-        for _ in range(200):
-            await asyncio.sleep(0)
-
     async def screens() -> list[list[list[Segment]]]:
         app = WatchApp(replay, "sample.json", "the-lamplighters-atlas.txt")
-        found = []
+        found: list[list[list[Segment]]] = []
         async with app.run_test(size=_SCREEN) as pilot:
             for keys in _KEYS:
                 for typed in keys.split():
                     await pilot.press(*([_NAMES[typed]] if typed in _NAMES else typed))
-                await pilot.pause()
-                strips = app.screen._compositor.render_strips()
-                found.append([list(strip) for strip in strips])
+                # What a key asks for is drawn a moment later, the keys at the bottom last.
+                before: list[list[Segment]] = []
+                while True:
+                    await pilot.pause(0.05)
+                    now = [list(strip) for strip in app.screen._compositor.render_strips()]
+                    if now == before and "quit" in _plain(now[-1]):
+                        break
+                    before = now
+                found.append(now)
         return found
 
-    waits = [(module, module.wait_for_idle) for module in (textual.app, textual.pilot)]
-    try:
-        for module, _ in waits:
-            module.wait_for_idle = settled  # type: ignore[attr-defined]
+    with patch.dict(os.environ):
+        os.environ.pop("NO_COLOR", None)
         recorded = asyncio.run(screens())
-    finally:
-        for module, wait in waits:
-            module.wait_for_idle = wait  # type: ignore[attr-defined]
     return picture(
         "tokctl inspect --watch: a training, step by step",
         """A recording of a terminal. The training of a BPE model is replayed: the first merges,
