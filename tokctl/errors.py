@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
 
 
 class TokctlError(Exception):
-    """An error that a person caused or can mend.
+    """An error that the user can put right.
 
     Args:
         message: what is wrong, naming the file and the place; no final full stop.

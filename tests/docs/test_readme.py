@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands run and print what it says."""
+"""The README and the tour tell the truth: their commands run and print what they say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -17,17 +19,18 @@ from tokctl.model.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 
 
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"```{kind}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(page: str, kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", page, flags=re.DOTALL)
 
 
-def console_steps() -> list[tuple[str, str]]:
+def console_steps(page: str) -> list[tuple[str, str]]:
     """Every command with the output shown below it."""
     steps: list[tuple[str, str]] = []
-    for block in blocks("console"):
+    for block in blocks(page, "console"):
         joined = block.replace("\\\n", " ")
         for part in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
@@ -45,11 +48,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_the_tour(folder: Path) -> None:
+@pytest.mark.parametrize(("page", "least"), [(README, 4), (TOUR, 40)], ids=["README", "tour"])
+def test_the_commands(page: str, least: int, folder: Path) -> None:
     """In order, each with a shell, as a reader would."""
     shell = f'tokctl() {{ "{sys.executable}" -m tokctl "$@"; }}; less() {{ cat; }}; set -e; '
-    assert len(console_steps()) >= 10
-    for command, output in console_steps():
+    assert len(console_steps(page)) >= least
+    for command, output in console_steps(page):
         done = subprocess.run(
             ["bash", "-c", shell + command], cwd=folder, capture_output=True, text=True
         )
@@ -58,7 +62,7 @@ def test_the_tour(folder: Path) -> None:
             assert done.stdout == output, command
 
 
-def test_what_compare_prints_is_what_the_first_page_shows() -> None:
+def test_what_compare_prints_is_what_the_tour_shows() -> None:
     # pytest sets COLUMNS, which is honoured.
     environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
@@ -69,7 +73,7 @@ def test_what_compare_prints_is_what_the_first_page_shows() -> None:
         cwd=ROOT,
         env=environ,
     )
-    shown = next(block for block in blocks("") if block.startswith("The text is too short"))
+    shown = next(block for block in blocks(TOUR, "text") if block.startswith("The text is"))
     printed = done.stdout.splitlines()
     assert [line for line in shown.splitlines() if line not in printed] == []
 
@@ -78,7 +82,7 @@ def test_the_python_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(folder)
     (folder / "book.txt").write_bytes((folder / "treasure-island.txt").read_bytes())
     names: dict[str, object] = {}
-    (example,) = blocks("python")
+    (example,) = blocks(README, "python")
     exec(example, names)
     assert names["text"] == "There is still a lot of treasure"
     assert isinstance(names["tok"], Tokenizer)
@@ -86,13 +90,31 @@ def test_the_python_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_number_of_recipes() -> None:
-    assert f"lists {len(PRESETS)} recipes" in " ".join(README.split())
+    assert f"lists {len(PRESETS)} recipes" in " ".join(TOUR.split())
 
 
 def test_the_first_two_commands_set_everything_up() -> None:
     first, second = re.findall(r"^    (pip install .*)$", README, flags=re.MULTILINE)
     assert first == "pip install . && tokctl compare"
     assert second == "pip install -e '.[test]' && python -m pytest"
+    lines = README.splitlines()
+    shown = next(place for place, line in enumerate(lines) if "docs/pictures/compare.svg" in line)
+    assert lines.index(f"    {first}") < shown < 60
+
+
+def test_badges_say_what_is_true() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    badges = re.findall(r"^\[?!\[([^]]+)\]\((\S+?)\)", README.partition("\n**")[0], flags=re.M)
+    assert [alt for alt, _ in badges] == [
+        "tests",
+        f"Python {project['requires-python'].removeprefix('>=')} or newer",
+        f"licence: {project['license']}",
+    ]
+    of_tests, of_python, of_licence = (unquote(address) for _, address in badges)
+    workflow = of_tests.removeprefix("../../actions/workflows/").removesuffix("/badge.svg")
+    assert (ROOT / ".github" / "workflows" / workflow).is_file()
+    assert f"python-{project['requires-python'].removeprefix('>=')}+-" in of_python
+    assert f"licence-{project['license'].replace('-', '--')}-" in of_licence
 
 
 @pytest.mark.parametrize(
@@ -100,7 +122,9 @@ def test_the_first_two_commands_set_everything_up() -> None:
 )
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        assert target.startswith("http") or (page.parent / target).exists(), target
+        # On GitHub, the runs of a workflow stand beside the branches.
+        elsewhere = target.startswith(("http", "../../actions/workflows/"))
+        assert elsewhere or (page.parent / target).exists(), target
 
 
 def test_every_option_in_the_docs_exists() -> None:
@@ -113,7 +137,8 @@ def test_every_option_in_the_docs_exists() -> None:
         )
         helps += shown.stdout
     known = set(re.findall(r"--[a-z][a-z-]+", helps))
-    pages = [ROOT / "README.md", ROOT / "docs" / "algorithms.md", ROOT / "docs" / "model-file.md"]
+    pages = [ROOT / "README.md"]
+    pages += (ROOT / "docs" / f"{name}.md" for name in ("algorithms", "model-file", "tour"))
     pages += (ROOT / "docs" / "tutorial").glob("*.md")
     for page in pages:
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))

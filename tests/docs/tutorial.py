@@ -192,7 +192,7 @@ def built(text: str, before: str = "", *, commands: bool = True, grows: bool = T
     """
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        reader = _Reader(Path(folder))
+        reader = Reader(Path(folder))
         reader.adds(before)
         if needs_languages(text) and LANGUAGES.exists():
             shutil.copytree(LANGUAGES, reader.folder / "udhr")
@@ -226,7 +226,7 @@ for source in json.load(sys.stdin):
 """
 
 
-class _Reader:
+class Reader:
     """Someone who types the commands of a page: an empty folder, a home, and tokctl's path."""
 
     def __init__(self, place: Path) -> None:
@@ -259,7 +259,7 @@ class _Reader:
     def runs(self, step: Step) -> list[str]:
         """What the command prints, stdout and stderr as they come, without blank lines around
         and blanks at the ends of lines, which no one sees."""
-        status, printed = _on_a_terminal(step.shell, self.folder, self.environ)
+        status, printed = on_a_terminal(step.shell, self.folder, self.environ)
         text = _STYLES.sub("", printed)
         if status:
             raise BuildError(f"line {step.line}: exit code {status}: {step.shell}\n{text}")
@@ -334,7 +334,7 @@ except ModuleNotFoundError as error:
 """
 
 
-def _on_a_terminal(command: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
+def on_a_terminal(command: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
     """The exit code of a shell's command and all that its terminal gets."""
     # Here, since there are systems without terminals of this kind, and the module is imported.
     import pty

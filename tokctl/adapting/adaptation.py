@@ -170,7 +170,7 @@ def adapt(
     reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> Adaptation:
-    """Takes tokens away that texts hardly use, and learns others.
+    """Removes tokens that texts hardly use, and learns new ones.
 
     Args:
         tokenizer: the model before; it is not changed.

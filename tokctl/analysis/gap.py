@@ -1,4 +1,4 @@
-"""How near to optimal a tokenizer is on a text: the fewest tokens of its own vocabulary, and a
+"""How close to optimal a tokenizer is on a text: the fewest tokens of its own vocabulary, and a
 lower bound for every vocabulary of its size.
 
 `docs/gap.md` defines the figures, and says what is proven.
@@ -134,7 +134,7 @@ def token_gap(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> TokenGap:
-    """How near to optimal a tokenizer is on texts.
+    """How close to optimal a tokenizer is on texts.
 
     Args:
         texts: paths and sources. No pre-token and no token goes from one document to the next, and

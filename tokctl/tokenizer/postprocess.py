@@ -399,7 +399,7 @@ def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
 @suggesting_class
 @dataclass(frozen=True)
 class Padding:
-    """To what length encodings are filled up, and with what. Longer ones stay as they are.
+    """The length to which encodings are padded, and with what. Longer ones stay as they are.
 
     Attributes:
         length: tokens; None: as many as the longest of the batch has.

@@ -73,7 +73,7 @@ class RoleToken:
 
 
 class RoleId:
-    """Its id."""
+    """The id of that token; None where the model has none."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -86,14 +86,15 @@ class RoleId:
 
 
 class Tokenizer(Answering):
-    """A filled recipe that encodes and decodes.
+    """A tokenizer: it turns text into ids, and ids into text.
 
-    It never changes, but for the memory that its caches may take. Threads may share it, a process
-    may fork while they work, and its pickle is the model's file: the same bytes each time.
+    `train` and `load` make one. A tokenizer never changes; you can only set `cache_memory`. Threads
+    can share it, and a process can fork while they work. Its pickle is the file of the model, the
+    same bytes each time.
 
     Attributes:
         model: the recipe with its vocabulary and merges, as data.
-        format: name of the format of the file that it was read from; None: it was made here.
+        format: the format of the file that it was read from; None if it was made here.
     """
 
     def __init__(self, model: FilledRecipe) -> None:
@@ -519,7 +520,7 @@ class Tokenizer(Answering):
 
     @suggesting
     def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
-        """Writes the model, whole or not at all.
+        """Writes the model to a file or folder, completely or not at all.
 
         Args:
             path: the new file, or folder where the format is one.
@@ -535,7 +536,7 @@ class Tokenizer(Answering):
         save(self.model, path, format, lossy=lossy)
 
     def losses(self, format: str) -> list[Loss]:  # noqa: A002
-        """What a format can't hold of the model, the most important first.
+        """What would be lost in a format, the most important first.
 
         Raises:
             TokctlError: it has nothing like the model, or tokctl does not write it.
@@ -605,7 +606,7 @@ class Tokenizer(Answering):
 
     @property
     def vocab_size(self) -> int:
-        """Everything that has an id; `len(tokenizer)` is the same."""
+        """The number of ids; `len(tokenizer)` is the same."""
         return self.model.size
 
     def __len__(self) -> int:
@@ -633,7 +634,7 @@ class Tokenizer(Answering):
 
     @suggesting
     def get_vocab(self) -> dict[str, int]:
-        """The id of every token, in a dict of the caller's own."""
+        """The id of every token, as a new dict."""
         return dict(self.vocabulary)
 
     def token_to_id(self, token: str) -> int | None:
@@ -681,7 +682,7 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
     ) -> Encoding:
-        """The tokens of a text, or of two, with their places.
+        """The tokens of a text, or of a pair of texts, with their ids and offsets.
 
         Args:
             text: str, or bytes (a byte-level model takes any).
@@ -792,7 +793,7 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
     ) -> list[int] | list[list[int]]:
-        """The ids alone, of one text or of each of many: faster than `encode`.
+        """Only the ids, of one text or of each of many; faster than `encode`.
 
         Args:
             text: one text; or many: anything that is walked through once, such as a list, an
@@ -1113,7 +1114,7 @@ class Tokenizer(Answering):
 
     @cached_property
     def post_processor(self) -> PostProcessor:
-        """What is put around the tokens where `add_special` asks for it."""
+        """What `add_special` puts around the tokens."""
         from tokctl.tokenizer.postprocess import PostProcessor
 
         # As Hugging Face calls them: added tokens, and Unigram's unknown stretches.
