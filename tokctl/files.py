@@ -8,6 +8,7 @@ import fcntl
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
@@ -238,6 +239,24 @@ def whole_folder(path: Path) -> Iterator[Path]:
             sync_folder(path.parent)
     finally:
         # The folder that is locked, and not one that has the name by now.
+        with contextlib.suppress(OSError):
+            if _is_at(name, os.fstat(descriptor)):
+                shutil.rmtree(name, ignore_errors=True)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder that is gone when the block ends. What a process that was killed left goes, too.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    with _signals_wait():
+        descriptor, name = _claim(Path(tempfile.gettempdir(), "scratch"), folder=True)
+    try:
+        yield name
+    finally:
         with contextlib.suppress(OSError):
             if _is_at(name, os.fstat(descriptor)):
                 shutil.rmtree(name, ignore_errors=True)
