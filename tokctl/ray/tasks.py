@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,6 +21,12 @@ from tokctl.values import available_threads
 
 #: A task whose worker or node is lost is run again so many times.
 RETRIES = 10
+
+#: What begins the address of a cluster's server for clients.
+_CLIENT = "ray://"
+
+#: Seconds that it has to take a connection.
+_PATIENCE = 10
 
 #: Tasks that wait for a worker, for each of the cluster's processors.
 _AHEAD = 3
@@ -71,8 +79,12 @@ def connected(address: str | None) -> Iterator[int]:
         own = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
     elif address is not None:
         own = {"address": address}
+    if address is not None and address.startswith(_CLIENT):
+        _check_answers(address)
     try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they say what the error says
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise TokctlError(
@@ -83,6 +95,23 @@ def connected(address: str | None) -> Iterator[int]:
         yield _processors()
     finally:
         ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    """TokctlError where nobody is there: Ray would try for half a minute, and not say why."""
+    host, colon, port = address.removeprefix(_CLIENT).partition("/")[0].rpartition(":")
+    if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
+        raise TokctlError(
+            f"{address} is no address of a cluster", "it is ray://HOST:PORT; Ray's port is 10001"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise TokctlError(
+            f"can't reach the cluster {address}: {reason}",
+            "its head is started by: ray start --head --ray-client-server-port PORT",
+        ) from None
 
 
 def _processors() -> int:
