@@ -360,6 +360,13 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
     return claimed
 
 
+def sweep(folder: Path) -> None:
+    """Removes the hidden files in a folder that grow no more: their processes are gone."""
+    with contextlib.suppress(OSError):
+        for name in folder.glob(".*.tokctl-*.tmp"):
+            _sweep(name)
+
+
 def _sweep(name: Path) -> bool:
     """Removes a hidden file or folder whose process is gone; was anything there?"""
     try:

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from tokctl.errors import TokctlError
-from tokctl.files import scratch_folder, sync_folder, whole_file
+from tokctl.files import scratch_folder, sweep, sync_folder, whole_file
 from tokctl.sources import remote
 
 JOURNAL = "journal.jsonl"
@@ -133,6 +133,10 @@ class Place(ABC):
     @abstractmethod
     def clear(self) -> None:
         """Removes all that is in it, and itself."""
+
+    @abstractmethod
+    def sweep(self) -> None:
+        """Removes what processes that were killed have left half written."""
 
     @abstractmethod
     def sync(self) -> None:
@@ -262,6 +266,9 @@ class LocalPlace(Place):
 
     def clear(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def sweep(self) -> None:
+        sweep(self.path)
 
     def sync(self) -> None:
         sync_folder(self.path)
@@ -425,6 +432,9 @@ class Store(Place):
             self._system.invalidate_cache()
             if self._system.exists(self._path):
                 self._system.rm(self._path, recursive=True)
+
+    def sweep(self) -> None:
+        pass  # what is half uploaded is nowhere
 
     def sync(self) -> None:
         pass

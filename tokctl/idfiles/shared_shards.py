@@ -283,6 +283,14 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
         return written(made, kept=kept, was_there=False)
 
 
+def sweep(target: Target) -> None:
+    """Removes what workers that were killed have left half written."""
+    assert isinstance(target.path, (str, Path))
+    place = place_at(target.path)
+    for one in (place, place.folder(PIECES)):
+        one.sweep()
+
+
 class _Known(NamedTuple):
     """A piece of the journal; `facts` of its sources, as `Provenance` has them."""
 

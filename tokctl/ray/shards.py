@@ -57,6 +57,8 @@ def write_shards(
     for source in stream.sources:
         check_portable(source)
     with ExitStack() as stack:
+        # Behind the end of the workers, if they end with this.
+        stack.callback(shared_shards.sweep, target)
         return shared_shards.write_shards(stream, target, _Workers(address, part_size, stack, tell))
 
 
