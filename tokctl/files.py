@@ -8,7 +8,6 @@ import fcntl
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
@@ -252,6 +251,8 @@ def scratch_folder() -> Iterator[Path]:
     Raises:
         OSError: it can't be made.
     """
+    import tempfile
+
     with _signals_wait():
         descriptor, name = _claim(Path(tempfile.gettempdir(), "scratch"), folder=True)
     try:

@@ -18,7 +18,6 @@ from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles import SHARDED
-from tokctl.sources.remote import is_address, shown
 from tokctl.values import available_threads
 
 if TYPE_CHECKING:
@@ -365,11 +364,14 @@ class OutputPlan(NamedTuple):
                 )
             if to_stdout:
                 raise TokctlError("--shard-size writes a folder", "add -o FOLDER")
-        if size is None and output and is_address(output):
-            raise TokctlError(
-                f"can't write {shown(output)}: only shards go to an address",
-                "add --shard-size N, or name a file here",
-            )
+        if size is None and output and "://" in output:
+            from tokctl.sources.remote import is_address, shown
+
+            if is_address(output):
+                raise TokctlError(
+                    f"can't write {shown(output)}: only shards go to an address",
+                    "add --shard-size N, or name a file here",
+                )
         lines = options.lines if form in FILE_FORMS else not whole
         return cls(form, options, output, lines, size)
 

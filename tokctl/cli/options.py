@@ -1282,7 +1282,8 @@ EncodeEngine = Annotated[
 # -- check ------------------------------------------------------------------------------------
 
 CheckFolders = Annotated[
-    list[str], CliArgument("FOLDER...", "Folders of shards, or their manifest.json; or addresses of them.")
+    list[str],
+    CliArgument("FOLDER...", "Folders of shards, or addresses of them, or their manifest.json."),
 ]
 
 # -- decode -----------------------------------------------------------------------------------
