@@ -244,6 +244,26 @@ def whole_folder(path: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder that is gone when the block ends. What a process that was killed left goes, too.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    import tempfile
+
+    with _signals_wait():
+        descriptor, name = _claim(Path(tempfile.gettempdir(), "scratch"), folder=True)
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(OSError):
+            if _is_at(name, os.fstat(descriptor)):
+                shutil.rmtree(name, ignore_errors=True)
+        os.close(descriptor)
+
+
 def _status(path: Path) -> os.stat_result | None:
     """What stands at `path`, links followed; None where nothing does."""
     try:
@@ -339,6 +359,13 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
     if claimed is None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
     return claimed
+
+
+def sweep(folder: Path) -> None:
+    """Removes the hidden files in a folder that grow no more: their processes are gone."""
+    with contextlib.suppress(OSError):
+        for name in folder.glob(".*.tokctl-*.tmp"):
+            _sweep(name)
 
 
 def _sweep(name: Path) -> bool:

@@ -35,6 +35,22 @@ class Brief:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+class Done(int):
+    """How much is done, as a number; and what was in it, where that is known.
+
+    Attributes:
+        documents, ids: so many; None: not known.
+    """
+
+    documents: int | None
+    ids: int | None
+
+    def __new__(cls, done: int, documents: int | None = None, ids: int | None = None) -> Done:
+        self = super().__new__(cls, done)
+        self.documents, self.ids = documents, ids
+        return self
+
+
 def suggesting(function: Callable[P, T]) -> Callable[P, T]:
     """A function whose errors say which option a misspelt one may have been, or what one of
     another library is called here. It takes a tenth of a microsecond: what may be called millions

@@ -336,3 +336,37 @@ def test_other_forms_are_errors(models: Models) -> None:
     assert done == (2, b"", f"error: $TOKCTL_PROGRESS can't be 'loud'\n{choose}")
     given = {"environ": {"TOKCTL_PROGRESS": ""}, "stdin": b"low\n"}
     assert tokctl("encode", "-m", models["bytes"], **given).code == 0
+
+
+def test_documents_and_ids_where_there_is_room() -> None:
+    state = PhaseState("encode", 1_200_000_000, 8_000_000_000, rate=240e6, left=28)
+    state.documents, state.ids = 1, 310_000_000
+    known = "1 document, 310M ids"
+    assert progress.sentence(state) == (
+        f"encode: 1.2 GB of 8.0 GB (15%), {known}, 240 MB/s, 28 s left"
+    )
+    assert progress.ended(state) == f"encode: 1.2 GB in 0 s, {known}, 240 MB/s"
+    for width in range(20, 200):
+        front, behind = progress.beside(state, width)
+        line = progress.without_bar(PhaseState("encode", 7), width)
+        assert len(front) + len(behind) <= max(width, 30) and len(line) <= max(width, 14)
+        assert (known in behind) == (width >= 82)
+    state.documents = state.ids = None
+    assert progress.contents(state) == ""
+    assert [progress.short(n) for n in (0, 99_999, 100_000, 3_400_000, 10**12)] == [
+        "0", "99,999", "100K", "3.4M", "1.0T"
+    ]  # fmt: skip
+
+
+def test_events_have_documents_and_ids(clock: Clock) -> None:
+    from tokctl.values import Done
+
+    made = world("json")
+    with Bars(made) as bars:
+        bars("encode", Done(5, 2, 9), 10)
+        clock.now += 1
+        bars("count", Done(5, 2), 10)
+    events = [json.loads(line) for line in shown(made).splitlines()]
+    assert [(event["event"], event.get("documents"), event.get("ids")) for event in events] == [
+        ("progress", 2, 9), ("done", 2, 9), ("progress", 2, None), ("done", 2, None)
+    ]  # fmt: skip

@@ -209,7 +209,8 @@ class _Kill:
         self.nodes, self.victim, self.moment = nodes, victim, moment
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
-        assert (phase, total is not None) in {("count", True), ("merge", True)}
-        if self.victim is not None and done >= self.moment:
+        assert phase in {"count", "merge-counts", "collect", "merge"}
+        assert total is not None
+        if phase == "count" and self.victim is not None and done >= self.moment:
             self.nodes.remove_node(self.victim, allow_graceful=False)
             self.victim = None

@@ -197,7 +197,7 @@ def encode(
     to_stdout = output is None or output == "-"
     if plan.is_binary and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
-    cluster = None if engine is None else engines.cluster(engine)
+    cluster = None if engine is None else engines.cluster(world, engine)
     if not to_stdout or plan.options.index:
         model = streams.model_path(world, model)
         plan.check_outputs(world, sources.names(world, files), model, sources.reading)
@@ -364,6 +364,14 @@ class OutputPlan(NamedTuple):
                 )
             if to_stdout:
                 raise TokctlError("--shard-size writes a folder", "add -o FOLDER")
+        if size is None and output and "://" in output:
+            from tokctl.sources.remote import is_address, shown
+
+            if is_address(output):
+                raise TokctlError(
+                    f"can't write {shown(output)}: only shards go to an address",
+                    "add --shard-size N, or name a file here",
+                )
         lines = options.lines if form in FILE_FORMS else not whole
         return cls(form, options, output, lines, size)
 

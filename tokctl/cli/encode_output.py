@@ -401,6 +401,7 @@ def write_texts(
                 write(b"\n")
                 write.line_is_open = False
             write(data)
+            tracked.ids = documents.tokens
             tracked.tell()
         if isinstance(source, Document) and documents.lines and documents.bytes_read > before:
             write.line_is_open = documents.line_is_open

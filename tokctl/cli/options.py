@@ -1263,7 +1263,7 @@ ShardSize = Annotated[
     _id_file(
         "--shard-size N",
         "Write shards of N ids (100M is a hundred million; also K and G) and a manifest into "
-        "the folder that -o names; also for jsonl.",
+        "the folder or the address (s3://…) that -o names; also for jsonl.",
     ),
 ]
 Resume = Annotated[
@@ -1282,7 +1282,8 @@ EncodeEngine = Annotated[
 # -- check ------------------------------------------------------------------------------------
 
 CheckFolders = Annotated[
-    list[str], CliArgument("FOLDER...", "Folders of shards, or their manifest.json.")
+    list[str],
+    CliArgument("FOLDER...", "Folders of shards, or addresses of them, or their manifest.json."),
 ]
 
 # -- decode -----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tokctl.cli.world import event_line
+from tokctl.values import Done
 
 if TYPE_CHECKING:
     from typing import Self
@@ -205,6 +206,8 @@ class Meter:
 PHASES = {
     "count": ("read", "bytes"),
     "merge-runs": ("merge sorted runs", "bytes"),
+    "merge-counts": ("merge counts", "partitions"),
+    "collect": ("collect counts", "partitions"),
     "merge": ("merge", "ids"),
     "seed": ("find pieces", ""),
     "rounds": ("EM rounds", "rounds"),
@@ -231,7 +234,11 @@ class PhaseState:
         seconds: since the end of the phase before, or the start of the work.
         rate: units per second, of late; of the whole phase at its end. None: not known yet.
         left: seconds until the end; None: not known.
+        documents, ids: in what is done; None: not known.
     """
+
+    documents: int | None = None
+    ids: int | None = None
 
     def __init__(
         self,
@@ -288,6 +295,21 @@ def amount(state: PhaseState) -> str:
     return f"{done} {state.unit}".rstrip()
 
 
+def contents(state: PhaseState) -> str:
+    """What was in it: `12,000 documents, 3.4M ids`; empty where it is not known."""
+    known = {"document": state.documents, "id": state.ids}
+    return ", ".join(
+        f"{short(count)} {name}{'' if count == 1 else 's'}"
+        for name, count in known.items()
+        if count is not None
+    )
+
+
+def short(count: int) -> str:
+    """A number with up to five digits, or two or three and a prefix: `12,000`, `3.4M`."""
+    return f"{count:,}" if count < 100_000 else size(count).replace(" ", "").upper()[:-1]
+
+
 def percent(state: PhaseState) -> str:
     """The part that is done, rounded down: 100% is when all is done. Empty where no total is."""
     if not state.total:
@@ -312,14 +334,15 @@ def left(state: PhaseState) -> str:
 def sentence(state: PhaseState) -> str:
     """A phase on its way, in a line of a log."""
     part = percent(state)
-    parts = [f"{amount(state)} ({part})" if part else amount(state), rate(state), left(state)]
+    done = f"{amount(state)} ({part})" if part else amount(state)
+    parts = [done, contents(state), rate(state), left(state)]
     return f"{state.label}: {', '.join(filter(None, parts))}"
 
 
 def ended(state: PhaseState) -> str:
     """A phase that is done, in a line of a log."""
     done = PhaseState(state.phase, state.done)
-    parts = [f"{amount(done)} in {duration(state.seconds)}", rate(state)]
+    parts = [f"{amount(done)} in {duration(state.seconds)}", contents(state), rate(state)]
     return f"{state.label}: {', '.join(filter(None, parts))}"
 
 
@@ -328,7 +351,12 @@ def beside(state: PhaseState, width: int) -> tuple[str, str]:
     much as leaves the bar room. The bar's own ends are in it."""
     front = f"{state.label}: {percent(state):>4}|"
     done, speed, to_go = amount(state), rate(state), left(state)
-    for parts in ((done, speed, to_go), (speed, to_go), (to_go,)):
+    for parts in (
+        (done, contents(state), speed, to_go),
+        (done, speed, to_go),
+        (speed, to_go),
+        (to_go,),
+    ):
         behind = "| " + ", ".join(filter(None, parts))
         if width - len(front) - len(behind) >= _LEAST_BAR:
             return front, behind
@@ -338,8 +366,11 @@ def beside(state: PhaseState, width: int) -> tuple[str, str]:
 def without_bar(state: PhaseState, width: int) -> str:
     """The line where no total is known, and no bar can be."""
     done, speed = amount(state), rate(state)
-    line = f"{state.label}: {', '.join(filter(None, (done, speed)))}"
-    return line if len(line) <= width else f"{state.label}: {done}"
+    for parts in ((done, contents(state), speed), (done, speed)):
+        line = f"{state.label}: {', '.join(filter(None, parts))}"
+        if len(line) <= width:
+            return line
+    return f"{state.label}: {done}"
 
 
 # -- how it is shown -----------------------------------------------------------------------
@@ -377,6 +408,8 @@ class ShownPhase:
     def _measure(self, now: float, done: int, total: int | None) -> None:
         self._meter.add(now, done)
         self._state.done, self._state.total = done, total
+        if isinstance(done, Done):
+            self._state.documents, self._state.ids = done.documents, done.ids
         self._state.seconds = now - self._start
 
     def _draw(self, state: PhaseState) -> None:
@@ -491,6 +524,9 @@ class ProgressEvents(ShownPhase):
             "seconds": round(state.seconds, 3),
             "rate": _rounded(state.rate),
         }
+        for name in ("documents", "ids"):
+            if (count := getattr(state, name)) is not None:
+                facts[name] = count
         if event == "progress":
             facts["left"] = _rounded(state.left)
         self._world.write_event(event_line(event, **facts))

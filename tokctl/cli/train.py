@@ -211,7 +211,7 @@ def train(
         by_language.check_against(recipe, chosen)
         files = by_language.paths
     check_before(recipe, chosen, counts, files, sources)
-    cluster = None if engine is None else cluster_of(engine, recipe, chosen, counts=counts)
+    cluster = None if engine is None else cluster_of(world, engine, recipe, chosen, counts=counts)
     if plan and cluster is None:
         raise TokctlError("--plan is for --engine", "add --engine ray")
     _refuse_algorithms(files or ())
@@ -354,7 +354,9 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
     )
 
 
-def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) -> "Cluster":
+def cluster_of(
+    world: World, name: str, recipe: "Recipe", chosen: "Options", *, counts: bool
+) -> "Cluster":
     """The engine of that name; TokctlError where there is none, or nothing for it to do."""
     if counts:
         raise TokctlError(
@@ -364,7 +366,7 @@ def cluster_of(name: str, recipe: "Recipe", chosen: "Options", *, counts: bool) 
     from tokctl.training.counting import check_parts
 
     check_parts(recipe, chosen)
-    return engines.cluster(name)
+    return engines.cluster(world, name)
 
 
 def _refuse_algorithms(files: Sequence[str]) -> None:

@@ -15,14 +15,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tokctl import _native
 from tokctl.errors import TokctlError
-from tokctl.files import whole_file
 from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
+from tokctl.idfiles.places import Place
 from tokctl.idfiles.writer import Encoder, NativeEncoder
 from tokctl.model.parts import native_parts
 from tokctl.sources import Document, Records, flat
@@ -64,20 +63,21 @@ class DamagedPieceError(TokctlError):
         piece: the name of its file.
     """
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, folder: Place, file: str, problem: str) -> None:
         super().__init__(
-            f"{path} is damaged: {problem}", "repeat the command with --resume: it is made again"
+            f"{folder.file(file)} is damaged: {problem}",
+            "repeat the command with --resume: it is made again",
         )
-        self.piece = path.name
+        self.piece = file
 
 
-def write_piece(path: Path, chunks: Iterable[Chunk], width: int) -> StoredPiece:
+def write_piece(folder: Place, file: str, chunks: Iterable[Chunk], width: int) -> StoredPiece:
     """Writes chunks, of ids of `width` bytes or of lines (0), as a piece; whole or not at all.
 
     Raises:
         TokctlError: the file can't be written; or what making the chunks raises.
     """
-    with whole_file(path) as out:
+    with folder.writer(file) as out:
         rows = [_write_frame(out, chunk) for chunk in _joined(chunks, width)]
         table = b"".join(_ROW.pack(*row) for row in rows)
         out.write(table)
@@ -135,11 +135,13 @@ class PlacedPiece:
     """A piece, and where it stands.
 
     Attributes:
+        folder, file: that it lies in, and its name there.
         width: bytes of an id; 0: it holds lines.
         first: ids before it, of all sources.
     """
 
-    path: Path
+    folder: Place
+    file: str
     piece: StoredPiece
     width: int
     first: int
@@ -156,7 +158,7 @@ class PlacedPiece:
             DamagedPieceError: it is not what was written.
         """
         try:
-            with self.path.open("rb") as file:
+            with self.folder.reader(self.file) as file:
                 place, first = 0, self.first
                 for row in self._table(file):
                     if wanted(first, first + row.ids):
@@ -164,22 +166,25 @@ class PlacedPiece:
                         yield first, self._read(file, row)
                     place, first = place + row.whole_size(self.width), first + row.ids
         except OSError as error:
-            raise DamagedPieceError(self.path, error.strerror or str(error)) from None
+            raise self._damaged(error.strerror or str(error)) from None
+
+    def _damaged(self, problem: str) -> DamagedPieceError:
+        return DamagedPieceError(self.folder, self.file, problem)
 
     def _table(self, file: BinaryIO) -> list[_FrameRow]:
         size = self.piece.frames * _ROW.size
         start = self.piece.bytes - size
         if file.seek(0, 2) != self.piece.bytes or file.seek(start) != start:
-            raise DamagedPieceError(self.path, f"it had {self.piece.bytes:,} bytes")
+            raise self._damaged(f"it had {self.piece.bytes:,} bytes")
         table = file.read(size)
         if hashlib.sha256(table).hexdigest() != self.piece.sha256:
-            raise DamagedPieceError(self.path, "its table has another checksum")
+            raise self._damaged("its table has another checksum")
         return [_FrameRow(*row) for row in _ROW.iter_unpack(table)]
 
     def _read(self, file: BinaryIO, row: _FrameRow) -> Chunk:
         data = file.read(row.whole_size(self.width))
         if hashlib.sha256(data).digest() != row.sha256:
-            raise DamagedPieceError(self.path, "a part of it has another checksum")
+            raise self._damaged("a part of it has another checksum")
         view = memoryview(data)
         ends = numbers(view[row.size :], _OFFSETS)
         lines: Sequence[int] = ()

@@ -14,10 +14,11 @@ from tokctl.files import is_plain_name
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
 from tokctl.idfiles.npy import read_npy
+from tokctl.idfiles.places import Place
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.reader import read_parts
 from tokctl.idfiles.shard_journal import files_in, totals_of
-from tokctl.idfiles.shards import EXACT, SHARD, manifest_in
+from tokctl.idfiles.shards import EXACT, SHARD, manifest_at, read_manifest
 from tokctl.sources.blocks import BlockStream, file_source
 
 
@@ -44,13 +45,13 @@ def check_shards(path: str | Path) -> ShardCheck:
     shard lies there. No model is needed.
 
     Args:
-        path: the folder, or its manifest.
+        path: the folder, or its manifest; or the address of either.
 
     Raises:
         TokctlError: there is no manifest, or it is none of a folder of shards.
     """
-    manifest, found = manifest_in(str(path))
-    folder = Path(manifest).parent
+    place, name = manifest_at(str(path))
+    manifest, found = place.file(name), read_manifest(place, name)
     try:
         totals = {key: int(found["totals"][key]) for key in ("shards", "documents", "ids", "bytes")}
         size = int(found["shard_size"])
@@ -66,10 +67,13 @@ def check_shards(path: str | Path) -> ShardCheck:
     form = found["form"]
     faults: list[str] = []
     for number, shard in enumerate(shards):
-        faults += _faults(folder, form, found["dtype"], shard)
+        with place.fetched(file["file"] for file in files_in([shard])) as folder:
+            faults += _faults(place, folder, form, found["dtype"], shard)
         ids, last = shard["ids"], number == len(shards) - 1
         if (ids < size and not last) or (form in EXACT and ids > size):
-            faults.append(f"{folder / shard['file']} has {ids:,} ids, where shards have {size:,}")
+            faults.append(
+                f"{place.file(shard['file'])} has {ids:,} ids, where shards have {size:,}"
+            )
     for key, there in totals_of(shards).items():
         if there != totals[key]:
             faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its shards {there:,}")
@@ -78,9 +82,9 @@ def check_shards(path: str | Path) -> ShardCheck:
             faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its sources {there:,}")
     listed = {file["file"] for file in files_in(shards)}
     faults += [
-        f"{entry} is in the folder and not in {manifest}"
-        for entry in sorted(folder.iterdir())
-        if SHARD.fullmatch(entry.name) and entry.name not in listed
+        f"{place.file(entry)} is in the folder and not in {manifest}"
+        for entry in place.entries() or ()
+        if SHARD.fullmatch(entry) and entry not in listed
     ]
     return ShardCheck(form, **totals, faults=faults)
 
@@ -96,21 +100,24 @@ def _checked(shard: dict[str, Any]) -> dict[str, Any]:
     return shard
 
 
-def _faults(folder: Path, form: str, dtype: str | None, shard: dict[str, Any]) -> Iterator[str]:
+def _faults(
+    place: Place, folder: Path, form: str, dtype: str | None, shard: dict[str, Any]
+) -> Iterator[str]:
+    """What is not so with a shard of a place, whose files are in a folder on the disk."""
     files = files_in([shard])
     if (form in EXACT or form == "megatron") != (len(files) == 2):
-        yield f"{folder / shard['file']} has {len(files)} files, which {form} has not"
+        yield f"{place.file(shard['file'])} has {len(files)} files, which {form} has not"
         return
     whole = True
     for file in files:
-        for fault in _file_faults(folder / file["file"], file):
+        for fault in _file_faults(place.file(file["file"]), folder / file["file"], file):
             whole = False
             yield fault
     if not whole:
         return
-    name = str(folder / shard["file"])
+    name = place.file(shard["file"])
     try:
-        ids, documents = _counted(form, name, dtype)
+        ids, documents = _counted(form, str(folder / shard["file"]), dtype)
         if form in EXACT:
             documents = 0
             before = 0
@@ -119,31 +126,32 @@ def _faults(folder: Path, form: str, dtype: str | None, shard: dict[str, Any]) -
                 for start in part.ids:
                     documents += 1
                     if not before <= start <= ids:
-                        yield f"{index}: document {documents} begins with id {start:,} of {ids:,}"
+                        where = place.file(shard["index"]["file"])
+                        yield f"{where}: document {documents} begins with id {start:,} of {ids:,}"
                         return
                     before = start
     except TokctlError as error:
-        yield error.message
+        yield error.message.replace(str(folder), str(place))
         return
     for key, there in (("ids", ids), ("documents", documents)):
         if there != shard[key]:
             yield f"{name} has {there:,} {key}, and the manifest says {shard[key]:,}"
 
 
-def _file_faults(path: Path, file: dict[str, Any]) -> Iterator[str]:
+def _file_faults(name: str, path: Path, file: dict[str, Any]) -> Iterator[str]:
     try:
         with path.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
             size = opened.tell()
     except FileNotFoundError:
-        yield f"{path} is missing"
+        yield f"{name} is missing"
     except OSError as error:
-        yield f"{path} can't be read: {error.strerror}"
+        yield f"{name} can't be read: {error.strerror}"
     else:
         if size != file["bytes"]:
-            yield f"{path} has {size:,} bytes, not {file['bytes']:,}"
+            yield f"{name} has {size:,} bytes, not {file['bytes']:,}"
         elif digest != file["sha256"]:
-            yield f"{path} has another checksum (SHA-256)"
+            yield f"{name} has another checksum (SHA-256)"
 
 
 def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
@@ -168,5 +176,5 @@ def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
     return ids, documents
 
 
-def _stream(name: str) -> BlockStream:
-    return BlockStream(file_source(name).blocks())
+def _stream(path: str) -> BlockStream:
+    return BlockStream(file_source(path).blocks())

@@ -19,8 +19,8 @@ from typing import Any
 import orjson
 
 from tokctl.errors import TokctlError
-from tokctl.files import whole_file
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
+from tokctl.idfiles.places import JOURNAL, Place
 from tokctl.sources import Source
 
 #: Version of the manifest's layout.
@@ -184,25 +184,29 @@ def _as_it_was(folder: str) -> str:
 
 @dataclass
 class JournalLines:
-    """A journal as a file.
+    """A journal, of the place that it lies in.
 
     Attributes:
         header: the first line: what the shards are made of.
-        lines: the others.
+        lines: the others, as they were when the run began.
+        added: how many came since.
     """
 
-    path: Path
+    place: Place
     header: dict[str, Any]
     lines: list[dict[str, Any]]
+    added: int = 0
 
     @classmethod
-    def read(cls, path: Path) -> JournalLines:
-        """What stands there; a last line that is not whole is cut off.
+    def read(cls, place: Place) -> JournalLines | None:
+        """What stands there; a last line that is not whole is cut off. None: there is none.
 
         Raises:
             TokctlError: another line is damaged.
         """
-        data = path.read_bytes()
+        data = place.read_journal()
+        if data is None:
+            return None
         lines = data.split(b"\n")[:-1]
         found: list[Any] = []
         for number, line in enumerate(lines, 1):
@@ -210,15 +214,15 @@ class JournalLines:
                 found.append(orjson.loads(line))
             except orjson.JSONDecodeError:
                 if number < len(lines) or number == 1:
-                    raise _damaged(path, number) from None
+                    raise _damaged(place, number) from None
         if not found:
-            raise _damaged(path, 1)
+            raise _damaged(place, 1)
         whole = sum(len(line) + 1 for line in lines[: len(found)])
         if whole < len(data):
-            os.truncate(path, whole)
+            place.cut_journal(data[:whole])
         if not isinstance(found[0], dict) or not isinstance(found[0].get("sources"), list):
-            raise _damaged(path, 1)
-        return cls(path, found[0], found[1:])
+            raise _damaged(place, 1)
+        return cls(place, found[0], found[1:])
 
     def each(self, take: Callable[[dict[str, Any]], None]) -> None:
         """Gives each line to `take`; TokctlError where it can't be taken."""
@@ -226,25 +230,23 @@ class JournalLines:
             try:
                 take(line)
             except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-                raise _damaged(self.path, number) from None
+                raise _damaged(self.place, number) from None
 
     def keep(self, lines: list[dict[str, Any]]) -> None:
         """Forgets the others."""
         if lines != self.lines:
-            with whole_file(self.path) as file:
-                file.writelines(orjson.dumps(line) + b"\n" for line in [self.header, *lines])
             self.lines = lines
+            self.write()
+
+    def write(self) -> None:
+        """Writes all of it anew."""
+        every = [self.header, *self.lines]
+        self.place.write_journal(b"".join(orjson.dumps(line) + b"\n" for line in every))
 
     def add(self, line: dict[str, Any]) -> None:
-        """Adds a line, which is on the disk then."""
-        try:
-            with self.path.open("ab") as file:
-                file.write(orjson.dumps(line) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise TokctlError(f"can't write {self.path}: {reason}", "free some space") from None
+        """Adds a line, which lasts then."""
+        self.added += 1
+        self.place.add_to_journal(len(self.lines) + self.added, orjson.dumps(line) + b"\n")
 
 
 class Journal:
@@ -305,9 +307,11 @@ def check_shard(shard: dict[str, Any]) -> None:
         raise ValueError
 
 
-def _damaged(path: Path, line: int) -> TokctlError:
+def _damaged(place: Place, line: int) -> TokctlError:
     """The error for a journal that can't be believed."""
-    return TokctlError(f"{path}: line {line} is damaged", "begin again in another folder")
+    return TokctlError(
+        f"{place.file(JOURNAL)}: line {line} is damaged", "begin again in another folder"
+    )
 
 
 def files_in(shards: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

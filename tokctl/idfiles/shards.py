@@ -7,16 +7,11 @@ FOLDER/manifest.json      when it is finished
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
-import os
 import re
-import shutil
 from bisect import bisect_left, bisect_right
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tokctl.errors import TokctlError
-from tokctl.files import is_plain_name, sync_folder, whole_file
+from tokctl.files import is_plain_name
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
+from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, Place, cannot, place_at
 from tokctl.idfiles.shard_journal import (
     Journal,
     JournalLines,
@@ -40,7 +36,6 @@ if TYPE_CHECKING:
 
     from tokctl.idfiles.writer import ChunkStream
 
-JOURNAL = "journal.jsonl"
 MANIFEST = "manifest.json"
 
 #: Where a cluster puts ids that are in no shard yet, and the field in its journal's header.
@@ -51,11 +46,9 @@ PART_SIZE = "part_size"
 SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
 _TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp|\.pieces")
 
-_ELSEWHERE = "choose another folder with -o"
-
 
 def write_shards(stream: ChunkStream, target: Target) -> Written:
-    """Writes the ids of a stream as shards into a folder, which is made.
+    """Writes the ids of a stream as shards into a folder, which is made, or to an address.
 
     Raises:
         TokctlError: the folder is not empty, or with `resume` holds something else; another
@@ -64,7 +57,7 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
     """
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(Path(target.path)) as folder:
+    with ShardFolder(place_at(target.path)) as folder:
         if target.resume and (done := folder.finished(provenance)) is not None:
             return done
         journal = folder.journal(provenance, resume=target.resume)
@@ -117,10 +110,11 @@ class ShardWriter:
         shards: those that are whole, as the manifest has them.
     """
 
-    def __init__(self, folder: Path, target: Target, number: int = 0, ids: int = 0) -> None:
+    def __init__(self, place: Place, target: Target, number: int = 0, ids: int = 0) -> None:
         """`number`: of the first shard; `ids`: of the document that goes on with it."""
         self.shards: list[dict[str, Any]] = []
-        self._folder = folder
+        self._place = place
+        self._around = ExitStack()
         self._number = number
         self._form = target.form
         self._dtype = target.dtype
@@ -132,6 +126,10 @@ class ShardWriter:
         self._writer: IdFileWriter | None = None
 
     def __enter__(self) -> Self:
+        try:
+            self._folder = self._around.enter_context(self._place.staged())
+        except OSError as error:
+            raise cannot("the folder of temporary files", error) from None
         return self
 
     def __exit__(
@@ -141,7 +139,8 @@ class ShardWriter:
         traceback: TracebackType | None,
     ) -> None:
         # A shard that is not whole goes; the others stay.
-        self._stack.__exit__(kind, error, traceback)
+        with self._around:
+            self._stack.__exit__(kind, error, traceback)
 
     def add(self, chunk: Chunk) -> None:
         """Writes a chunk, to several shards where it is long."""
@@ -207,8 +206,11 @@ class ShardWriter:
         first, *more = [Path(name) for name in files_of(self._form, target)]
         shard = described(first)
         shard |= {"ids": writer.ids, "documents": documents}
-        for second in [*more, *([index] if index else [])]:
+        others = [*more, *([index] if index else [])]
+        for second in others:
             shard["index"] = described(second)
+        for file in (first, *others):
+            self._place.deliver(file)
         self._number += 1
         self._record(shard, resume)
 
@@ -227,7 +229,7 @@ class _JournaledWriter(ShardWriter):
         self, folder: ShardFolder, journal: Journal, provenance: Provenance, target: Target
     ) -> None:
         position = journal.position
-        super().__init__(folder.path, target, len(journal.shards), position.ids)
+        super().__init__(folder.place, target, len(journal.shards), position.ids)
         self._journal = journal
         self._provenance = provenance
         self._source = position.source
@@ -271,28 +273,15 @@ def described(path: Path) -> dict[str, Any]:
 
 
 class ShardFolder:
-    """The folder, locked as long as the block lasts.
+    """The folder, locked as long as the block lasts."""
 
-    The lock is that of the folder itself (`flock`): it leaves no file behind, and ends with the
-    process, however that ends.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.name = str(path)
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.name = place.name
 
     def __enter__(self) -> Self:
-        try:
-            self.path.mkdir(exist_ok=True)
-            sync_folder(self.path.absolute().parent)
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        except (OSError, ValueError) as error:
-            raise _cannot(self.name, error) from None
-        try:
-            _lock(self._lock, self.name)
-        except BaseException:
-            os.close(self._lock)
-            raise
+        self._lock = ExitStack()
+        self._lock.enter_context(self.place.locked())
         return self
 
     def __exit__(
@@ -301,7 +290,7 @@ class ShardFolder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        os.close(self._lock)
+        self._lock.__exit__(kind, error, traceback)
 
     def finished(self, provenance: Provenance) -> Written | None:
         """What was written, where the folder is finished already; else None.
@@ -318,13 +307,11 @@ class ShardFolder:
 
     def _read_manifest(self) -> dict[str, Any] | None:
         """The manifest of a finished folder; None where there is none."""
-        path = self.path / MANIFEST
-        try:
-            found = orjson.loads(path.read_bytes())
-        except FileNotFoundError:
+        data = self.place.read(MANIFEST)
+        if data is None:
             return None
-        except OSError as error:
-            raise _cannot(str(path), error, "read") from None
+        try:
+            found = orjson.loads(data)
         except orjson.JSONDecodeError:
             found = None
         if (
@@ -336,7 +323,7 @@ class ShardFolder:
             )
             or not all("name" in one and "bytes" in one for one in found["sources"])
         ):
-            raise TokctlError(f"{path} is no manifest of shards", _ELSEWHERE)
+            raise TokctlError(f"{self.place.file(MANIFEST)} is no manifest of shards", ELSEWHERE)
         return found
 
     def journal(self, provenance: Provenance, *, resume: bool) -> Journal:
@@ -359,101 +346,79 @@ class ShardFolder:
         Raises:
             TokctlError: as `journal`.
         """
-        _check_empty(self.path, resume=resume)
-        path = self.path / JOURNAL
+        _check_empty(self.place, resume=resume)
         header = provenance.header() | more
         try:
-            journal = JournalLines.read(path) if path.exists() else None
+            journal = JournalLines.read(self.place)
+            self.place.begin()
             if journal is None or not journal.lines:
                 # Nothing is in any shard yet: what it was begun with does not bind.
-                with whole_file(path) as file:
-                    file.write(orjson.dumps(header) + b"\n")
-                return JournalLines(path, header, [])
+                journal = JournalLines(self.place, header, [])
+                journal.write()
+                return journal
         except OSError as error:
-            raise _cannot(str(path), error) from None
+            raise cannot(self.place.file(JOURNAL), error) from None
         if (PART_SIZE in journal.header) != (PART_SIZE in header):
             where = "on a cluster" if PART_SIZE in journal.header else "on one machine"
             verb = "add" if PART_SIZE in journal.header else "leave out"
-            raise TokctlError(f"{self.name} was begun {where}", f"{verb} --engine, or {_ELSEWHERE}")
+            raise TokctlError(f"{self.name} was begun {where}", f"{verb} --engine, or {ELSEWHERE}")
         return journal
 
     def clean(self, *, keep: set[str] | None, pieces: bool = False) -> None:
         """Removes what a process left behind that was killed: temporary files, and shards beside
         those to `keep` (None: all of them are); with `pieces`, not those of a cluster."""
-        for entry in _entries(self.path):
+        for entry in self.place.entries() or ():
             shard = keep is not None and SHARD.fullmatch(entry) and entry not in keep
             finished = keep is None and entry == JOURNAL
             if entry == PIECES:
                 if pieces:
                     continue
-                shutil.rmtree(self.path / entry, ignore_errors=True)
+                self.place.folder(entry).clear()
             elif shard or finished or _TEMPORARY.fullmatch(entry):
-                (self.path / entry).unlink(missing_ok=True)
+                self.place.remove(entry)
 
     def check_shards(self, shards: list[dict[str, Any]]) -> None:
         """TokctlError where a shard of the journal is not there any more as it was written."""
+        sizes = self.place.sizes()
         for file in files_in(shards):
-            path = self.path / file["file"]
-            if not path.is_file() or path.stat().st_size != file["bytes"]:
+            if sizes.get(file["file"]) != file["bytes"]:
                 hint = "begin again in another folder"
+                path = self.place.file(file["file"])
                 raise TokctlError(f"{path} is not as it was written", hint)
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Writes the manifest, and takes the journal away."""
-        with whole_file(self.path / MANIFEST) as file:
+        with self.place.writer(MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
-        shutil.rmtree(self.path / PIECES, ignore_errors=True)
-        (self.path / JOURNAL).unlink(missing_ok=True)
+        self.place.folder(PIECES).clear()
+        self.place.remove(JOURNAL)
         try:
-            sync_folder(self.path)
+            self.place.sync()
         except OSError as error:
-            raise _cannot(self.name, error) from None
-
-
-def _lock(descriptor: int, name: str) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-            raise _cannot(name, error) from None
-        raise TokctlError(
-            f"another process is writing to {name}", f"wait for it, or {_ELSEWHERE}"
-        ) from None
+            raise cannot(self.name, error) from None
 
 
 def check_folder(name: str | Path, *, resume: bool) -> None:
     """TokctlError where shards surely can't be written to a folder; nothing is left behind."""
     if not str(name):
         raise TokctlError("-o is empty", "name a folder for the shards")
-    path = Path(name)
-    if not path.is_dir():
-        _check_empty(path, resume=resume)
-        return
-    with ShardFolder(path):
-        _check_empty(path, resume=resume)
+    place = place_at(name)
+    if isinstance(place, LocalPlace) and place.path.is_dir():
+        with place.locked():
+            _check_empty(place, resume=resume)
+    else:
+        _check_empty(place, resume=resume)
 
 
-def _check_empty(path: Path, *, resume: bool) -> None:
-    """TokctlError where shards can't be written to `path`: it is no folder, or one that holds
+def _check_empty(place: Place, *, resume: bool) -> None:
+    """TokctlError where shards can't be written to a place: it is no folder, or one that holds
     something; with `resume`, something that is no unfinished or finished run."""
-    try:
-        if not path.exists():
-            if path.parent.is_dir():
-                return
-            raise TokctlError(
-                f"can't write {path}: there is no folder {path.parent}",
-                f"make it first: mkdir -p {path.parent}",
-            )
-        if not path.is_dir():
-            raise TokctlError(f"can't write shards to {path}: it is no folder", _ELSEWHERE)
-        entries = _entries(path)
-    except (OSError, ValueError) as error:
-        raise _cannot(str(path), error) from None
+    entries = place.entries() or []
     known = JOURNAL in entries or MANIFEST in entries
     lasting = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
     if resume and not known:
         entries = lasting
-    if lasting == [JOURNAL] and not has_shards(path):
+    if lasting == [JOURNAL] and not place.has_lines():
         # A run that stopped before its first shard: nothing is lost by beginning anew.
         return
     if not entries or (resume and known):
@@ -463,30 +428,13 @@ def _check_empty(path: Path, *, resume: bool) -> None:
             "holds finished shards" if MANIFEST in entries else "holds shards of a run that stopped"
         )
         hint = "continue with --resume" if MANIFEST not in entries else "remove it first"
-        raise TokctlError(f"{path} {begun}", f"{hint}, or {_ELSEWHERE}")
-    raise TokctlError(f"{path} is not empty", _ELSEWHERE)
+        raise TokctlError(f"{place} {begun}", f"{hint}, or {ELSEWHERE}")
+    raise TokctlError(f"{place} is not empty", ELSEWHERE)
 
 
 def has_shards(path: str | Path) -> bool:
     """Does the journal of an unfinished folder record a shard, after which a run can go on?"""
-    journal = Path(path, JOURNAL)
-    try:
-        with journal.open("rb") as file:
-            # A journal without any line is damaged, and must not be forgotten.
-            return len(list(islice(file, 2))) != 1
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise _cannot(str(journal), error, "read") from None
-
-
-def _entries(path: Path) -> list[str]:
-    return sorted(entry.name for entry in path.iterdir())
-
-
-def _cannot(name: str, error: Exception, verb: str = "write to") -> TokctlError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return TokctlError(f"can't {verb} {name}: {reason}", _ELSEWHERE)
+    return place_at(path).has_lines()
 
 
 _MANIFEST_HINT = "tokctl encode --shard-size writes it next to the shards"
@@ -513,51 +461,61 @@ def list_shards(path: str) -> ShardList:
     Raises:
         TokctlError: there is none, it can't be read, or a shard is missing.
     """
-    manifest, found = manifest_in(path)
+    place, name = manifest_at(path)
+    manifest, found = place.file(name), read_manifest(place, name)
     listed, form = found["shards"], found["form"]
     folder = Path(manifest).parent
     paths = []
     for number, shard in enumerate(listed, 1):
-        name = shard.get("file") if isinstance(shard, dict) else None
+        file = shard.get("file") if isinstance(shard, dict) else None
         # A manifest from elsewhere names files beside it, and no others.
-        if not is_plain_name(name):
+        if not is_plain_name(file):
             raise TokctlError(f"{manifest}: shard {number} has no name of a file", _MANIFEST_HINT)
-        _check_shard(folder / name, shard.get("bytes"))
-        paths.append(str(folder / name))
+        _check_shard(folder / file, shard.get("bytes"))
+        paths.append(str(folder / file))
     dtype = found.get("dtype")
     return ShardList(form, dtype if isinstance(dtype, str) else None, paths)
 
 
-def manifest_in(path: str) -> tuple[str, dict[str, Any]]:
-    """The manifest of a folder, by the folder or by itself: its path, and what it says.
+def manifest_at(path: str) -> tuple[Place, str]:
+    """Where a manifest lies, which is named by its folder or by itself, and its name there.
 
     Raises:
-        TokctlError: there is none, or it can't be read.
+        TokctlError: it is a folder without one.
     """
-    manifest = _manifest_of(path)
+    place, name = place_at(path), MANIFEST
+    is_folder = place.path.is_dir() if isinstance(place, LocalPlace) else bool(place.entries())
+    if not is_folder:
+        above, _, name = path.rstrip("/").rpartition("/")
+        return place_at(above if "://" in above else Path(path).parent), name
+    if place.size(MANIFEST) is None:
+        if place.size(JOURNAL) is not None:
+            raise TokctlError(
+                f"{path} holds shards of a run that stopped", "finish it: tokctl encode --resume"
+            )
+        raise TokctlError(f"{path} is a folder without {MANIFEST}", "name the files in it")
+    return place, name
+
+
+def read_manifest(place: Place, name: str) -> dict[str, Any]:
+    """What a manifest says.
+
+    Raises:
+        TokctlError: it can't be read, or is none.
+    """
+    manifest = place.file(name)
+    data = place.read(name)
+    if data is None:
+        raise TokctlError(f"can't read {manifest}: No such file or directory", "check that file")
     try:
-        found = orjson.loads(Path(manifest).read_bytes())
-    except OSError as error:
-        raise TokctlError(f"can't read {manifest}: {error.strerror}", "check that file") from None
+        found = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
     is_one = isinstance(found, dict) and isinstance(found.get("shards"), list)
     if not is_one or not isinstance(found.get("form"), str):
         raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
-    return manifest, found
-
-
-def _manifest_of(path: str) -> str:
-    if not Path(path).is_dir():
-        return path
-    inside = Path(path, MANIFEST)
-    if inside.is_file():
-        return str(inside)
-    if Path(path, JOURNAL).is_file():
-        raise TokctlError(
-            f"{path} holds shards of a run that stopped", "finish it: tokctl encode --resume"
-        )
-    raise TokctlError(f"{path} is a folder without {MANIFEST}", "name the files in it")
+    said: dict[str, Any] = found
+    return said
 
 
 def _check_shard(path: Path, size: object) -> None:

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from tokctl.errors import TokctlError
-from tokctl.files import sync_folder
 from tokctl.idfiles.chunks import Chunk, ResumePoint
 from tokctl.idfiles.pieces import (
     DamagedPieceError,
@@ -35,6 +34,7 @@ from tokctl.idfiles.pieces import (
     chunks_of,
     write_piece,
 )
+from tokctl.idfiles.places import Place, place_at
 from tokctl.idfiles.shard_journal import (
     JournalLines,
     Provenance,
@@ -60,7 +60,8 @@ from tokctl.idfiles.writer import (
     check_target,
 )
 from tokctl.sources import Archive, Records
-from tokctl.sources.parts import SourcePart, parts_of
+from tokctl.sources.parts import SourcePart, named, parts_of
+from tokctl.values import Done
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -90,27 +91,24 @@ class Job:
     """What every task needs.
 
     Attributes:
-        target: with an absolute path.
+        place: where the shards go; every process finds it.
         cache_memory: what each encoder may remember, in bytes.
     """
 
+    place: Place
     target: Target
     encoder: Encoder
     cache_memory: int
-
-    @property
-    def folder(self) -> Path:
-        assert isinstance(self.target.path, Path)
-        return self.target.path
 
     @property
     def width(self) -> int:
         """Bytes of an id in the pieces; 0: they hold lines."""
         return 0 if self.target.form == "jsonl" else self.target.dtype.width
 
-    def piece(self, name: str) -> Path:
-        """The file of a piece."""
-        return self.folder / PIECES / name
+    @property
+    def pieces(self) -> Place:
+        """Where the pieces are."""
+        return self.place.folder(PIECES)
 
     def packed(self) -> bytes:
         """For another process; see `unpacked`."""
@@ -203,7 +201,7 @@ def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCount
             counts.append(UnitCounts(number, part.number, ends, ids, read))
 
     try:
-        return write_piece(job.piece(task.file), chunks(), job.width), counts
+        return write_piece(job.pieces, task.file, chunks(), job.width), counts
     except TokctlError as error:
         return Failure.of(error, len(counts) if failed else None)
 
@@ -238,7 +236,7 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
     chunks = stretch.chunks()
     try:
         first = next(chunks)  # behind it, `begun` is known
-        with ShardWriter(job.folder, job.target, group.shard, int(stretch.begun)) as writer:
+        with ShardWriter(job.place, job.target, group.shard, int(stretch.begun)) as writer:
             for chunk in chain([first], chunks):
                 writer.add(chunk)
             writer.finish()
@@ -248,7 +246,7 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
     if (len(writer.shards), ids) != (group.shards, planned):
         return Failure.of(
             TokctlError(
-                f"{job.folder}: {len(writer.shards):,} shards from number {group.shard} on have "
+                f"{job.place}: {len(writer.shards):,} shards from number {group.shard} on have "
                 f"{ids:,} ids; {planned:,} in {group.shards:,} are planned",
                 "begin again in another folder",
             )
@@ -266,7 +264,7 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
     check_target(target)
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(Path(target.path)) as folder:
+    with ShardFolder(place_at(target.path)) as folder:
         if target.resume and (done := folder.finished(provenance)) is not None:
             return done
         more = {PART_SIZE: workers.part_size}
@@ -274,15 +272,23 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
         if record.lines:
             provenance.check_same(folder.name, record.header, what="was begun")
         kept = sum(map(len, record.groups.values()))
-        where = replace(target, path=Path(target.path).absolute(), job={})
         encoder = stream.encoder
-        job = Job(where, encoder, encoder.documents.tokenizer.encoder.cache_memory)
+        cache_memory = encoder.documents.tokenizer.encoder.cache_memory
+        job = Job(folder.place.absolute(), replace(target, job={}), encoder, cache_memory)
         try:
             made = _Run(folder, record, provenance, stream, job, workers).manifest()
         except TokctlError as error:
             raise StoppedError.by(error) from error
         folder.finish(made)
         return written(made, kept=kept, was_there=False)
+
+
+def sweep(target: Target) -> None:
+    """Removes what workers that were killed have left half written."""
+    assert isinstance(target.path, (str, Path))
+    place = place_at(target.path)
+    for one in (place, place.folder(PIECES)):
+        one.sweep()
 
 
 class _Known(NamedTuple):
@@ -368,14 +374,14 @@ class _Run:
         self._provenance = provenance
         self._stream = stream
         self._job = job
+        self._pieces = job.pieces
         self._workers = workers
         self._facts: dict[int, list[int | None]] = {}
 
     def manifest(self) -> dict[str, Any]:
         """Writes all shards; what `manifest.json` is to hold."""
         record = self._record
-        (self._job.folder / PIECES).mkdir(exist_ok=True)
-        sync_folder(self._job.folder)
+        self._pieces.make()
         self._clean()
         self._encode()
         if record.plan is None:
@@ -410,9 +416,10 @@ class _Run:
         shards = [shard for shards in record.groups.values() for shard in shards]
         self._folder.clean(keep={file["file"] for file in files_in(shards)}, pieces=True)
         self._folder.check_shards(shards)
-        for path in (self._job.folder / PIECES).iterdir():
-            if path.name not in record.pieces:
-                path.unlink(missing_ok=True)
+        self._sizes = self._pieces.sizes()
+        for name in self._sizes:
+            if name not in record.pieces:
+                self._pieces.remove(name)
         if record.groups:
             for known in record.pieces.values():
                 provenance.check_sources(self._folder.name, known.facts)
@@ -427,10 +434,8 @@ class _Run:
         )
 
     def _is_there(self, name: str) -> bool:
-        try:
-            return self._job.piece(name).stat().st_size == self._record.pieces[name].piece.bytes
-        except FileNotFoundError:
-            return False
+        """Was the piece there when this run began, as it was written?"""
+        return self._sizes.get(name) == self._record.pieces[name].piece.bytes
 
     # -- sources to pieces -----------------------------------------------------------------
 
@@ -438,6 +443,7 @@ class _Run:
         tasks = self._piece_tasks()
         total = sum(source.size or 0 for source in self._stream.sources)
         done = total - sum(unit.part.size or 0 for task in tasks for unit in task.units)
+        documents = ids = 0
         failures: dict[int, tuple[PieceTask, Failure]] = {}
         ended: set[int] = set()
 
@@ -457,8 +463,9 @@ class _Run:
                     failures[task.number] = task, result
                 else:
                     self._take(task, *result)
+                    documents, ids = documents + result[0].documents, ids + result[0].ids
                 done += sum(unit.part.size or 0 for unit in task.units)
-                self._tell("encode", done, total)
+                self._tell("encode", Done(done, documents, ids), total)
                 # The first one in the order of the sources is told, as one machine does.
                 if failures and all(number in ended for number in range(min(failures))):
                     break
@@ -470,7 +477,7 @@ class _Run:
         record, sources = self._record, self._stream.sources
         runs: list[list[Unit]] = []
         if record.plan is not None:
-            needed = {piece.path.name for task in self._group_tasks() for piece in task.pieces}
+            needed = {piece.file for task in self._group_tasks() for piece in task.pieces}
             lost = sorted(name for name in needed if not self._is_there(name))
             parts = {
                 number: self._parts(number)
@@ -498,7 +505,7 @@ class _Run:
                     size, goes_on = size + (part.size or 0), is_small
         return [
             PieceTask(
-                sources[units[0].source].name,
+                named([unit.part for unit in units]),
                 number,
                 f"piece-{units[0].source:05}-{units[0].part.number:05}",
                 units,
@@ -514,10 +521,10 @@ class _Run:
 
     def _take(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
         """Records a piece that was written."""
-        path = self._job.piece(task.file)
-        if not path.is_file() or path.stat().st_size != piece.bytes:
+        if self._pieces.size(task.file) != piece.bytes:
+            self._folder.place.check_writer()
             raise TokctlError(
-                f"{path} was written, and is not here",
+                f"{self._pieces.file(task.file)} was written, and is not here",
                 "the folder of the shards must be one that all workers and this machine share",
             )
         documents = self._job.encoder.documents
@@ -574,7 +581,7 @@ class _Run:
         known = sorted(self._record.pieces.items(), key=lambda each: each[1].units[0][:2])
         firsts = accumulate((one.piece.ids for _, one in known), initial=0)
         return [
-            PlacedPiece(self._job.piece(name), one.piece, self._job.width, first)
+            PlacedPiece(self._pieces, name, one.piece, self._job.width, first)
             for (name, one), first in zip(known, firsts, strict=False)
         ]
 
@@ -619,7 +626,7 @@ class _Run:
 
     def _write(self) -> None:
         tasks = self._group_tasks()
-        needed = Counter(piece.path for task in tasks for piece in task.pieces)
+        needed = Counter(piece.file for task in tasks for piece in task.pieces)
         total = sum(task.group.stop - task.group.start for task in tasks)
         done = 0
         with closing(self._workers.run(write_group, self._job, tasks)) as results:  # type: ignore[type-var]
@@ -628,9 +635,9 @@ class _Run:
                     self._fail_by(result)
                 self._record.add(group=task.number, shards=result)
                 for piece in task.pieces:
-                    needed[piece.path] -= 1
-                    if not needed[piece.path]:
-                        piece.path.unlink(missing_ok=True)
+                    needed[piece.file] -= 1
+                    if not needed[piece.file]:
+                        self._pieces.remove(piece.file)
                 done += task.group.stop - task.group.start
                 width = self._job.target.dtype.width
                 self._tell("copy", done * width, total * width)
@@ -638,7 +645,7 @@ class _Run:
     def _fail_by(self, failure: Failure) -> NoReturn:
         """Raises the error; a piece that is damaged goes, so that it is made again."""
         if failure.piece:
-            self._job.piece(failure.piece).unlink(missing_ok=True)
+            self._pieces.remove(failure.piece)
         raise failure.error()
 
     def _tell(self, phase: str, done: int, total: int) -> None:

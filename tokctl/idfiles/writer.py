@@ -363,6 +363,7 @@ class ChunkStream:
 
     def chunks(self, start: StreamPosition = STREAM_START) -> Iterator[Chunk]:
         """The chunks from `start` on, each with its source."""
+        documents = ids = 0
         for number, member, source in self._tracked.each(*start.source):
             index = SourceIndex(number, member)
             if index == start.source and start != STREAM_START:
@@ -377,6 +378,8 @@ class ChunkStream:
                 found = self.encoder.chunks(source)
             for chunk in found:
                 yield replace(chunk, source=index)
+                documents, ids = documents + len(chunk.ends), ids + chunk.count
+                self._tracked.documents, self._tracked.ids = documents, ids
                 self._tracked.tell()
 
 

@@ -11,21 +11,32 @@ with its worker or its node is run again by Ray.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ray
 
 from tokctl import arrow
 from tokctl.errors import TokctlError
-from tokctl.ray.tasks import RETRIES, at_home, check_portable, connected, explained, run
+from tokctl.ray.tasks import (
+    RETRIES,
+    Home,
+    Tell,
+    Tried,
+    at_home,
+    check_portable,
+    connected,
+    explained,
+    home,
+    run,
+    tried,
+)
 from tokctl.sources import Batch, Records, Source, tables, total_size
 from tokctl.sources.document import Places
-from tokctl.sources.parts import SourcePart, parts_of
+from tokctl.sources.parts import SourcePart, named, parts_of
 from tokctl.training import Options, counting
 from tokctl.training.counting import Progress, TextStats
-from tokctl.values import brief
+from tokctl.values import Done, brief
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,8 +54,8 @@ _MOST_TOGETHER = 1000
 #: So many tables of a partition are merged at a time.
 FAN_IN = 16
 
-#: What every task needs: recipe, options, and the folder of relative paths.
-_Asked = tuple["Recipe", Options, str]
+#: What every task needs: recipe, options, and who asks.
+_Asked = tuple["Recipe", Options, Home]
 
 
 @dataclass(frozen=True)
@@ -58,11 +69,13 @@ class Cluster:
             ended when the work is done.
         part_size: bytes of text in a task, about.
         partitions: of the counts; None: as many as the cluster has processors, up to 64.
+        tell: called with a line for each task that was done again, as its worker was lost.
     """
 
     address: str | None = None
     part_size: int = PART_SIZE
     partitions: int | None = None
+    tell: Tell | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("part_size", "partitions"):
@@ -101,7 +114,7 @@ class Cluster:
             partitions = self.partitions or min(processors, 64)
             gathered = _Tables()
             # Once, not with each task.
-            asked = ray.put((recipe, replace(options, extend=None, weights={}), str(Path.cwd())))
+            asked = ray.put((recipe, replace(options, extend=None, weights={}), home()))
 
             def start(numbered: tuple[int, _Task]) -> list[Any]:
                 number, task = numbered
@@ -112,10 +125,11 @@ class Cluster:
                 return given
 
             def name(numbered: tuple[int, _Task]) -> str:
-                first, *others = numbered[1].sources
-                return sources[first].name + (f" and {len(others)} more" if others else "")
+                reads = numbered[1].reads
+                return named([part for part, _ in reads]) if isinstance(reads, list) else reads.name
 
-            for (_, task), facts, found in run(enumerate(tasks), start, name, processors):
+            ran = run(enumerate(tasks), start, name, processors, self.tell)
+            for (_, task), facts, found in ran:
                 documents += facts.documents
                 size += facts.bytes
                 for source, some in zip(task.sources, facts.digests, strict=True):
@@ -125,8 +139,8 @@ class Cluster:
                 gathered.add(found)
                 done += sum(part.size or 0 for part, _ in task.reads)
                 if progress:
-                    progress("count", done, total)
-            counts = arrow.counts_from_table(gathered.merged(least))
+                    progress("count", Done(done, documents), total)
+            counts = arrow.counts_from_table(gathered.merged(least, progress))
         digest = counting.digest_of([digest for some in digests for digest in some])
         return counts, TextStats(documents, size, digest, tuple(weights), scale)
 
@@ -135,7 +149,7 @@ class Cluster:
         `tokctl.ray.shards`."""
         from tokctl.ray.shards import write_shards
 
-        return write_shards(stream, target, self.address, self.part_size)
+        return write_shards(stream, target, self.address, self.part_size, self.tell)
 
 
 class _Task(NamedTuple):
@@ -193,30 +207,40 @@ class _Tables:
             some, self._levels[level] = self._levels[level], []
             self.add([_merge.remote(1, *each) for each in zip(*some, strict=True)], level + 1)
 
-    def merged(self, least: int) -> list[pa.Table]:
+    def merged(self, least: int, progress: Progress | None = None) -> list[pa.Table]:
         """One for each partition, without what occurs less often than that."""
         rest = [tables for level in self._levels for tables in level]
+        merged = waiting = [_merge.remote(least, *each) for each in zip(*rest, strict=True)]
+        found = []
         with explained("the counts"):
-            return ray.get([_merge.remote(least, *each) for each in zip(*rest, strict=True)])
+            while waiting:
+                _, waiting = ray.wait(waiting, num_returns=1)
+                if progress:
+                    progress("merge-counts", len(merged) - len(waiting), len(merged))
+            for one in merged:
+                found.append(ray.get(one))
+                if progress:
+                    progress("collect", len(found), len(merged))
+        return found
 
 
 @ray.remote(max_retries=RETRIES)
 def _count(
     asked: _Asked, reads: list[tuple[SourcePart, int]], number: int, partitions: int
 ) -> list[Any]:
-    recipe, options, folder = asked
-    with at_home(folder):
+    recipe, options, of = asked
+    with at_home(of):
         counted = counting.count_parts(reads, recipe, options)
     facts = _Facts(counted.documents, counted.bytes, counted.digests)
     table = arrow.table_of_counts(counted.counts, number)
-    return [facts, *arrow.partition_counts(table, partitions)]
+    return [tried(facts), *arrow.partition_counts(table, partitions)]
 
 
 @ray.remote(max_retries=RETRIES)
-def _digests(asked: _Asked, source: Source) -> _Facts:
-    recipe, options, folder = asked
-    with at_home(folder):
-        return _Facts(digests=[counting.digests_of(source, recipe, options)])
+def _digests(asked: _Asked, source: Source) -> Tried:
+    recipe, options, of = asked
+    with at_home(of):
+        return tried(_Facts(digests=[counting.digests_of(source, recipe, options)]))
 
 
 @ray.remote(max_retries=RETRIES)
@@ -252,5 +276,5 @@ def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
         lambda: batches(everything[:-1]),
         lambda: 0,
         unit="row",
-        places=lambda: Places(lambda _: everything, between),
+        places=lambda: Places(lambda _: everything, between, "blocks"),
     )

@@ -14,25 +14,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
 from typing import Any, TypeVar
 
 import ray
 
 from tokctl.idfiles import shared_shards
-from tokctl.idfiles.shared_shards import Job
+from tokctl.idfiles.shared_shards import Failure, Job
 from tokctl.idfiles.writer import ChunkStream, Target, Written
-from tokctl.ray.tasks import RETRIES, at_home, check_portable, connected, run
+from tokctl.ray.tasks import (
+    RETRIES,
+    Home,
+    Tell,
+    Tried,
+    at_home,
+    at_nodes,
+    check_portable,
+    connected,
+    home,
+    run,
+    tried,
+)
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 def write_shards(
-    stream: ChunkStream, target: Target, address: str | None, part_size: int
+    stream: ChunkStream,
+    target: Target,
+    address: str | None,
+    part_size: int,
+    tell: Tell | None = None,
 ) -> Written:
     """Writes the ids of a stream as shards: byte for byte the folder of
-    `tokctl.idfiles.shards.write_shards`, which all workers must find at the same path.
+    `tokctl.idfiles.shards.write_shards`, which all workers must find at the same path or address.
+    `tell` is told of tasks whose workers were lost.
 
     Raises:
         TokctlError: as that; stdin is a source; a cluster that can't be reached; a task whose
@@ -41,17 +57,22 @@ def write_shards(
     for source in stream.sources:
         check_portable(source)
     with ExitStack() as stack:
-        return shared_shards.write_shards(stream, target, _Workers(address, part_size, stack))
+        # Behind the end of the workers, if they end with this.
+        stack.callback(shared_shards.sweep, target)
+        return shared_shards.write_shards(stream, target, _Workers(address, part_size, stack, tell))
 
 
 class _Workers:
     """Those of a cluster, which is connected when there is something to do; see
     `shared_shards.Workers`."""
 
-    def __init__(self, address: str | None, part_size: int, stack: ExitStack) -> None:
+    def __init__(
+        self, address: str | None, part_size: int, stack: ExitStack, tell: Tell | None
+    ) -> None:
         self.part_size = part_size
         self._address = address
         self._stack = stack
+        self._tell = tell
         self._processors: int | None = None
 
     def run(
@@ -60,21 +81,24 @@ class _Workers:
         if self._processors is None:
             self._processors = self._stack.enter_context(connected(self._address))
         # Once, not with each task.
-        packed, home = ray.put(job.packed()), str(Path.cwd())
+        packed, here = ray.put(job.packed()), home()
 
         def start(task: Any) -> list[Any]:
             named: Any = _work.options(name=f"{work.__name__} {task.name}")
-            return [named.remote(packed, home, work, task)]
+            return [named.remote(packed, here, work, task)]
 
         def name(task: Any) -> str:
             return str(task.name)
 
-        with closing(run(tasks, start, name, self._processors)) as running:
+        with closing(run(tasks, start, name, self._processors, self._tell)) as running:
             for task, result, _ in running:
+                if isinstance(result, Failure):
+                    error = at_nodes(result.error())
+                    result = result._replace(message=error.message, hint=error.hint)
                 yield task, result
 
 
 @ray.remote(max_retries=RETRIES)
-def _work(packed: bytes, home: str, work: Callable[[Job, Task], Result], task: Task) -> Result:
-    with at_home(home):
-        return work(Job.unpacked(packed), task)
+def _work(packed: bytes, of: Home, work: Callable[[Job, Task], Result], task: Task) -> Tried:
+    with at_home(of):
+        return tried(work(Job.unpacked(packed), task))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import ray
 
+from tokctl import __version__
 from tokctl.errors import TokctlError
 from tokctl.sources import Source
 from tokctl.values import available_threads
@@ -19,10 +22,42 @@ from tokctl.values import available_threads
 #: A task whose worker or node is lost is run again so many times.
 RETRIES = 10
 
+#: What begins the address of a cluster's server for clients.
+_CLIENT = "ray://"
+
+#: Seconds that it has to take a connection.
+_PATIENCE = 10
+
 #: Tasks that wait for a worker, for each of the cluster's processors.
 _AHEAD = 3
 
 T = TypeVar("T")
+
+#: Told of a task that was done again, in a line.
+Tell = Callable[[str], None]
+
+#: Of whoever asks: its folder, and its version of tokctl.
+Home = tuple[str, str]
+
+
+class Tried(NamedTuple):
+    """What a task gives first.
+
+    Attributes:
+        given: its result.
+        lost: workers that were lost at it before.
+    """
+
+    given: Any
+    lost: int
+
+
+def tried(given: Any) -> Tried:
+    """What a task gives first, from within it."""
+    worker = ray.get_runtime_context().worker.core_worker
+    # Ray tells it nowhere else. Whether it was lost changes no result.
+    number = getattr(worker, "get_current_task_attempt_number", None)
+    return Tried(given, number() if number else 0)
 
 
 @contextlib.contextmanager
@@ -44,8 +79,12 @@ def connected(address: str | None) -> Iterator[int]:
         own = {"address": "local", "num_cpus": available_threads(), "include_dashboard": False}
     elif address is not None:
         own = {"address": address}
+    if address is not None and address.startswith(_CLIENT):
+        _check_answers(address)
     try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they say what the error says
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise TokctlError(
@@ -58,6 +97,23 @@ def connected(address: str | None) -> Iterator[int]:
         ray.shutdown()
 
 
+def _check_answers(address: str) -> None:
+    """TokctlError where nobody is there: Ray would try for half a minute, and not say why."""
+    host, colon, port = address.removeprefix(_CLIENT).partition("/")[0].rpartition(":")
+    if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
+        raise TokctlError(
+            f"{address} is no address of a cluster", "it is ray://HOST:PORT; Ray's port is 10001"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise TokctlError(
+            f"can't reach the cluster {address}: {reason}",
+            "its head is started by: ray start --head --ray-client-server-port PORT",
+        ) from None
+
+
 def _processors() -> int:
     found: Any = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return max(1, int(found.get("CPU", 1)))
@@ -68,6 +124,7 @@ def run(
     start: Callable[[T], list[Any]],
     name: Callable[[T], str],
     processors: int,
+    tell: Tell | None = None,
 ) -> Generator[tuple[T, Any, list[Any]], None, None]:
     """Each task as it ends, with what it gives first, and references to what else it gives. No
     more are on their way at a time than keep the workers busy.
@@ -76,8 +133,9 @@ def run(
     cancelled: Ray can abort this process where a task ends at that moment (its pull request 54527).
 
     Args:
-        start: starts a task; references to what it gives.
+        start: starts a task; references to what it gives, of which the first is `Tried`.
         name: of what a task reads, for messages.
+        tell: is told of tasks whose workers were lost.
 
     Raises:
         TokctlError: that of a task; a task whose workers died.
@@ -93,15 +151,29 @@ def run(
         (done,), _ = ray.wait(list(running), num_returns=1)
         task, others = running.pop(done)
         with explained(name(task)):
-            given = ray.get(done)
+            given, lost = ray.get(done)
+        if lost and tell:
+            often = f" {lost} times" if lost > 1 else ""
+            tell(f"{name(task)}: done again, because its worker was lost{often}")
         yield task, given, others
 
 
+def home() -> Home:
+    """That of this process."""
+    return str(Path.cwd()), __version__
+
+
 @contextlib.contextmanager
-def at_home(folder: str) -> Iterator[None]:
+def at_home(of: Home) -> Iterator[None]:
     """In a task: in the folder of whoever asked, for relative paths; errors as Python can send
-    them."""
+    them. TokctlError where tokctl has another version here."""
+    folder, version = of
     try:
+        if version != __version__:
+            raise TokctlError(
+                f"a node of the cluster has tokctl {__version__}, and this machine {version}",
+                "install the same version on every node",
+            )
         with contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext():
             yield
     except TokctlError as error:
@@ -115,7 +187,12 @@ def explained(name: str) -> Iterator[None]:
         yield
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, TokctlError):
-            raise error.cause from None
+            raise at_nodes(error.cause) from None
+        if isinstance(error.cause, ImportError) or "failed to import on the worker" in str(error):
+            raise TokctlError(
+                f"a node of the cluster can't do it: {error.cause or 'tokctl is not there'}",
+                f"every node needs tokctl {__version__}, and what it reads these texts with",
+            ) from None
         raise
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
@@ -123,6 +200,15 @@ def explained(name: str) -> Iterator[None]:
             f"{name}: its worker was lost {RETRIES + 1} times: {reason}",
             "see `ray status`; smaller parts take less memory",
         ) from None
+
+
+def at_nodes(error: TokctlError) -> TokctlError:
+    """The error of a task; where a node does not find what is here, it says that each must."""
+    name = error.message.removeprefix("can't read ").partition(": ")[0]
+    if error.message.startswith("can't read ") and Path(name).exists():
+        hint = "every node of the cluster must find it at this path; or give an address"
+        return TokctlError(f"{error.message} (on a node: it is here)", hint, error.exit_code)
+    return error
 
 
 def check_portable(source: Source) -> None:

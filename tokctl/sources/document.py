@@ -22,10 +22,12 @@ class Places(NamedTuple):
         between: given these places and the number of a part, from 0: its batches; of a document
             a `TextPart`, where a third argument gives the first place in a stretch of it, which
             starts anywhere, where it may be cut.
+        unit: what the places count.
     """
 
     of: Callable[[int], list[int]]
     between: Callable[..., Any]
+    unit: str = "bytes"
 
 
 class Document(NamedTuple):

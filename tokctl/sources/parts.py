@@ -36,6 +36,19 @@ class SourcePart(NamedTuple):
     number: int = 0
     size: int | None = None
 
+    @property
+    def name(self) -> str:
+        """The source, and where the part is in it, for people."""
+        if not self.places or isinstance(self.source, Archive) or not self.source.places:
+            return self.source.name
+        start, stop = self.places[self.number : self.number + 2]
+        return f"{self.source.name}: {self.source.places().unit} {start:,} to {stop:,}"
+
+
+def named(parts: Sequence[SourcePart]) -> str:
+    """What one process reads, in a few words."""
+    return parts[0].name + (f" and {len(parts) - 1:,} more" if len(parts) > 1 else "")
+
 
 class TextPart(NamedTuple):
     """A stretch of a document: its blocks, and whether the document begins and ends with it."""

@@ -40,8 +40,8 @@ def files_at(address: str, reading: Reading) -> list[ByteSource]:
         TokctlError: it names the address, without what is secret in it.
     """
     name = shown(address)
-    system, path = _system(address, name)
-    with _network(name):
+    system, path = file_system(address, name)
+    with network(name):
         if _protocol(address) in _WEB:
             # `?` starts a query there, and a page has no files.
             pattern = "*" in name or "[" in name
@@ -91,7 +91,7 @@ def _file(system: Any, path: str, name: str, about: dict[str, Any]) -> ByteSourc
 
     def blocks() -> Iterator[bytes]:
         done = 0
-        with _network(name), _open(system, path, web=web) as file:
+        with network(name), _open(system, path, web=web) as file:
             while block := file.read(BLOCK_SIZE):
                 done += len(block)
                 yield block
@@ -114,12 +114,17 @@ def _protocol(address: str) -> str:
     return address.partition("::")[0].partition("://")[0].lower()
 
 
-def _system(address: str, name: str) -> tuple[Any, str]:
+def file_system(address: str, name: str) -> tuple[Any, str]:
+    """What fsspec reads an address with, and what the path is there.
+
+    Raises:
+        TokctlError: it names the address as `name` has it; a package is missing.
+    """
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
         raise TokctlError(
-            f"{name}: reading addresses needs fsspec", "pip install 'tokctl[remote]'"
+            f"{name}: an address needs fsspec", "pip install 'tokctl[remote]'"
         ) from error
     protocol = _protocol(address)
     try:
@@ -139,22 +144,24 @@ def _system(address: str, name: str) -> tuple[Any, str]:
 _TRY_AGAIN = "check the address, the network and your rights, and try again"
 
 
-class _network:  # noqa: N801  (a context manager, called like a function)
-    """Whatever a store's library raises, as a TokctlError that names the address."""
+class network:  # noqa: N801  (a context manager, called like a function)
+    """Whatever a store's library raises, as a TokctlError that names the address, and what can't
+    be done there."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, verb: str = "read") -> None:
         self.name = name
+        self.verb = verb
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, TokctlError):
-            raise _failed(self.name, error) from None
+            raise _failed(self.name, error, self.verb) from None
 
 
-def _failed(name: str, error: Exception) -> TokctlError:
-    if isinstance(error, FileNotFoundError):
+def _failed(name: str, error: Exception, verb: str = "read") -> TokctlError:
+    if isinstance(error, FileNotFoundError) and verb == "read":
         return TokctlError(f"can't read {name}: there is no such file", "check the address")
     reason = shown(str(error)).strip().partition("\n")[0]
-    return TokctlError(f"can't read {name}: {reason or type(error).__name__}", _TRY_AGAIN)
+    return TokctlError(f"can't {verb} {name}: {reason or type(error).__name__}", _TRY_AGAIN)

@@ -103,7 +103,7 @@ def places(data: ByteSource, field: str) -> Places:
         with opened_file(data) as file, _named(data.name, "parquet"):
             yield from _parquet(data.name, field, file, None, range(*found[number : number + 2]))
 
-    return Places(of, between)
+    return Places(of, between, "row groups")
 
 
 def _whole(

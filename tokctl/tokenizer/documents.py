@@ -39,7 +39,7 @@ from tokctl.sources import (
 )
 from tokctl.sources.blocks import whole_lines
 from tokctl.tokenizer.encoding import no_id_error
-from tokctl.values import cached_property
+from tokctl.values import Done, cached_property
 
 if TYPE_CHECKING:
     from tokctl._native import IdArray, Matchers, TokenNames
@@ -506,7 +506,14 @@ def _smaller(batch: Batch, size: int) -> Iterator[Batch]:
 
 class TrackedSources:
     """Sources that are read one after the other; `progress` is told of the phase `encode` and
-    how far it is."""
+    how far it is.
+
+    Attributes:
+        documents, ids: in what was read so far; whoever knows them sets them.
+    """
+
+    documents: int | None = None
+    ids: int | None = None
 
     def __init__(self, sources: Sequence[Source], progress: Progress | None = None) -> None:
         self.sources = sources
@@ -536,7 +543,7 @@ class TrackedSources:
         """Says how far it is."""
         if self._progress is not None:
             now = 0 if self._now is None else self._bytes_of(self._now)
-            self._progress("encode", self._done + now, self._total)
+            self._progress("encode", Done(self._done + now, self.documents, self.ids), self._total)
 
     def _bytes_of(self, source: Source) -> int:
         return self._read if source.tell is None else source.tell()

@@ -37,7 +37,7 @@ from tokctl.sources import (
 )
 from tokctl.sources.blocks import read_ahead
 from tokctl.training.options import MOST, Options, exact, share
-from tokctl.values import available_threads, brief
+from tokctl.values import Done, available_threads, brief
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -329,7 +329,7 @@ class _TextCounter:
                 else:
                     self.counter.feed(part)
                 if self._progress:
-                    self._progress("count", done, self._total)
+                    self._progress("count", Done(done, self.documents), self._total)
         if isinstance(source, Document):
             self.documents += piece is None or piece.opens
             if piece is None or piece.closes:
