@@ -302,6 +302,19 @@ impl Counter {
         self.end_document()?;
         finish(self.tallies, self.limit.as_ref(), min_count, progress)
     }
+
+    /// What has been counted by now. The counter goes on without it, in the middle of a document,
+    /// too: places behind that come later.
+    pub fn take(&mut self) -> Result<Counts> {
+        let fresh = Tally::some(self.tallies.len(), self.limit.as_ref());
+        let tallies = std::mem::replace(&mut self.tallies, fresh);
+        finish(tallies, self.limit.as_ref(), 1, &mut |_, _| true)
+    }
+
+    /// Bytes that the tables take, or will when they grow before long.
+    pub fn bytes(&self) -> usize {
+        self.tallies.iter().map(|tally| tally.table.bytes_soon()).sum()
+    }
 }
 
 /// Appends text that waits for more: it may be a document of any length.
