@@ -53,7 +53,7 @@ MEMORY = 1 << 30
 
 #: A task gives what it has counted when its tables take this share of the memory, and merges tables
 #: that have this share together, as long as they have: measured, with all that comes beside.
-COUNTED, MERGED = 4, 12
+COUNTED, MERGED = 8, 12
 
 #: Bytes of a row of a table beside its pre-token: where it ends, its count, its source, its place.
 ROW = 32
@@ -61,7 +61,8 @@ ROW = 32
 #: Bytes of a counter's tables for a byte of text, about, where all pre-tokens are distinct.
 _TABLES = 4
 
-#: The merged counts are collected in so many stretches of places, at most, of so many rows at least.
+#: The merged counts are collected in so many stretches of places, at most, of so many rows at
+#: least.
 _STRETCHES = 64
 _STRETCH = 1 << 20
 
@@ -119,7 +120,7 @@ class Cluster:
         total = total_size(sources)
         digests: list[list[str]] = [[] for _ in sources]
         documents = size = done = 0
-        memory = options.memory or MEMORY
+        memory = max(options.memory or MEMORY, MERGED)
         with connected(self.address) as processors:
             # Once, not with each task. Its folder of temporary files is one of this machine.
             given = replace(options, extend=None, weights={}, memory=memory, temporary=None)
@@ -243,8 +244,8 @@ class _Facts(NamedTuple):
 class _Count(NamedTuple):
     """A task that counts, or takes a digest.
 
-    What fits the memory is a round. A task gives as many as are expected; where there are more, another
-    one reads the same again for those that are `skipped` by now.
+    What fits the memory is a round. A task gives as many as are expected; where there are more,
+    another one reads the same again for those that are `skipped` by now.
     """
 
     number: int
@@ -289,8 +290,8 @@ class _Group:
 
 
 class _Merge(NamedTuple):
-    """A task that merges tables of one partition, and divides it further, into `parts`; or cuts what
-    it gives at the places of `cuts`."""
+    """A task that merges tables of one partition, and divides it further, into `parts`; or cuts
+    what it gives at the places of `cuts`."""
 
     into: _Group
     partition: int
@@ -311,15 +312,14 @@ class _Merge(NamedTuple):
 class _Shuffle:
     """Merges tables of counts as they come: each once for each power of `FAN_IN` in their number.
 
-    Where the tables of a partition are too large to be merged in a worker's memory, the task merges one
-    part of it after the other, by more digits of the hash. These parts are partitions from then on: so
-    tables stay as small, however many are merged.
+    Where the tables of a partition are too large to be merged in a worker's memory, the task merges
+    one part of it after the other, by more digits of the hash. These parts are partitions from then
+    on: so tables stay as small, however many are merged.
     """
 
     def __init__(self, partitions: int, memory: int) -> None:
         self.partitions = partitions
-        #: Bytes of tables that are merged at a time.
-        self._most = max(memory // MERGED, 1)
+        self._memory = memory
         #: By level and number of partitions.
         self._waiting: dict[tuple[int, int], list[_Group]] = {}
         #: Of each task that counts the rows that it has given.
@@ -335,11 +335,7 @@ class _Shuffle:
         return self._merged(self._waiting.pop(of), self._parts(waiting, of[1]))
 
     def _parts(self, groups: Sequence[_Group], partitions: int) -> int:
-        """Into how many each of so many partitions is divided so that it can be merged."""
-        parts = 1
-        while sum(group.size for group in groups) > parts * partitions * self._most:
-            parts *= 2
-        return parts
+        return parts_of_each(sum(group.size for group in groups), partitions, self._memory)
 
     def _merged(self, groups: list[_Group], parts: int) -> list[_Merge]:
         partitions = len(groups[0].tables)
@@ -368,8 +364,8 @@ class _Shuffle:
         return [] if into.missing else self._add(into)
 
     def leveled(self) -> list[_Merge]:
-        """What divides all tables into the same partitions, so many that each can be merged; nothing
-        where they are."""
+        """What divides all tables into the same partitions, so many that each can be merged;
+        nothing where they are."""
         groups = [group for some in self._waiting.values() for group in some]
         most = max((len(group.tables) for group in groups), default=self.partitions)
         partitions = most * self._parts(groups, most)
@@ -391,6 +387,15 @@ class _Shuffle:
             for group in groups:
                 group.tables[number] = None
             yield _Merge(_Group([]), number, 1, 1, tables, least, cuts)
+
+
+def parts_of_each(size: float, partitions: int, memory: int) -> int:
+    """Into how many each of so many partitions of tables, of so many bytes together, is divided so
+    that it can be merged."""
+    parts = 1
+    while size > parts * partitions * (memory // MERGED):
+        parts *= 2
+    return parts
 
 
 def _cuts(rows: dict[int, int]) -> list[tuple[int, int]]:
