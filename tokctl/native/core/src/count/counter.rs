@@ -313,7 +313,10 @@ impl Counter {
 
     /// Bytes that the tables take, or will when they grow before long.
     pub fn bytes(&self) -> usize {
-        self.tallies.iter().map(|tally| tally.table.bytes_soon()).sum()
+        self.tallies
+            .iter()
+            .map(|tally| tally.table.bytes_soon())
+            .sum()
     }
 }
 
@@ -513,6 +516,32 @@ mod tests {
         let counts = counter.finish(1).unwrap();
         let found: Vec<_> = counts.iter().map(|(text, _)| text.to_vec()).collect();
         assert_eq!(found, [b"ab".to_vec(), b"cd".to_vec()]);
+    }
+
+    #[test]
+    fn what_is_taken_in_between_comes_first() {
+        let text = "to be or not to be, that's the question\n\n  to be? ".repeat(50);
+        let whole = count(text.as_bytes(), text.len(), 1);
+        for (blocks, threads) in [(7, 1), (64, 2)] {
+            let mut counter = Counter::new(Scanner::Gpt2.into(), Chain::default(), threads);
+            let mut found: Vec<(Vec<u8>, u64)> = Vec::new();
+            let mut add = |counts: &Counts| {
+                for (text, count) in counts.iter() {
+                    match found.iter_mut().find(|(known, _)| known == text) {
+                        Some((_, sum)) => *sum += count,
+                        None => found.push((text.to_vec(), count)),
+                    }
+                }
+            };
+            let empty = counter.bytes();
+            for block in text.as_bytes().chunks(blocks) {
+                counter.feed(block).unwrap();
+                add(&counter.take().unwrap());
+                assert_eq!(counter.bytes(), empty);
+            }
+            add(&counter.finish(1).unwrap());
+            assert_eq!(found, whole);
+        }
     }
 
     #[test]

@@ -185,6 +185,17 @@ mod tests {
     }
 
     #[test]
+    fn stretches_follow_each_other_and_each_is_sorted() {
+        let mut collected = Collected::with_capacity(3, 3).unwrap();
+        for some in [&[("b", 2, 0, 7), ("a", 1, 0, 3)][..], &[("c", 5, 1, 0)]] {
+            collected.add(rows(some).into_iter(), some.len()).unwrap();
+        }
+        let counts = collected.finish().unwrap();
+        let found: Vec<_> = counts.iter().collect();
+        assert_eq!(found, [(&b"a"[..], 1), (b"b", 2), (b"c", 5)]);
+    }
+
+    #[test]
     fn the_hash_is_the_published_one() {
         assert_eq!(fnv_1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv_1a(b"a"), 0xaf63_dc4c_8601_ec8c);
