@@ -39,7 +39,7 @@ _PACKED = 3 * BLOCK_SIZE
 #: is merged, measured.
 _PROCESS = 64 << 20
 _COUNTING = 250
-_MERGING = 5
+_MERGING = 8
 
 #: Bytes of a row in the counter's table, where that is rather empty.
 _SLOT = 64
