@@ -186,12 +186,13 @@ def count_table(
     return table_of_counts(finish(counter, 1), source)
 
 
-def table_of_counts(counts: _native.Counts, source: int) -> pa.Table:
-    """Counts as `count_table` gives them."""
-    pa = tables.pyarrow("tokctl.arrow")
+def table_of_counts(counts: _native.Counts, source: int, before: int = 0) -> pa.Table:
+    """Counts as `count_table` gives them, behind so many others of the same source."""
+    pa = _pyarrow()
     size = len(counts)
     ones = pa.repeat(pa.scalar(1, pa.uint64()), size)
-    places = pa.compute.subtract(pa.compute.cumulative_sum(ones), ones)
+    start = pa.scalar(before, pa.uint64())
+    places = pa.compute.subtract(pa.compute.cumulative_sum(ones, start), ones)
     return _counted(pa, counts, pa.repeat(pa.scalar(source, pa.uint64()), size), places)
 
 
@@ -220,15 +221,22 @@ def partition_counts(counted: Any, partitions: int) -> list[pa.Table]:
     Raises:
         TokctlError: the table has other columns, or a null.
     """
-    pa = _pyarrow()
     _check_number("partitions", partitions, 1, 2**32)
+    return list(partitioned(counted, range(partitions), partitions))
+
+
+def partitioned(counted: Any, chosen: range, partitions: int) -> Iterator[pa.Table]:
+    """Some of the tables of `partition_counts`, made one after the other."""
+    pa = _pyarrow()
     with _damaged(pa):
         whole = _count_columns(pa, counted).combine_chunks()
         column = whole.column(0)
         if not column.num_chunks:
-            return [whole] * partitions
+            yield from [whole] * len(chosen)
+            return
         rows = tables.text_column(column.chunk(0)).parts(partitions)
-        return [whole.take(_numbers(pa, part)) for part in rows]
+        for number in chosen:
+            yield whole.take(_numbers(pa, rows[number]))
 
 
 def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
@@ -246,6 +254,20 @@ def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
     several = isinstance(counted, Iterable) and not hasattr(counted, "__arrow_c_stream__")
     counts = _merged(pa, counted if several else [counted])[0]
     return counts if min_count == 1 else counts.at_least(min_count)
+
+
+def collected(stretches: Iterable[Sequence[pa.Table]], rows: int, size: int) -> _native.Counts:
+    """The same of tables that come some at a time, each of them merged, and with each pre-token
+    once in all of them: first those of the least places, then those of the next. No more than
+    the counts and the tables of one time are in memory.
+
+    Args:
+        rows, size: how many there are, and bytes of all pre-tokens, for the room.
+    """
+    pa = _pyarrow()
+    columns = ([row for table in some for row in _rows(pa, table)] for some in stretches)
+    with _damaged(pa), _too_large():
+        return _native.collect_counts(columns, rows, size)
 
 
 # -- texts of a table, and their ids ---------------------------------------------------------------
@@ -381,19 +403,26 @@ def _numbers(pa: Any, data: bytes) -> Any:
 
 
 def _merged(pa: Any, counted: Iterable[Any]) -> tuple[_native.Counts, bytes, bytes]:
-    rows = []
-    with _damaged(pa):
-        for one in counted:
-            for batch in _count_columns(pa, one).to_batches():
-                texts, *numbers = batch.columns
-                counts, sources, places = map(tables.numbers, numbers)
-                rows.append((tables.text_column(texts), counts, sources, places))
-        try:
-            return _native.merge_counts(rows)
-        except CoreError as error:
-            raise TokctlError(
-                error.message, "train on less text, or give smaller weights or counts"
-            ) from None
+    with _damaged(pa), _too_large():
+        return _native.merge_counts([row for one in counted for row in _rows(pa, one)])
+
+
+def _rows(pa: Any, counted: Any) -> Iterator[tuple[_native.TextColumn, Any, Any, Any]]:
+    """A table of counts as the core takes it, in batches."""
+    for batch in _count_columns(pa, counted).to_batches():
+        texts, *numbers = batch.columns
+        counts, sources, places = map(tables.numbers, numbers)
+        yield tables.text_column(texts), counts, sources, places
+
+
+@contextlib.contextmanager
+def _too_large() -> Iterator[None]:
+    try:
+        yield
+    except CoreError as error:
+        raise TokctlError(
+            error.message, "train on less text, or give smaller weights or counts"
+        ) from None
 
 
 def _count_columns(pa: Any, counted: Any) -> pa.Table:

@@ -162,6 +162,38 @@ def test_partitions_can_be_merged_apart(given_tables: list[Rows], partitions: in
     assert arrow.merge_counts(merged).equals(arrow.merge_counts(tables))
 
 
+@given(given_tables=TABLES, partitions=st.integers(1, 4), parts=st.integers(1, 4))
+def test_a_partition_can_be_divided_further(
+    given_tables: list[Rows], partitions: int, parts: int
+) -> None:
+    table = counted([row for some in given_tables for row in some])
+    finer = partitions * parts
+    expected = arrow.partition_counts(table, finer)
+    for number, part in enumerate(arrow.partition_counts(table, partitions)):
+        found = list(arrow.partitioned(part, range(number, finer, partitions), finer))
+        assert all(map(pa.Table.equals, found, expected[number::partitions]))
+
+
+@given(given_tables=TABLES, partitions=st.integers(1, 4), data=st.data())
+def test_merged_counts_are_collected_in_stretches(
+    given_tables: list[Rows], partitions: int, data: st.DataObject
+) -> None:
+    expected = merged_by_twin(given_tables)
+    whole = arrow.merge_counts(map(counted, given_tables))
+    cuts = data.draw(st.lists(st.integers(0, len(expected)), max_size=3).map(sorted))
+    stretches = [
+        data.draw(
+            st.permutations(arrow.partition_counts(whole.slice(start, end - start), partitions))
+        )
+        for start, end in zip([0, *cuts], [*cuts, len(expected)], strict=True)
+    ]
+    size = sum(len(row[0]) for row in expected)
+    found = arrow.collected(iter(stretches), len(expected), size)
+    assert found.items() == [row[:2] for row in expected]
+    with pytest.raises(TokctlError, match="2\\^63 or more"):
+        arrow.collected([[counted([(b"a", 2**63, 0, 0)])]], 1, 1)
+
+
 def test_the_partition_of_a_pre_token_never_changes() -> None:
     def fnv_1a(text: bytes) -> int:
         found = 0xCBF29CE484222325

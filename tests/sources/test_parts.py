@@ -39,15 +39,22 @@ def assert_same(source: Source, recipe: Recipe, size: int, options: Options = OP
     documents = length = 0
     parts = parts_of(source, size)
     for part in parts:
-        found = counting.count_parts([(part, 1)], recipe, options)
+        (found,) = counting.count_parts([(part, 1)], recipe, options)
         documents += found.documents
         length += found.bytes
         for word, times in found.counts.items():
             together[word] = together.get(word, 0) + times
         assert (found.digests == [[]]) == bool(part.places)
     assert list(together.items()) == counts.items()
-    at_once = counting.count_parts([(part, 1) for part in parts], recipe, options)
+    every = [(part, 1) for part in parts]
+    (at_once,) = counting.count_parts(every, recipe, options)
     assert at_once.counts.items() == counts.items()
+    rounds: dict[bytes, int] = {}
+    for last in counting.count_parts(every, recipe, options, most=0):
+        for word, times in last.counts.items():
+            rounds[word] = rounds.get(word, 0) + times
+    assert list(rounds.items()) == counts.items()
+    assert last[1:] == at_once[1:]
     assert (documents, length) == (read.documents, read.bytes)
     assert counting.digest_of(counting.digests_of(source, recipe, options)) == read.digest
     return len(parts)
@@ -178,7 +185,7 @@ def test_errors_name_the_line_of_the_whole_file(name: str, tmp_path: Path) -> No
         counting.count([source], recipe, OPTIONS)
     for part in parts_of(source, 1000):
         try:
-            counting.count_parts([(part, 1)], recipe, OPTIONS)
+            list(counting.count_parts([(part, 1)], recipe, OPTIONS))
         except TokctlError as error:
             messages.add(str(error))
     assert "line 501" in str(whole.value)

@@ -260,7 +260,8 @@ def train(
                 save(save_counts, counted)
             timing.lap("count")
             model = training.fill(counted, text, recipe, chosen, bars, timing)
-    if why := more_than_memory(counted, chosen):
+    # On a cluster, the limit is a worker's.
+    if not cluster and (why := more_than_memory(counted, chosen)):
         world.say(f"note: {why}")
     tokenizer = Tokenizer(model)
     tokenizer.save(path)

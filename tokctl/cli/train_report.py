@@ -67,7 +67,8 @@ def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
         "pre-tokens": f"{round(planned.distinct):,} distinct: {law}",
         "memory": f"{spoken(round(planned.worker_memory))} for each worker, "
         f"{spoken(round(planned.final_memory))} of counts here",
-        "shuffled": f"{spoken(round(planned.shuffled))} of counts from task to task",
+        "shuffled": f"{spoken(round(planned.shuffled))} of counts from task to task, in the end in "
+        f"{plural(planned.partitions, 'partition')}",
         "seconds": f"{shared}; here: {alone}",
     }
     for name, value in rows.items():

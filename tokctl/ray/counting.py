@@ -2,16 +2,20 @@
 
 Texts are cut into parts: files, stretches of long ones, row groups, blocks of a dataset. Each is
 counted by a task, which gives its counts in partitions by a hash of the pre-token; others merge
-them, partition by partition. A pre-token's place of first occurrence goes along, so that the merged
-counts have the order in which one machine would have seen them, and the training, which runs
-where it was called, gives the same file. Tasks depend on nothing but their input: one that is lost
-with its worker or its node is run again by Ray.
+them, partition by partition, and divide what is too large for a worker further. A pre-token's place
+of first occurrence goes along, so that the merged counts have the order in which one machine would
+have seen them, and the training, which runs where it was called, gives the same file. Tasks depend
+on nothing but their input: one that is lost with its worker or its node is run again by Ray.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ray
@@ -31,7 +35,8 @@ from tokctl.ray.tasks import (
     run,
     tried,
 )
-from tokctl.sources import Batch, Records, Source, tables, total_size
+from tokctl.sources import Batch, Records, Source, total_size
+from tokctl.sources import tables as table_columns
 from tokctl.sources.document import Places
 from tokctl.sources.parts import SourcePart, named, parts_of
 from tokctl.training import Options, counting
@@ -53,6 +58,24 @@ _MOST_TOGETHER = 1000
 
 #: So many tables of a partition are merged at a time.
 FAN_IN = 16
+
+#: Bytes that a worker takes, where nobody says how many.
+MEMORY = 1 << 30
+
+#: A task gives what it has counted when its tables take this share of the memory, and merges tables
+#: that have this share together, as long as they have: measured, with all that comes beside.
+COUNTED, MERGED = 8, 12
+
+#: Bytes of a row of a table beside its pre-token: where it ends, its count, its source, its place.
+ROW = 32
+
+#: Bytes of a counter's tables for a byte of text, about, where all pre-tokens are distinct.
+_TABLES = 4
+
+#: The merged counts are collected in so many stretches of places, at most, of so many rows at
+#: least.
+_STRETCHES = 64
+_STRETCH = 1 << 20
 
 #: What every task needs: recipe, options, and who asks.
 _Asked = tuple["Recipe", Options, Home]
@@ -110,37 +133,64 @@ class Cluster:
         total = total_size(sources)
         digests: list[list[str]] = [[] for _ in sources]
         documents = size = done = 0
+        memory = max(options.memory or MEMORY, MERGED)
         with connected(self.address) as processors:
-            partitions = self.partitions or min(processors, 64)
-            gathered = _Tables()
-            # Once, not with each task.
-            asked = ray.put((recipe, replace(options, extend=None, weights={}), home()))
+            # Once, not with each task. Its folder of temporary files is one of this machine.
+            given = replace(options, extend=None, weights={}, memory=memory, temporary=None)
+            asked = ray.put((recipe, given, home()))
+            shuffle = _Shuffle(self.partitions or min(processors, 64), memory)
+            expected = max(1, _TABLES * self.part_size * COUNTED // memory)
+            counts_of = partial(_Count, partitions=shuffle.partitions, rounds=expected)
+            queue = _Queue(counts_of(number, task) for number, task in enumerate(tasks))
 
-            def start(numbered: tuple[int, _Task]) -> list[Any]:
-                number, task = numbered
-                if not isinstance(task.reads, list):
-                    return [_digests.remote(asked, task.reads)]
-                counted: Any = _count.options(num_returns=1 + partitions)
-                given: list[Any] = counted.remote(asked, task.reads, number, partitions)
-                return given
+            def start(task: _Count | _Merge) -> list[Any]:
+                return task.start(asked)
 
-            def name(numbered: tuple[int, _Task]) -> str:
-                reads = numbered[1].reads
+            def name(task: _Count | _Merge) -> str:
+                if isinstance(task, _Merge):
+                    return "the counts"
+                reads = task.task.reads
                 return named([part for part, _ in reads]) if isinstance(reads, list) else reads.name
 
-            ran = run(enumerate(tasks), start, name, processors, self.tell)
-            for (_, task), facts, found in ran:
+            def ran(tasks: Iterable[_Count | _Merge]) -> Iterator[Any]:
+                return run(tasks, start, name, processors, self.tell)
+
+            def finished() -> Iterator[tuple[_Count, _Facts]]:
+                for task, facts, found in ran(queue):
+                    if isinstance(task, _Merge):
+                        queue.first += shuffle.merged(task, facts, found)
+                        continue
+                    queue.first += shuffle.counted(task, facts, found)
+                    if facts.more:
+                        queue.first.append(task.later())
+                    else:
+                        yield task, facts
+
+            for (_, task, *_), facts in finished():
                 documents += facts.documents
                 size += facts.bytes
                 for source, some in zip(task.sources, facts.digests, strict=True):
                     digests[source] += some
                 if not isinstance(task.reads, list):
                     continue
-                gathered.add(found)
                 done += sum(part.size or 0 for part, _ in task.reads)
                 if progress:
                     progress("count", Done(done, documents), total)
-            counts = arrow.counts_from_table(gathered.merged(least, progress))
+            while uneven := shuffle.leveled():
+                queue.first += uneven
+                deque(finished(), maxlen=0)
+            # All are merged a last time, and come in stretches of places.
+            stretches: list[list[Any]] = []
+            rows = length = 0
+            last = list(shuffle.last(least))
+            for _, facts, found in ran(last):
+                rows += sum(facts.rows)
+                length += sum(facts.lengths)
+                stretches.append(found)
+                if progress:
+                    progress("merge-counts", len(stretches), len(last))
+            with explained("the counts"):
+                counts = arrow.collected(_fetched(stretches, progress), rows, length)
         digest = counting.digest_of([digest for some in digests for digest in some])
         return counts, TextStats(documents, size, digest, tuple(weights), scale)
 
@@ -181,59 +231,251 @@ def together(
         yield _Task(numbers, reads)
 
 
+class _Queue:
+    """Tasks: those that have come up meanwhile, then the others. At its end more can come up."""
+
+    def __init__(self, others: Iterator[_Count]) -> None:
+        self.first: deque[_Count | _Merge] = deque()
+        self._others = others
+
+    def __iter__(self) -> _Queue:
+        return self
+
+    def __next__(self) -> _Count | _Merge:
+        return self.first.popleft() if self.first else next(self._others)
+
+
 class _Facts(NamedTuple):
-    """What a task has read: see `counting.PartCounts`."""
+    """What a task has read (see `counting.PartCounts`), and what it gives: of each table, or of
+    each round of counting, rows and bytes of pre-tokens.
+
+    `more`: there are more rounds than it was asked for.
+    """
 
     documents: int = 0
     bytes: int = 0
     digests: Sequence[Sequence[str]] = ()
+    rows: Sequence[int] = ()
+    lengths: Sequence[int] = ()
+    more: bool = False
 
 
-class _Tables:
-    """Tables of counts, as references, one for each partition; they are merged as they come.
+class _Count(NamedTuple):
+    """A task that counts, or takes a digest.
 
-    A table is merged once for each power of `FAN_IN` in the number of tables.
+    What fits the memory is a round. A task gives as many as are expected; where there are more,
+    another one reads the same again for those that are `skipped` by now.
     """
 
-    def __init__(self) -> None:
-        #: By how often they have been merged.
-        self._levels: list[list[list[Any]]] = []
+    number: int
+    task: _Task
+    partitions: int
+    rounds: int
+    skipped: int = 0
 
-    def add(self, tables: list[Any], level: int = 0) -> None:
-        if level == len(self._levels):
-            self._levels.append([])
-        self._levels[level].append(tables)
-        if len(self._levels[level]) == FAN_IN:
-            some, self._levels[level] = self._levels[level], []
-            self.add([_merge.remote(1, *each) for each in zip(*some, strict=True)], level + 1)
+    def start(self, asked: Any) -> list[Any]:
+        reads = self.task.reads
+        if not isinstance(reads, list):
+            return [_digests.remote(asked, reads)]
+        counted: Any = _count.options(num_returns=self.rounds * self.partitions + 1)
+        *tables, facts = counted.remote(
+            asked, reads, self.number, self.partitions, self.skipped, self.rounds
+        )
+        return [facts, *tables]
 
-    def merged(self, least: int, progress: Progress | None = None) -> list[pa.Table]:
-        """One for each partition, without what occurs less often than that."""
-        rest = [tables for level in self._levels for tables in level]
-        merged = waiting = [_merge.remote(least, *each) for each in zip(*rest, strict=True)]
-        found = []
-        with explained("the counts"):
-            while waiting:
-                _, waiting = ray.wait(waiting, num_returns=1)
-                if progress:
-                    progress("merge-counts", len(merged) - len(waiting), len(merged))
-            for one in merged:
-                found.append(ray.get(one))
-                if progress:
-                    progress("collect", len(found), len(merged))
-        return found
+    def later(self) -> _Count:
+        return self._replace(rounds=2 * self.rounds, skipped=self.skipped + self.rounds)
+
+
+@dataclass
+class _Group:
+    """Tables of counts, as references, one for each partition.
+
+    Attributes:
+        rows, length: of all of them, and bytes of their pre-tokens.
+        level: how often they have been merged.
+        missing: partitions that are not made yet.
+    """
+
+    tables: list[Any]
+    rows: int = 0
+    length: int = 0
+    level: int = 0
+    missing: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.length + ROW * self.rows
+
+
+class _Merge(NamedTuple):
+    """A task that merges tables of one partition, and divides it further, into `parts`; or cuts
+    what it gives at the places of `cuts`."""
+
+    into: _Group
+    partition: int
+    partitions: int
+    parts: int
+    tables: Sequence[Any]
+    least: int = 1
+    cuts: Sequence[tuple[int, int]] = ()
+
+    def start(self, _: Any) -> list[Any]:
+        merge: Any = _merge.options(num_returns=self.parts + len(self.cuts) + 1)
+        *tables, facts = merge.remote(
+            self.least, self.cuts, self.partition, self.partitions, self.parts, *self.tables
+        )
+        return [facts, *tables]
+
+
+class _Shuffle:
+    """Merges tables of counts as they come: each once for each power of `FAN_IN` in their number.
+
+    Where the tables of a partition are too large to be merged in a worker's memory, the task merges
+    one part of it after the other, by more digits of the hash. These parts are partitions from then
+    on: so tables stay as small, however many are merged.
+    """
+
+    def __init__(self, partitions: int, memory: int) -> None:
+        self.partitions = partitions
+        self._memory = memory
+        #: By level and number of partitions.
+        self._waiting: dict[tuple[int, int], list[_Group]] = {}
+        #: Of each task that counts the rows that it has given.
+        self._rows: dict[int, int] = {}
+
+    def _add(self, group: _Group) -> list[_Merge]:
+        """What is to be merged now."""
+        of = group.level, len(group.tables)
+        waiting = self._waiting.setdefault(of, [])
+        waiting.append(group)
+        if len(waiting) < FAN_IN:
+            return []
+        return self._merged(self._waiting.pop(of), self._parts(waiting, of[1]))
+
+    def _parts(self, groups: Sequence[_Group], partitions: int) -> int:
+        return parts_of_each(sum(group.size for group in groups), partitions, self._memory)
+
+    def _merged(self, groups: list[_Group], parts: int) -> list[_Merge]:
+        partitions = len(groups[0].tables)
+        level = 1 + max(group.level for group in groups)
+        into = _Group([None] * (partitions * parts), level=level, missing=partitions)
+        return [
+            _Merge(into, number, partitions, parts, [group.tables[number] for group in groups])
+            for number in range(partitions)
+        ]
+
+    def counted(self, task: _Count, facts: _Facts, found: list[Any]) -> list[_Merge]:
+        """What a task has given; what is to be merged now."""
+        merges = []
+        for number, (rows, length) in enumerate(zip(facts.rows, facts.lengths, strict=True)):
+            tables = found[number * task.partitions : (number + 1) * task.partitions]
+            merges += self._add(_Group(tables, rows, length))
+            self._rows[task.number] = self._rows.get(task.number, 0) + rows
+        return merges
+
+    def merged(self, task: _Merge, facts: _Facts, found: list[Any]) -> list[_Merge]:
+        into = task.into
+        into.tables[task.partition :: task.partitions] = found
+        into.rows += sum(facts.rows)
+        into.length += sum(facts.lengths)
+        into.missing -= 1
+        return [] if into.missing else self._add(into)
+
+    def leveled(self) -> list[_Merge]:
+        """What divides all tables into the same partitions, so many that each can be merged;
+        nothing where they are."""
+        groups = [group for some in self._waiting.values() for group in some]
+        most = max((len(group.tables) for group in groups), default=self.partitions)
+        partitions = most * self._parts(groups, most)
+        merges = []
+        for of, some in list(self._waiting.items()):
+            if of[1] < partitions:
+                del self._waiting[of]
+                merges += self._merged(some, partitions // of[1])
+        return merges
+
+    def last(self, least: int) -> Iterator[_Merge]:
+        """Gives each partition as one table, without what occurs less often than that, cut into
+        stretches of places."""
+        groups = [group for some in self._waiting.values() for group in some]
+        self._waiting.clear()
+        cuts = _cuts(self._rows)
+        for number in range(len(groups[0].tables) if groups else 0):
+            tables = [group.tables[number] for group in groups]
+            for group in groups:
+                group.tables[number] = None
+            yield _Merge(_Group([]), number, 1, 1, tables, least, cuts)
+
+
+def parts_of_each(size: float, partitions: int, memory: int) -> int:
+    """Into how many each of so many partitions of tables, of so many bytes together, is divided so
+    that it can be merged."""
+    parts = 1
+    while size > parts * partitions * (memory // MERGED):
+        parts *= 2
+    return parts
+
+
+def _cuts(rows: dict[int, int]) -> list[tuple[int, int]]:
+    """First places that divide so many rows of each source into stretches of about as many."""
+    total = sum(rows.values())
+    count = min(total // _STRETCH + 1, _STRETCHES)
+    sources = sorted(rows)
+    ends = list(accumulate(rows[source] for source in sources))
+    cuts = []
+    for place in (total * number // count for number in range(1, count)):
+        at = bisect_right(ends, place)
+        cuts.append((sources[at], place - (ends[at] - rows[sources[at]])))
+    return cuts
+
+
+def _fetched(
+    partitions: list[list[Any]], progress: Progress | None = None
+) -> Iterator[list[pa.Table]]:
+    """Of each stretch the tables of all partitions, which can go then."""
+    stretches = [list(some) for some in zip(*partitions, strict=True)][::-1]
+    partitions.clear()
+    total = len(stretches)
+    while stretches:
+        yield ray.get(stretches.pop())
+        if progress:
+            progress("collect", total - len(stretches), total)
 
 
 @ray.remote(max_retries=RETRIES)
 def _count(
-    asked: _Asked, reads: list[tuple[SourcePart, int]], number: int, partitions: int
-) -> list[Any]:
+    asked: _Asked,
+    reads: list[tuple[SourcePart, int]],
+    number: int,
+    partitions: int,
+    skipped: int,
+    rounds: int,
+) -> Iterator[Any]:
     recipe, options, of = asked
+    assert options.memory is not None
+    most = options.memory // COUNTED
+    before = 0
+    rows: list[int] = []
+    lengths: list[int] = []
     with at_home(of):
-        counted = counting.count_parts(reads, recipe, options)
-    facts = _Facts(counted.documents, counted.bytes, counted.digests)
-    table = arrow.table_of_counts(counted.counts, number)
-    return [tried(facts), *arrow.partition_counts(table, partitions)]
+        for at, found in enumerate(counting.count_parts(reads, recipe, options, most=most)):
+            counts, documents, size, digests = found
+            del found
+            if at == skipped + rounds:
+                yield tried(_Facts(rows=rows, lengths=lengths, more=True))
+                return
+            start, before = before, before + len(counts)
+            if at < skipped:
+                continue
+            table = arrow.table_of_counts(counts, number, start)
+            del counts
+            rows.append(table.num_rows)
+            lengths.append(_length(table))
+            yield from arrow.partitioned(table, range(partitions), partitions)
+            del table
+    yield from [None] * ((rounds - len(rows)) * partitions)
+    yield tried(_Facts(documents, size, digests, rows, lengths))
 
 
 @ray.remote(max_retries=RETRIES)
@@ -244,13 +486,50 @@ def _digests(asked: _Asked, source: Source) -> Tried:
 
 
 @ray.remote(max_retries=RETRIES)
-def _merge(least: int, *tables: pa.Table) -> pa.Table:
+def _merge(
+    least: int,
+    cuts: Sequence[tuple[int, int]],
+    number: int,
+    partitions: int,
+    parts: int,
+    *tables: pa.Table,
+) -> Iterator[Any]:
     from pyarrow import compute
 
-    merged = arrow.merge_counts(tables)
-    if least == 1:
-        return merged
-    return merged.filter(compute.greater_equal(merged["count"], least))
+    some: Iterable[Sequence[pa.Table]] = [tables]
+    if parts > 1:
+        finer = partitions * parts
+        chosen = range(number, finer, partitions)
+        some = zip(*(arrow.partitioned(table, chosen, finer) for table in tables), strict=True)
+    rows, lengths = [], []
+    for part in some:
+        merged = arrow.merge_counts(part)
+        del part
+        if least > 1:
+            merged = merged.filter(compute.greater_equal(merged["count"], least)).combine_chunks()
+        rows.append(merged.num_rows)
+        lengths.append(_length(merged))
+        ends = [_place(merged, *cut) for cut in cuts]
+        for start, end in zip([0, *ends], [*ends, merged.num_rows], strict=True):
+            yield merged.slice(start, end - start)
+        del merged
+    yield tried(_Facts(rows=rows, lengths=lengths))
+
+
+def _length(table: pa.Table) -> int:
+    """Bytes of all its pre-tokens."""
+    return sum(table_columns.text_column(chunk).size for chunk in table["pre_token"].chunks)
+
+
+def _place(table: pa.Table, source: int, place: int) -> int:
+    """The first row of a merged table that is not before that place."""
+    if not table.num_rows:
+        return 0
+    sources, places = (
+        table_columns.numbers(table[name].chunk(0)).cast("Q") for name in ("source", "place")
+    )
+    first, end = bisect_left(sources, source), bisect_right(sources, source)
+    return bisect_left(places, place, first, end)
 
 
 def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
@@ -262,8 +541,8 @@ def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
         row = 1
         for number in numbers:
             for batch in ray.get(blocks[number]).to_batches():
-                first, *below = tables.path_to(batch.schema, text, name)
-                yield from tables.column_batches(batch.column(first), below, text, name, row)
+                first, *below = table_columns.path_to(batch.schema, text, name)
+                yield from table_columns.column_batches(batch.column(first), below, text, name, row)
                 row += batch.num_rows
 
     def between(places: Sequence[int], number: int) -> Iterator[Batch]:

@@ -15,7 +15,15 @@ from typing import Any
 
 from tokctl import arrow
 from tokctl.model import Recipe
-from tokctl.ray.counting import FAN_IN, Cluster, together
+from tokctl.ray.counting import (
+    COUNTED,
+    FAN_IN,
+    MEMORY,
+    ROW,
+    Cluster,
+    parts_of_each,
+    together,
+)
 from tokctl.ray.tasks import connected
 from tokctl.sources import BLOCK_SIZE, Batch, Document, Records, Source, flat
 from tokctl.sources.parts import SourcePart
@@ -27,8 +35,14 @@ _SAMPLED = 16
 _HEAD = 2 << 20
 _PACKED = 3 * BLOCK_SIZE
 
-#: Bytes of a row beside its pre-token: where it ends, its count, its source and its place.
-_ROW = 32
+#: Bytes of a worker's process, of a row while it is counted, and for each byte of a table while it
+#: is merged, measured.
+_PROCESS = 64 << 20
+_COUNTING = 250
+_MERGING = 8
+
+#: Bytes of a row in the counter's table, where that is rather empty.
+_SLOT = 64
 
 #: Seconds that Ray takes to start a task and to hand over what it gives, measured.
 _TASK = 0.005
@@ -43,7 +57,9 @@ class Costs:
         length: bytes of a distinct pre-token, on average.
         expansion: bytes of text for each byte as it lies there: above 1 for what is compressed.
         count, digest: seconds for a byte of text.
-        merge, train: seconds for a distinct pre-token: to merge two tables, and to train.
+        merge: seconds for a row of a table that is merged.
+        collect, train: seconds for a distinct pre-token: to read the merged counts where the
+            training runs, and to train.
         task: seconds to start a task.
     """
 
@@ -54,6 +70,7 @@ class Costs:
     count: float
     digest: float
     merge: float
+    collect: float
     train: float
     task: float = _TASK
 
@@ -70,7 +87,9 @@ class Plan:
         tasks: that count; others take digests, and merge.
         bytes: of text.
         distinct: pre-tokens, before any is dropped.
-        worker_memory: bytes that a task takes for its tables and its text.
+        partitions: of the counts, when they are merged for the last time.
+        worker_memory: bytes that a worker takes, without the store of objects, which its node's
+            workers share: what `--memory` limits.
         shuffled: bytes of counts that go from one task to another.
         final_memory: bytes of the merged counts where the training runs.
         seconds: of each step, where `workers` share it: `count`, `digest`, `merge`, `collect`,
@@ -81,6 +100,7 @@ class Plan:
     bytes: float
     workers: int
     distinct: float
+    partitions: int
     worker_memory: float
     shuffled: float
     final_memory: float
@@ -109,7 +129,8 @@ def plan(
         size=size,
         longest=max(cut, default=0),
         workers=workers,
-        memory=options.memory,
+        memory=options.memory or MEMORY,
+        partitions=cluster.partitions,
     )
 
 
@@ -120,39 +141,51 @@ def planned(
     size: float,
     longest: float,
     workers: int,
-    memory: int | None = None,
+    memory: int = MEMORY,
+    partitions: int | None = None,
 ) -> Plan:
     """What so many tasks on so many workers take.
 
     Args:
         size: bytes of text.
         longest: of the longest source that is read in parts, which one task reads for its digest.
-        memory: the limit of a worker's tables.
+        memory: of a worker.
+        partitions: of what is counted; None: as many as there are workers, up to 64.
     """
-    part = size / max(tasks, 1)
-    row = costs.length + _ROW
-    rows = shuffled = 0.0
-    tables, each = tasks, part
+    row = costs.length + ROW
+    shared = min(workers, max(tasks, 1))
+    # A round is what a task counts until its memory is full.
+    rounds = math.ceil(costs.distinct(size / max(tasks, 1)) * _SLOT * COUNTED / memory)
+    tables = max(tasks * rounds, 1)
+    each = size / tables
+    counting = costs.distinct(each) * max(_COUNTING, row)
+    rows = merging = 0.0
+    partitions = partitions or min(workers, 64)
     while tables > 1:
+        merged = min(tables, FAN_IN)
+        given = merged * costs.distinct(each)
+        parts = parts_of_each(given * row, partitions, memory)
+        # Of what is divided, a number for each row stays.
+        numbers = 8 * given / partitions if parts > 1 else 0.0
+        merging = max(merging, given * row / partitions / parts * _MERGING + numbers)
         rows += tables * costs.distinct(each)
-        shuffled += tables * costs.distinct(each) * row
+        partitions *= parts
         tables, each = math.ceil(tables / FAN_IN), each * FAN_IN
     distinct = costs.distinct(size)
-    shared = min(workers, max(tasks, 1))
-    tables_of_part = costs.distinct(part) * 2 * row
     return Plan(
         tasks,
         size,
         workers,
         distinct,
-        min(tables_of_part, memory or math.inf) + costs.distinct(part) * row + (4 << 20),
-        shuffled + distinct * row,
-        distinct * row,
+        partitions,
+        _PROCESS + max(counting, merging),
+        (rows + distinct) * row,
+        distinct * (costs.length + 16),
         {
             "count": (size * costs.count + tasks * costs.task) / shared,
             "digest": max(longest * costs.digest, size * costs.digest / shared if longest else 0),
             "merge": rows * costs.merge / shared,
-            "collect": distinct * costs.merge,
+            "collect": distinct * costs.collect,
             "train": distinct * costs.train,
         },
     )
@@ -179,6 +212,10 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Co
     timing.lap("")  # pyarrow was imported
     arrow.merge_counts([text, arrow.table_of_counts(half, 1)])
     timing.lap("merge")
+    some = arrow.partition_counts(text, 16)
+    timing.lap("")
+    arrow.collected([some], len(counts), text["pre_token"].nbytes)
+    timing.lap("collect")
     training.fill(counts, read, recipe, replace(options, extend=None), None, Timing())
     timing.lap("train")
     beta = 1.0
@@ -194,6 +231,7 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Co
         count=timing.seconds["count"] / size,
         digest=timing.seconds["digest"] / size,
         merge=timing.seconds["merge"] / (distinct + len(half)),
+        collect=timing.seconds["collect"] / distinct,
         train=timing.seconds["train"] / distinct,
     )
 

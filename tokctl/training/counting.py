@@ -119,7 +119,8 @@ def count(
             if words is not None and number in kept:
                 texts.replay(kept[number], weight)
             else:
-                texts.read(source, weight, kept.get(number))
+                for _ in texts.read(source, weight, kept.get(number)):
+                    pass
         return texts
 
     def count_runs(words: _native.RunWords) -> _native.Counts:
@@ -156,31 +157,42 @@ class PartCounts(NamedTuple):
 
 
 def count_parts(
-    parts: Sequence[tuple[SourcePart, int]], recipe: Recipe, options: Options, *, threads: int = 1
-) -> PartCounts:
+    parts: Sequence[tuple[SourcePart, int]],
+    recipe: Recipe,
+    options: Options,
+    *,
+    threads: int = 1,
+    most: float = math.inf,
+) -> Iterator[PartCounts]:
     """Counts what one process has: some parts, in the order of the sources, and how often each
     occurrence counts there. All parts together have what `count` finds.
+
+    Args:
+        most: bytes of the tables; when they have more, what was counted is given, and the rest
+            without it. What is given later comes later in the texts. `documents`, `bytes` and
+            `digests` are those of everything until then.
 
     Raises:
         TokctlError: as `count` raises it, with the same line or row.
     """
     check_parts(recipe, options)
     texts = _TextCounter(recipe, replace(options, threads=threads), None, None, None)
-    digests = []
+    digests: list[list[str]] = []
     for part, weight in parts:
         texts.digests = []
-        if not part.places:
-            texts.read(part.source, weight)
-            digests.append(texts.digests)
-            continue
-        digests.append([])
+        reading = texts.read_part(part, weight) if part.places else texts.read(part.source, weight)
         try:
-            texts.read_part(part, weight)
+            for _ in reading:
+                if texts.counter.memory() > most:
+                    counts = _checked(texts.counter.take)
+                    yield PartCounts(counts, texts.documents, texts.bytes, digests)
         except TokctlError:
-            # Line numbers are those of the whole source.
-            digests_of(part.source, recipe, options)
+            if part.places:
+                # Line numbers are those of the whole source.
+                digests_of(part.source, recipe, options)
             raise
-    return PartCounts(finish(texts.counter, 1), texts.documents, texts.bytes, digests)
+        digests.append([] if part.places else texts.digests)
+    yield PartCounts(finish(texts.counter, 1), texts.documents, texts.bytes, digests)
 
 
 def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
@@ -274,21 +286,24 @@ class _TextCounter:
                 self.counter.feed_documents(*part)
         self.digests += recording.digests
 
-    def read(self, source: Source, weight: int, recording: _Recording | None = None) -> None:
-        """Counts all documents of a source, each occurrence `weight` times."""
+    def read(
+        self, source: Source, weight: int, recording: _Recording | None = None
+    ) -> Iterator[None]:
+        """Counts all documents of a source, each occurrence `weight` times; comes back after each
+        block."""
         self.counter.set_weight(weight)
         self._recording = recording
         start = self.bytes
         tell = source.tell or (lambda: self.bytes - start)
         if isinstance(source, Archive):
             for member in source.members():
-                self._read_one(member, tell)
+                yield from self._read_one(member, tell)
         else:
-            self._read_one(source, tell)
+            yield from self._read_one(source, tell)
         self._before += tell() if source.size is None else source.size
 
-    def read_part(self, part: SourcePart, weight: int) -> None:
-        """Counts a part of a source, which has some; its first document may have begun in
+    def read_part(self, part: SourcePart, weight: int) -> Iterator[None]:
+        """The same of a part of a source, which has some; its first document may have begun in
         another, and its last may go on."""
         source = part.source
         assert not isinstance(source, Archive) and source.places
@@ -296,12 +311,13 @@ class _TextCounter:
         between = source.places().between
         if isinstance(source, Records):
             batches = partial(between, part.places, part.number)
-            self._read_one(Records(source.name, None, batches, lambda: 0, unit=source.unit), int)
+            records = Records(source.name, None, batches, lambda: 0, unit=source.unit)
+            yield from self._read_one(records, int)
             return
         text: TextPart = between(part.places, part.number, self.counter.cut)
         if not text.opens:
             self.counter.go_on()
-        self._read_one(Document(source.name, None, text.blocks), int, text)
+        yield from self._read_one(Document(source.name, None, text.blocks), int, text)
 
     def ready(
         self, source: Document | Records, digest: hashlib._Hash, tell: Callable[[], int]
@@ -314,7 +330,7 @@ class _TextCounter:
 
     def _read_one(
         self, source: Document | Records, tell: Callable[[], int], piece: TextPart | None = None
-    ) -> None:
+    ) -> Iterator[None]:
         """`piece`: the source is a part of a document."""
         digest = hashlib.sha256()
         ready = self.ready(source, digest, tell)
@@ -330,6 +346,7 @@ class _TextCounter:
                     self.counter.feed(part)
                 if self._progress:
                     self._progress("count", Done(done, self.documents), self._total)
+                yield
         if isinstance(source, Document):
             self.documents += piece is None or piece.opens
             if piece is None or piece.closes:
@@ -483,8 +500,12 @@ def finish(
 ) -> _native.Counts:
     """The counts of at least `least`; TokctlError where one does not fit."""
     report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
+    return _checked(lambda: counter.finish(least, report))
+
+
+def _checked(counts: Callable[[], _native.Counts]) -> _native.Counts:
     try:
-        return counter.finish(least, report)
+        return counts()
     except CoreError as error:
         raise TokctlError(
             error.message, "train on less text, or give smaller weights or counts"

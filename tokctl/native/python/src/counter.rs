@@ -142,6 +142,19 @@ impl Counter {
         Ok(())
     }
 
+    /// See `tokctl_core::count::Counter::take`.
+    fn take(&mut self, py: Python<'_>) -> PyResult<Counts> {
+        self.work(py, |counter| {
+            let counts = counter.take()?;
+            counts.check().map(|()| Counts(counts))
+        })
+    }
+
+    /// See `tokctl_core::count::Counter::bytes`.
+    fn memory(&mut self) -> PyResult<usize> {
+        Ok(self.open()?.bytes())
+    }
+
     /// `progress` is called with the bytes of sorted runs that are merged, and with those of all
     /// runs.
     #[pyo3(signature = (min_count, progress=None))]
@@ -270,15 +283,13 @@ impl Counts {
 /// Counts, and of each pre-token the source and the place where it was first seen.
 type Placed<'py> = (Counts, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// The counts of some tables together; see `tokctl_core::count::merge`. A table is its pre-tokens,
-/// their counts, their sources and their places.
-#[pyfunction]
-pub fn merge_counts<'py>(
-    py: Python<'py>,
-    tables: Vec<(Py<TextColumn>, ArrowBuffer, ArrowBuffer, ArrowBuffer)>,
-) -> PyResult<Placed<'py>> {
+/// A table of counts: its pre-tokens, their counts, their sources and their places.
+type Table = (Py<TextColumn>, ArrowBuffer, ArrowBuffer, ArrowBuffer);
+
+/// All rows of some tables; ValueError unless the columns of each are of the same length.
+fn rows(tables: &[Table]) -> PyResult<impl Iterator<Item = count::CountedText<'_>>> {
     let mut rows = Vec::with_capacity(tables.len());
-    for (texts, counts, sources, places) in &tables {
+    for (texts, counts, sources, places) in tables {
         let texts = texts.get();
         let length = texts.__len__();
         let first = sources.numbers(length)?.zip(places.numbers(length)?);
@@ -286,12 +297,37 @@ pub fn merge_counts<'py>(
         let row = |(text, (count, first))| count::CountedText { text, count, first };
         rows.push(texts.iter().zip(numbers).map(row));
     }
-    let merged = errors::detached(py, |interrupt| {
-        count::merge(rows.into_iter().flatten(), interrupt)
-    })?;
+    Ok(rows.into_iter().flatten())
+}
+
+/// The counts of some tables together; see `tokctl_core::count::merge`.
+#[pyfunction]
+pub fn merge_counts<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Placed<'py>> {
+    let rows = rows(&tables)?;
+    let merged = errors::detached(py, |interrupt| count::merge(rows, interrupt))?;
     let packed = |numbers: &[u64]| pack_u64(py, numbers.len(), numbers.iter().copied());
     let (sources, places) = (packed(&merged.sources)?, packed(&merged.places)?);
     Ok((Counts(merged.counts), sources, places))
+}
+
+/// The counts of tables that come as lists, each with the next stretch of places, and with each
+/// pre-token once: see `tokctl_core::count::Collected`. There are so many rows, and bytes of all
+/// pre-tokens.
+#[pyfunction]
+pub fn collect_counts(
+    py: Python<'_>,
+    stretches: &Bound<'_, PyAny>,
+    pre_tokens: usize,
+    size: usize,
+) -> PyResult<Counts> {
+    let mut collected = count::Collected::with_capacity(pre_tokens, size).map_err(to_python)?;
+    for tables in stretches.try_iter()? {
+        let tables: Vec<Table> = tables?.extract()?;
+        let rows = rows(&tables)?;
+        let count = tables.iter().map(|table| table.0.get().__len__()).sum();
+        errors::detached(py, |_| collected.add(rows, count))?;
+    }
+    detached(py, |_| collected.finish()).map(Counts)
 }
 
 /// The words of which runs are counted; see `tokctl_core::count::RunWords`.

@@ -38,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counter::LineSampler>()?;
     module.add_class::<counter::Utf8Check>()?;
     module.add_function(wrap_pyfunction!(counter::framed, module)?)?;
+    module.add_function(wrap_pyfunction!(counter::collect_counts, module)?)?;
     module.add_function(wrap_pyfunction!(counter::merge_counts, module)?)?;
     module.add_class::<columns::TextColumn>()?;
     module.add_class::<trainer::Training>()?;

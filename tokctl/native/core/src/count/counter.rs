@@ -302,6 +302,22 @@ impl Counter {
         self.end_document()?;
         finish(self.tallies, self.limit.as_ref(), min_count, progress)
     }
+
+    /// What has been counted by now. The counter goes on without it, in the middle of a document,
+    /// too: places behind that come later.
+    pub fn take(&mut self) -> Result<Counts> {
+        let fresh = Tally::some(self.tallies.len(), self.limit.as_ref());
+        let tallies = std::mem::replace(&mut self.tallies, fresh);
+        finish(tallies, self.limit.as_ref(), 1, &mut |_, _| true)
+    }
+
+    /// Bytes that the tables take, or will when they grow before long.
+    pub fn bytes(&self) -> usize {
+        self.tallies
+            .iter()
+            .map(|tally| tally.table.bytes_soon())
+            .sum()
+    }
 }
 
 /// Appends text that waits for more: it may be a document of any length.
@@ -500,6 +516,32 @@ mod tests {
         let counts = counter.finish(1).unwrap();
         let found: Vec<_> = counts.iter().map(|(text, _)| text.to_vec()).collect();
         assert_eq!(found, [b"ab".to_vec(), b"cd".to_vec()]);
+    }
+
+    #[test]
+    fn what_is_taken_in_between_comes_first() {
+        let text = "to be or not to be, that's the question\n\n  to be? ".repeat(50);
+        let whole = count(text.as_bytes(), text.len(), 1);
+        for (blocks, threads) in [(7, 1), (64, 2)] {
+            let mut counter = Counter::new(Scanner::Gpt2.into(), Chain::default(), threads);
+            let mut found: Vec<(Vec<u8>, u64)> = Vec::new();
+            let mut add = |counts: &Counts| {
+                for (text, count) in counts.iter() {
+                    match found.iter_mut().find(|(known, _)| known == text) {
+                        Some((_, sum)) => *sum += count,
+                        None => found.push((text.to_vec(), count)),
+                    }
+                }
+            };
+            let empty = counter.bytes();
+            for block in text.as_bytes().chunks(blocks) {
+                counter.feed(block).unwrap();
+                add(&counter.take().unwrap());
+                assert_eq!(counter.bytes(), empty);
+            }
+            add(&counter.finish(1).unwrap());
+            assert_eq!(found, whole);
+        }
     }
 
     #[test]

@@ -79,6 +79,38 @@ pub fn merge<'t>(
     Ok(placed)
 }
 
+/// Merged counts, as they come: all of one stretch of places, then all of the next.
+pub struct Collected(Counts);
+
+impl Collected {
+    /// Room for so many pre-tokens, and bytes of all of them together.
+    pub fn with_capacity(pre_tokens: usize, bytes: usize) -> Result<Self> {
+        memory::check(bytes.saturating_add(pre_tokens.saturating_mul(16)))?;
+        Ok(Collected(Counts::with_capacity(pre_tokens, bytes)))
+    }
+
+    /// Adds the pre-tokens of the next stretch, so many, in any order, each once.
+    pub fn add<'t>(
+        &mut self,
+        rows: impl Iterator<Item = CountedText<'t>>,
+        count: usize,
+    ) -> Result<()> {
+        let mut sorted = memory::with_capacity(count)?;
+        sorted.extend(rows);
+        // Of each table they are sorted already.
+        sorted.sort_by(|a, b| (a.first, a.text).cmp(&(b.first, b.text)));
+        for row in sorted {
+            self.0.push(row.text, row.count);
+        }
+        Ok(())
+    }
+
+    pub fn finish(self) -> Result<Counts> {
+        self.0.check()?;
+        Ok(self.0)
+    }
+}
+
 /// The numbers of the texts in each of so many parts, by a hash that is the same everywhere: FNV-1a
 /// of 64 bits.
 pub fn parts<'t>(texts: impl Iterator<Item = &'t [u8]>, parts: usize) -> Result<Vec<Vec<u64>>> {
@@ -150,6 +182,17 @@ mod tests {
             merge(two.into_iter(), &|| false),
             Err(Error::TooLarge(_))
         ));
+    }
+
+    #[test]
+    fn stretches_follow_each_other_and_each_is_sorted() {
+        let mut collected = Collected::with_capacity(3, 3).unwrap();
+        for some in [&[("b", 2, 0, 7), ("a", 1, 0, 3)][..], &[("c", 5, 1, 0)]] {
+            collected.add(rows(some).into_iter(), some.len()).unwrap();
+        }
+        let counts = collected.finish().unwrap();
+        let found: Vec<_> = counts.iter().collect();
+        assert_eq!(found, [(&b"a"[..], 1), (b"b", 2), (b"c", 5)]);
     }
 
     #[test]

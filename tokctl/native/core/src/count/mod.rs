@@ -13,7 +13,7 @@ mod utf8;
 pub use counter::{framed, Counter};
 pub use counts::Counts;
 pub use lines::CountLines;
-pub use merging::{merge, parts, CountedText, PlacedCounts};
+pub use merging::{merge, parts, Collected, CountedText, PlacedCounts};
 pub use runs::{run_ids, RunWords};
 pub use sample::LineSampler;
 

@@ -548,7 +548,7 @@ impl Tally {
     #[inline]
     pub fn check(&mut self) -> Result<()> {
         match self.most {
-            Some(most) if self.table.is_full(most) => self.spill(),
+            Some(most) if self.table.bytes_soon() > most => self.spill(),
             _ => Ok(()),
         }
     }

@@ -44,9 +44,9 @@ impl CountTable {
         self.short.len() == 0 && self.long.entries().is_empty()
     }
 
-    /// Does the table take more than `most` bytes, or will it soon, when it grows?
-    pub fn is_full(&self, most: usize) -> bool {
-        self.short.bytes_soon() + self.long.bytes() > most
+    /// Bytes that the table takes, or will soon, when it grows.
+    pub fn bytes_soon(&self) -> usize {
+        self.short.bytes_soon() + self.long.bytes()
     }
 
     /// Bytes that it takes to join such tables, about.
