@@ -99,13 +99,9 @@ def run(
 
 @contextlib.contextmanager
 def at_home(folder: str) -> Iterator[None]:
-    """In a task: in the folder of whoever asked, for relative paths; errors as Python can send
-    them."""
-    try:
-        with contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext():
-            yield
-    except TokctlError as error:
-        raise TokctlError(error.message, error.hint, error.exit_code) from None
+    """In a task: in the folder of whoever asked, for relative paths."""
+    with contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext():
+        yield
 
 
 @contextlib.contextmanager
