@@ -1,11 +1,11 @@
 """tokctl in pipelines of datatrove (https://github.com/huggingface/datatrove): two steps.
 
-    from datatrove.executor import LocalPipelineExecutor
-    from datatrove.pipeline.readers import ParquetReader
-    from tokctl.datatrove import DocumentTokenizer
+from datatrove.executor import LocalPipelineExecutor
+from datatrove.pipeline.readers import ParquetReader
+from tokctl.datatrove import DocumentTokenizer
 
-    pipeline = [ParquetReader("corpus/"), DocumentTokenizer("tokens/", "m.json")]
-    LocalPipelineExecutor(pipeline, tasks=8).run()
+pipeline = [ParquetReader("corpus/"), DocumentTokenizer("tokens/", "m.json")]
+LocalPipelineExecutor(pipeline, tasks=8).run()
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from datatrove.data import Document
 
