@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.formats.models import RECIPES, filled
+from tests.formats.models import RECIPES
 from tokctl import Recipe, Tokenizer, arrow
 from tokctl.model.presets import BPE, UNIGRAM, WORDPIECE
 from tokctl.training import TextStats
@@ -47,7 +47,7 @@ def saved_model(folder: Path) -> tuple[Path, Tokenizer]:
 
 def without_letters() -> Tokenizer:
     """A model of characters that has an id for few, and no unknown token."""
-    return Tokenizer(filled(RECIPES["notebook-bpe"]))
+    return Tokenizer.train_from_iterator(["a b ab"], recipe=RECIPES["notebook-bpe"], vocab_size=8)
 
 
 def ids_of(tokenizer: Tokenizer, given: list[str | None]) -> list[list[int] | None]:
