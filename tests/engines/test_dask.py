@@ -94,6 +94,8 @@ def test_errors(tmp_path: Path) -> None:
     ):
         with pytest.raises(TokctlError, match=message):
             call()
-    with pytest.raises(TokctlError, match="partition [0-4]: a character of row 5 is not") as caught:
+    with pytest.raises(
+        TokctlError, match=r"partition [0-4]: a character of row 5 is not"
+    ) as caught:
         tokctl.dask.encode(frame, without_letters()).compute()
     assert caught.value.hint
