@@ -182,11 +182,11 @@ def count_table(
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)
     if isinstance(table, pa.RecordBatchReader):
-        some = (pa.Table.from_batches([batch]) for batch in table)
+        given: Iterable[Any] = (pa.Table.from_batches([batch]) for batch in table)
     else:
         table = _table(pa, table)
-        some = iter([table])
-    for texts in _texts(table.schema, some, text):
+        given = [table]
+    for texts in _texts(table.schema, given, text):
         column = texts.column if split.is_byte_level else texts.checked(errors)
         counter.feed_documents(column)
     return table_of_counts(finish(counter, 1), source)

@@ -103,8 +103,7 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
         for batch in batched(data, self.batch_size):
             with self.track_time(unit="batch"):
                 texts = Batch([_bytes(document) for document in batch], first=done + 1)
-                records = Records(filename, None, lambda t=texts: iter([t]), int, unit="document")
-                for chunk in encoder.chunks(records):
+                for chunk in encoder.chunks(_records(filename, texts)):
                     file.write_bytes(chunk.data, chunk.ends)
                     start = 0
                     for end in chunk.ends:
@@ -161,6 +160,10 @@ class PreTokenCounter(PipelineStep):
             table = arrow.count_table(reader, self.recipe, source=rank, **self.options)
         with self.output_folder.open(f"{rank:05d}.counts.parquet", "wb") as file:
             parquet.write_table(table, file)
+
+
+def _records(name: str, batch: Batch) -> Records:
+    return Records(name, None, lambda: iter([batch]), int, unit="document")
 
 
 def _bytes(document: Document) -> bytes:

@@ -136,7 +136,7 @@ def _partition() -> int:
     """The number of the partition whose rows this worker has."""
     context = TaskContext.get()
     assert context is not None
-    return context.partitionId()
+    return int(context.partitionId())
 
 
 def _batches(table: pa.Table, kinds: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
