@@ -22,6 +22,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,7 @@ def encode_table(
             raise no_id_error(f"a character of row {texts.row(error.details[0])}") from None
         return _Lists(pa, *(wrap.applied(*found) if wrap else found), texts.valid)
 
-    lists = [encoded(texts) for texts in _texts(given, text)]
+    lists = [encoded(texts) for texts in _texts(given.schema, [given], text)]
     large = any(part.count > _LONGEST for part in lists)
     kind = pa.large_list(pa.uint32()) if large else pa.list_(pa.uint32())
     chunks = [part.array(kind) for part in lists]
@@ -152,7 +153,7 @@ def count_table(
     """The distinct pre-tokens of the texts, in the order in which they are first seen.
 
     Args:
-        table: see above.
+        table: see above. Of a `pyarrow.RecordBatchReader`, one batch is in memory at a time.
         recipe: how texts are normalized and split: a recipe, that of a tokenizer, the name of an
             algorithm or of a preset, or what `Tokenizer.load` reads.
         text: the column of the texts.
@@ -180,7 +181,12 @@ def count_table(
     parts = native_parts(split.pre_tokenizers), native_parts(split.normalizers)
     counter = _native.Counter(*parts, threads, **memory_limit(options))
     counter.set_weight(weight)
-    for texts in _texts(_table(pa, table), text):
+    if isinstance(table, pa.RecordBatchReader):
+        given: Iterable[Any] = (pa.Table.from_batches([batch]) for batch in table)
+    else:
+        table = _table(pa, table)
+        given = [table]
+    for texts in _texts(table.schema, given, text):
         column = texts.column if split.is_byte_level else texts.checked(errors)
         counter.feed_documents(column)
     return table_of_counts(finish(counter, 1), source)
@@ -310,12 +316,12 @@ class _Texts:
         return self.column
 
 
-def _texts(table: pa.Table, text: str) -> Iterator[_Texts]:
-    """The texts of a column, some rows at a time."""
+def _texts(schema: pa.Schema, some: Iterable[pa.Table], text: str) -> Iterator[_Texts]:
+    """The texts of a column of tables, which follow each other, some rows at a time."""
     pa = _pyarrow()
-    first, *below = tables.path_to(table.schema, text, "the table", "text=…")
+    first, *below = tables.path_to(schema, text, "the table", "text=…")
     before = 0
-    for chunk in table.column(first).chunks:
+    for chunk in chain.from_iterable(table.column(first).chunks for table in some):
         with _damaged(pa):
             parts = list(_parts(tables.texts_at(chunk, below), before))
         yield from parts
@@ -465,6 +471,15 @@ def _table(pa: Any, given: Any) -> pa.Table:
             f"the table can't be {brief(given)}: {_reason(error)}",
             "it is a table of pyarrow, or a DataFrame of polars, or of pandas from 2.2 on",
         ) from None
+
+
+@contextlib.contextmanager
+def in_part(name: str) -> Iterator[None]:
+    """TokctlErrors name a part of a table: rows are numbered in it."""
+    try:
+        yield
+    except TokctlError as error:
+        raise TokctlError(f"{name}: {error.message}", error.hint, error.exit_code) from None
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -33,6 +34,10 @@ class TokctlError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process needs what a person sees; a subclass would ask for more.
+        return TokctlError, (self.message, self.hint, self.exit_code)
 
 
 class OutOfMemoryError(TokctlError, MemoryError):

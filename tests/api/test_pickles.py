@@ -19,6 +19,7 @@ from tests.exact.ids_in_and_out import byte_level, outcome
 from tests.formats import ranks, theirs
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, formats
+from tokctl.errors import CoreError, OutOfMemoryError
 
 TEXTS = ["abc ab cab a", "a<unk>b", "", "hello there", "für 中文"]
 
@@ -129,3 +130,15 @@ def test_a_copy_is_the_tokenizer_itself() -> None:
     assert held["tokenizer"] is tokenizer
     ids = tokenizer.encode_array("hello")
     assert copy.copy(ids) is copy.deepcopy(ids) is ids
+
+
+def test_an_error_reaches_another_process() -> None:
+    """Whatever raised it: what a person sees is the same."""
+    for raised in (
+        TokctlError("a", "b", 1),
+        CoreError("a", "too-large", (1, 2, 3)),
+        OutOfMemoryError(),
+    ):
+        found = pickle.loads(pickle.dumps(raised))
+        assert isinstance(found, TokctlError)
+        assert (str(found), found.exit_code) == (str(raised), raised.exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,33 @@ def test_counting_as_the_twin(
         for place, (word, count) in enumerate(words.items())
     ]
     assert rows(found) == expected
+
+
+@part_of_examples(2)
+@given(made=text_tables(st.text(alphabet="ab1 '\n☃", max_size=15)))
+def test_a_reader_is_counted_batch_by_batch(made: tuple[Any, list[str | None]]) -> None:
+    table, _ = made
+    reader = pa.RecordBatchReader.from_batches(table.schema, iter(table.to_batches(2)))
+    assert arrow.count_table(reader).equals(arrow.count_table(table))
+
+
+def test_rows_of_a_reader_are_numbered_through() -> None:
+    schema = pa.schema({"text": pa.binary()})
+    taken = []
+
+    def batches() -> Iterator[Any]:
+        for number, text in enumerate((b"a", b"b", b"\xff", b"c")):
+            taken.append(number)
+            yield pa.record_batch([pa.array([text, None], pa.binary())], schema=schema)
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    with pytest.raises(TokctlError, match="row 5: line 1, byte 0 is not UTF-8"):
+        arrow.count_table(reader, WORDPIECE)
+    assert taken == [0, 1, 2]
+    empty = pa.RecordBatchReader.from_batches(schema, [])
+    assert rows(arrow.count_table(empty)) == []
+    with pytest.raises(TokctlError, match="no column nope"):
+        arrow.count_table(pa.RecordBatchReader.from_batches(schema, []), text="nope")
 
 
 @pytest.mark.parametrize("name", ["bert", "llama2", "unigram", "a pattern", "notebook-bpe"])

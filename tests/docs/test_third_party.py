@@ -18,7 +18,10 @@ PAGE = (ROOT / "THIRD-PARTY.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 #: Extras that nobody needs to use tokctl.
-OURS = ("test", "test-page", "test-interop", "test-cluster", "site", "fuzz", "bench", "dev")
+OURS = (
+    *("test", "test-page", "test-interop", "test-cluster", "test-engines", "test-spark"),
+    *("site", "fuzz", "bench", "dev"),
+)
 
 #: Of packages that name their licence in words, or in a text.
 IN_WORDS = {

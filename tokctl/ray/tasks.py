@@ -165,19 +165,16 @@ def home() -> Home:
 
 @contextlib.contextmanager
 def at_home(of: Home) -> Iterator[None]:
-    """In a task: in the folder of whoever asked, for relative paths; errors as Python can send
-    them. TokctlError where tokctl has another version here."""
+    """In a task: in the folder of whoever asked, for relative paths. TokctlError where tokctl has
+    another version here."""
     folder, version = of
-    try:
-        if version != __version__:
-            raise TokctlError(
-                f"a node of the cluster has tokctl {__version__}, and this machine {version}",
-                "install the same version on every node",
-            )
-        with contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext():
-            yield
-    except TokctlError as error:
-        raise TokctlError(error.message, error.hint, error.exit_code) from None
+    if version != __version__:
+        raise TokctlError(
+            f"a node of the cluster has tokctl {__version__}, and this machine {version}",
+            "install the same version on every node",
+        )
+    with contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext():
+        yield
 
 
 @contextlib.contextmanager

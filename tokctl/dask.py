@@ -1,0 +1,130 @@
+"""tokctl on Dask (https://dask.org): `tokctl.arrow` on the partitions of a DataFrame.
+
+    import dask.dataframe
+    import tokctl.dask
+    from tokctl import Tokenizer, arrow
+
+    frame = dask.dataframe.read_parquet("corpus/")
+    counts = arrow.counts_from_table(tokctl.dask.count(frame, "bpe").compute())
+    Tokenizer.train_on_counts(counts, vocab_size=50_000).save("m.json")
+    encoded = tokctl.dask.encode(frame, "m.json")
+
+Every worker needs tokctl and pyarrow.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from tokctl import arrow
+from tokctl.errors import TokctlError
+from tokctl.model import Recipe
+from tokctl.tokenizer import Tokenizer
+
+try:
+    import dask
+    import pandas as pd
+    import pyarrow as pa
+except ImportError as error:
+    raise TokctlError(
+        "tokctl.dask needs Dask", "pip install 'dask[dataframe]', which has pandas and pyarrow"
+    ) from error
+
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+    from dask.delayed import Delayed
+
+__all__ = ["count", "encode"]
+
+#: So many tables of counts are merged at a time.
+_FAN_IN = 16
+
+
+def encode(
+    frame: DataFrame,
+    model: Tokenizer | str | os.PathLike[str],
+    text: str = "text",
+    **options: Any,
+) -> DataFrame:
+    """The frame with two more columns, as `tokctl.arrow.encode_table` gives them when they are
+    asked for: the ids of each text, and how many they are. Both have pandas' types of Arrow, so
+    that no Python object is made of an id.
+
+    Args:
+        model: a path is read once in a process; it must lead to the same file everywhere.
+        text, options: those of `encode_table`.
+
+    Raises:
+        TokctlError: as `encode_table`; now, where it is not about a text, or when the columns are
+            asked for, with the partition, from 0, and the row in it.
+    """
+    given = {"model": model, "text": text, **options}
+    return frame.map_partitions(_encoded, meta=_encoded(frame._meta, **given), **given)
+
+
+def count(
+    frame: DataFrame,
+    recipe: Recipe | Tokenizer | str | os.PathLike[str] = "bpe",
+    text: str = "text",
+    **options: Any,
+) -> Delayed:
+    """The counts of the pre-tokens, as a table of `tokctl.arrow.merge_counts`, when they are
+    computed: partitions are counted apart, and merged in a tree. `source` is the number of the
+    partition. `tokctl.arrow.counts_from_table` takes the table.
+
+    Args:
+        recipe, text, options: those of `tokctl.arrow.count_table`.
+
+    Raises:
+        TokctlError: as `encode`.
+    """
+    given = {"recipe": recipe, "text": text, **options}
+    _counted(frame._meta, **given)
+    # Counted where a partition is read: only tables go from there to others.
+    meta = pd.Series([], dtype=object)
+    counted = frame.map_partitions(_counted, meta=meta, enforce_metadata=False, **given)
+    tables = counted.to_delayed()
+    merge = dask.delayed(arrow.merge_counts, pure=True)
+    while len(tables) > 1:
+        tables = [merge(tables[at : at + _FAN_IN]) for at in range(0, len(tables), _FAN_IN)]
+    return tables[0]
+
+
+def _encoded(
+    part: pd.DataFrame,
+    *,
+    text: str,
+    ids: str = "ids",
+    count: str = "count",
+    partition_info: dict[str, Any] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    with _in_partition(partition_info):
+        table = arrow.encode_table(
+            _columns(part, text, ids, count), text=text, ids=ids, count=count, **options
+        )
+    made = {name: pd.arrays.ArrowExtensionArray(table[name]) for name in (ids, count)}
+    return part.assign(**made)
+
+
+def _counted(
+    part: pd.DataFrame, *, text: str, partition_info: dict[str, Any] | None = None, **options: Any
+) -> pa.Table:
+    number = partition_info["number"] if partition_info else 0
+    with _in_partition(partition_info):
+        return arrow.count_table(_columns(part, text), text=text, source=number, **options)
+
+
+def _columns(part: pd.DataFrame, text: str, *others: str) -> pa.Table:
+    """What is needed of a partition: other columns may hold what Arrow can't."""
+    names = {text, text.partition(".")[0]}
+    if names.isdisjoint(part.columns):
+        names = set(part.columns)  # for the message
+    kept = part.loc[:, [name for name in part.columns if name in names.union(others)]]
+    return pa.Table.from_pandas(kept, preserve_index=False)
+
+
+def _in_partition(info: dict[str, Any] | None) -> AbstractContextManager[None]:
+    return arrow.in_part(f"partition {info['number']}") if info else nullcontext()

@@ -1,0 +1,171 @@
+"""tokctl in pipelines of datatrove (https://github.com/huggingface/datatrove): two steps.
+
+from datatrove.executor import LocalPipelineExecutor
+from datatrove.pipeline.readers import ParquetReader
+from tokctl.datatrove import DocumentTokenizer
+
+pipeline = [ParquetReader("corpus/"), DocumentTokenizer("tokens/", "m.json")]
+LocalPipelineExecutor(pipeline, tasks=8).run()
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tokctl import arrow
+from tokctl.errors import TokctlError
+from tokctl.idfiles.dtypes import unsigned_for
+from tokctl.idfiles.writer import NativeEncoder
+from tokctl.model import Recipe
+from tokctl.sources import Batch, Records
+from tokctl.tokenizer import Tokenizer
+from tokctl.tokenizer.documents import DocumentEncoder, end_id
+from tokctl.values import cached_property
+
+try:
+    from datatrove.io import get_datafolder
+    from datatrove.pipeline import tokens
+    from datatrove.pipeline.base import PipelineStep
+    from datatrove.pipeline.tokens.tokenizer import TokenizedFile
+    from datatrove.utils.batching import batched
+except ImportError as error:
+    raise TokctlError(
+        "tokctl.datatrove needs datatrove", "pip install 'datatrove[io,processing]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from datatrove.data import Document
+
+    from tokctl.tokenizer import Special
+
+__all__ = ["DocumentTokenizer", "PreTokenCounter"]
+
+
+class DocumentTokenizer(tokens.DocumentTokenizer):
+    """Writes the ids of documents in place of datatrove's step of this name: the same files, and
+    its options. `DocumentTokenizerMerger` and `DatatroveFolderDataset` read them."""
+
+    def __init__(
+        self,
+        output_folder: Any,
+        tokenizer_name_or_path: str | os.PathLike[str],
+        *args: Any,
+        special: Special = "none",
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        """
+        Args:
+            tokenizer_name_or_path: a model's file, as `Tokenizer.load` reads it, which every worker
+                must find there.
+            special: the special tokens that a text may spell, as those of `Tokenizer.encode`.
+                datatrove's step finds all.
+            threads: share out the documents of a batch.
+            args, options: datatrove's. There are no loss masks. `eos_token` is a token of the
+                vocabulary that is put behind each document; without it nothing is, whatever the
+                model's template says.
+        """
+        super().__init__(output_folder, os.fspath(tokenizer_name_or_path), *args, **options)
+        if self.save_loss_metadata:
+            raise TokctlError(
+                "tokctl writes no loss masks", "leave save_loss_metadata out, or take datatrove's"
+            )
+        self._special = special
+        self._threads = threads
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        return Tokenizer.load(self.tokenizer_name_or_path)
+
+    @cached_property
+    def token_size(self) -> int:
+        return unsigned_for(self.tokenizer.vocab_size).width
+
+    def write_unshuffled(self, data: Iterable[Document], filename: str) -> TokenizedFile:
+        documents = DocumentEncoder(self.tokenizer, special=self._special, threads=self._threads)
+        last = None if self.eos_token is None else end_id(self.tokenizer, self.eos_token)
+        encoder = NativeEncoder(documents, self.token_size, last)
+        shuffled = self.shuffle_documents or self.shuffle_chunk_size
+        file = TokenizedFile(
+            (shuffled and self.local_working_dir) or self.output_folder,
+            filename,
+            save_index=self.save_index or shuffled,
+            upload_block_size=self.upload_block_size,
+            tokenizer_name_or_path=self.tokenizer_name_or_path,
+            save_final_metadata=self.save_final_metadata,
+            token_size=self.token_size,
+        )
+        done = 0
+        for batch in batched(data, self.batch_size):
+            with self.track_time(unit="batch"):
+                texts = Batch([_bytes(document) for document in batch], first=done + 1)
+                for chunk in encoder.chunks(_records(filename, texts)):
+                    file.write_bytes(chunk.data, chunk.ends)
+                    start = 0
+                    for end in chunk.ends:
+                        self.stat_update("tokens", value=end - start)
+                        start = end
+            done += len(batch)
+        file.close()
+        return file
+
+
+class PreTokenCounter(PipelineStep):
+    """Counts the pre-tokens of the documents, for `Tokenizer.train_on_counts`: the last step of a
+    pipeline. Each task writes a table of `tokctl.arrow.count_table`, `00000.counts.parquet`, whose
+    `source` is the number of the task. Together they are what
+    `tokctl.arrow.counts_from_table` takes."""
+
+    name = "🔠 Pre-token counter"
+    type = "🔢 - TOKENIZER"
+
+    def __init__(
+        self,
+        output_folder: Any,
+        recipe: Recipe | Tokenizer | str | os.PathLike[str] = "bpe",
+        batch_size: int = 10_000,
+        **options: Any,
+    ) -> None:
+        """
+        Args:
+            output_folder: as datatrove takes it: a path or an address.
+            recipe, options: those of `count_table`.
+            batch_size: documents in memory.
+        """
+        super().__init__()
+        self.output_folder = get_datafolder(output_folder)
+        self.recipe = recipe
+        self.batch_size = batch_size
+        self.options = options
+
+    def run(self, data: Iterable[Document], rank: int = 0, world_size: int = 1) -> None:  # noqa: ARG002
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        schema = pa.schema({"text": pa.large_binary()})
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in batched(data, self.batch_size):
+                with self.track_time(unit="batch"):
+                    texts = pa.array([_bytes(document) for document in batch], pa.large_binary())
+                self.stat_update("documents", value=len(batch), unit="batch")
+                yield pa.record_batch([texts], schema=schema)
+
+        reader = pa.RecordBatchReader.from_batches(schema, batches())
+        with arrow.in_part(f"task {rank}"):
+            table = arrow.count_table(reader, self.recipe, source=rank, **self.options)
+        with self.output_folder.open(f"{rank:05d}.counts.parquet", "wb") as file:
+            parquet.write_table(table, file)
+
+
+def _records(name: str, batch: Batch) -> Records:
+    return Records(name, None, lambda: iter([batch]), int, unit="document")
+
+
+def _bytes(document: Document) -> bytes:
+    """A document without a text is an empty one."""
+    return (document.text or "").encode()

@@ -1,0 +1,146 @@
+"""tokctl on Apache Spark (https://spark.apache.org), 4.0 and later: `tokctl.arrow` by
+`mapInArrow` and `applyInArrow`.
+
+    import tokctl.spark
+    from tokctl import Tokenizer, arrow
+
+    frame = spark.read.parquet("corpus/")
+    counts = arrow.counts_from_table(tokctl.spark.count(frame, "bpe").toArrow())
+    Tokenizer.train_on_counts(counts, vocab_size=50_000).save("m.json")
+    encoded = tokctl.spark.encode(frame, "m.json")
+
+Every worker needs tokctl and pyarrow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokctl import arrow
+from tokctl.errors import TokctlError
+from tokctl.model import Recipe
+from tokctl.sources import tables
+from tokctl.tokenizer import Tokenizer
+
+try:
+    import pyarrow as pa
+    from pyspark import TaskContext
+    from pyspark.sql import types
+except ImportError as error:
+    raise TokctlError("tokctl.spark needs pyspark", "pip install pyspark pyarrow") from error
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["count", "encode"]
+
+#: Rows that are sent to Spark at a time.
+_ROWS = 1 << 16
+
+#: The columns of counts, as Spark has them: it knows no unsigned numbers.
+_COUNTS = "pre_token binary, count bigint, source bigint, place bigint"
+_COUNT_TYPES = {
+    "pre_token": pa.binary(),
+    "count": pa.int64(),
+    "source": pa.int64(),
+    "place": pa.int64(),
+}
+
+
+def encode(
+    frame: DataFrame,
+    model: Tokenizer | str | os.PathLike[str],
+    text: str = "text",
+    *,
+    ids: str = "ids",
+    count: str = "count",
+    **options: Any,
+) -> DataFrame:
+    """The frame with two more columns, as `tokctl.arrow.encode_table` gives them when they are
+    asked for: the ids of each text, `array<int>`, as Spark knows no `uint32`; and how many they
+    are, `bigint`.
+
+    Args:
+        model: a path is read once in a Python worker; it must lead to the same file everywhere.
+        text, ids, count, options: those of `encode_table`.
+
+    Raises:
+        TokctlError: as `encode_table`, now, where it is not about a text. Spark raises what is: its
+            exception says the partition, from 0, and the row in it.
+    """
+    options = {"text": text, "ids": ids, "count": count, **options}
+    arrow.encode_table(frame.limit(0).toArrow(), model, **options)
+    fields = {field.name: field for field in frame.schema.fields}
+    for name, kind in ((ids, types.ArrayType(types.IntegerType())), (count, types.LongType())):
+        fields[name] = types.StructField(name, kind)
+    made = types.StructType(list(fields.values()))
+
+    def encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        before = 0
+        for batch in batches:
+            with arrow.in_part(f"partition {_partition()}, behind {before} rows"):
+                table = arrow.encode_table(batch, model, **options)
+            yield from _batches(table, {ids: pa.list_(pa.int32())})
+            before += len(batch)
+
+    return frame.mapInArrow(encoded, made)
+
+
+def count(
+    frame: DataFrame,
+    recipe: Recipe | Tokenizer | str | os.PathLike[str] = "bpe",
+    text: str = "text",
+    *,
+    partitions: int = 64,
+    **options: Any,
+) -> DataFrame:
+    """The counts of the pre-tokens, each once, as `tokctl.arrow.merge_counts` has them, in no
+    order: `pre_token`, `count`, `source`, which is the number of a partition of the frame, and
+    `place`. `tokctl.arrow.counts_from_table` takes its `toArrow()`.
+
+    The counts have the order of the rows that the frame's partitions have, one after the other;
+    `frame.orderBy(…)` gives another.
+
+    Args:
+        partitions: of the counts, by a hash of the pre-token. One is merged in the memory of a
+            worker.
+        recipe, text, options: those of `count_table`.
+
+    Raises:
+        TokctlError: as `encode`.
+    """
+    nothing = frame.limit(0).toArrow()
+    arrow.partition_counts(arrow.count_table(nothing, recipe, text, **options), partitions)
+    column = nothing.column_names[tables.path_to(nothing.schema, text, "the table")[0]]
+
+    def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for first in batches:
+            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+            with arrow.in_part(f"partition {_partition()}"):
+                table = arrow.count_table(reader, recipe, text, source=_partition(), **options)
+            for number, part in enumerate(arrow.partition_counts(table, partitions)):
+                numbers = pa.repeat(pa.scalar(number, pa.int32()), len(part))
+                yield from _batches(part.append_column("part", numbers), _COUNT_TYPES)
+
+    def merged(part: pa.Table) -> pa.Table:
+        return pa.Table.from_batches(_batches(arrow.merge_counts([part]), _COUNT_TYPES))
+
+    found = frame.select(f"`{column}`").mapInArrow(counted, f"{_COUNTS}, part int")
+    return found.groupBy("part").applyInArrow(merged, _COUNTS)
+
+
+def _partition() -> int:
+    """The number of the partition whose rows this worker has."""
+    context = TaskContext.get()
+    assert context is not None
+    return int(context.partitionId())
+
+
+def _batches(table: pa.Table, kinds: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    """A table as Spark takes it: some rows at a time, with other types of some columns."""
+    fields = [field.with_type(kinds.get(field.name, field.type)) for field in table.schema]
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        yield from pa.Table.from_batches([batch]).cast(pa.schema(fields)).to_batches()
