@@ -47,6 +47,25 @@ def test_a_task_that_is_done_again_is_told(tmp_path: Path) -> None:
     assert sorted(told) == [f"part 1: {again}", f"part 2: {again} 2 times"]
 
 
+_LOSES_A_WORKER = """
+import time
+import tests.cluster.test_ray_failures as failures
+from tokctl.ray import tasks
+
+with tasks.connected(None) as processors:
+    start = lambda times: [failures._dying.remote({folder!r}, times)]
+    assert len(list(tasks.run([1], start, str, processors))) == 1
+    time.sleep(2)
+"""
+
+
+@pytest.mark.slow
+def test_ray_prints_nothing_of_lost_workers(tmp_path: Path) -> None:
+    code = _LOSES_A_WORKER.format(folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b""
+
+
 @pytest.mark.usefixtures("cluster")
 def test_progress_has_documents_and_ids(texts: list[Path], tmp_path: Path) -> None:
     said: list[tuple[str, int, Any, Any]] = []

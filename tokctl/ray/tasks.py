@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import ray
+from ray._private import worker
 
 from tokctl import __version__
 from tokctl.errors import TokctlError
@@ -54,9 +55,9 @@ class Tried(NamedTuple):
 
 def tried(given: Any) -> Tried:
     """What a task gives first, from within it."""
-    worker = ray.get_runtime_context().worker.core_worker
+    core = ray.get_runtime_context().worker.core_worker
     # Ray tells it nowhere else. Whether it was lost changes no result.
-    number = getattr(worker, "get_current_task_attempt_number", None)
+    number = getattr(core, "get_current_task_attempt_number", None)
     return Tried(given, number() if number else 0)
 
 
@@ -91,10 +92,14 @@ def connected(address: str | None) -> Iterator[int]:
             f"can't reach the cluster {address or 'of Ray'}: {reason or type(error).__name__}",
             "see `ray status`; an address is HOST:PORT, ray://HOST:PORT or auto",
         ) from None
+    # Whatever `log_to_driver` says, Ray prints to stdout what it knows of lost workers. `run` tells
+    # of them.
+    said, worker._worker_logs_enabled = worker._worker_logs_enabled, False
     try:
         yield _processors()
     finally:
         ray.shutdown()
+        worker._worker_logs_enabled = said
 
 
 def _check_answers(address: str) -> None:
