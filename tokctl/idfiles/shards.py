@@ -8,7 +8,6 @@ FOLDER/manifest.json      when it is finished
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name, sync_folder, whole_file
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
@@ -285,7 +285,7 @@ class ShardFolder:
         try:
             self.path.mkdir(exist_ok=True)
             sync_folder(self.path.absolute().parent)
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            self._lock = systems.open_folder(self.path)
         except (OSError, ValueError) as error:
             raise _cannot(self.name, error) from None
         try:
@@ -412,7 +412,7 @@ class ShardFolder:
 
 def _lock(descriptor: int, name: str) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        systems.lock(descriptor)
     except OSError as error:
         if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
             raise _cannot(name, error) from None
