@@ -483,7 +483,8 @@ def _beside(target: str | Path | BinaryIO) -> BinaryIO:
     folder = None
     if isinstance(target, (str, Path)) and (not Path(target).exists() or Path(target).is_file()):
         folder = Path(target).parent
-    file: Any = tempfile.TemporaryFile(dir=folder)  # on Windows an object around it
+    # On Windows it is an object around the file.
+    file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
     beside: BinaryIO = file
     return beside
 
