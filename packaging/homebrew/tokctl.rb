@@ -1,12 +1,11 @@
-# The formula of a tap. `brew update-python-resources tokctl` adds the packages that tokctl needs, and
-# a release its own address and checksum.
+# The formula of a tap. A release fills in the address and the checksum of its sdist;
+# `brew update-python-resources tokctl` adds the packages that tokctl needs.
 class Tokctl < Formula
   include Language::Python::Virtualenv
 
   desc "Train, run, inspect and compare subword tokenizers"
-  homepage "https://pypi.org/project/tokctl/"
-  url "https://files.pythonhosted.org/packages/source/t/tokctl/tokctl-0.1.0.tar.gz"
-  sha256 "TO BE FILLED IN BY THE RELEASE"
+  url "ADDRESS OF THE SDIST"
+  sha256 "ITS SHA-256"
   license "Apache-2.0"
 
   depends_on "rust" => :build
