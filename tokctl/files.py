@@ -250,7 +250,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     finally:
         # The folder that is locked, and not one that has the name by now.
         with contextlib.suppress(OSError):
-            if systems.is_at(name, os.fstat(descriptor)):
+            if systems.is_held(name, descriptor):
                 shutil.rmtree(name, ignore_errors=True)
         os.close(descriptor)
 
@@ -342,7 +342,7 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
                 os.close(descriptor)
                 raise
         with contextlib.suppress(OSError):
-            if systems.is_at(name, os.fstat(descriptor)):
+            if systems.is_held(name, descriptor):
                 claimed = descriptor, name
                 continue
         os.close(descriptor)

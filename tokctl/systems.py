@@ -27,6 +27,7 @@ __all__ = [
     "TERMINAL",
     "end_group",
     "is_at",
+    "is_held",
     "is_non_blocking",
     "later",
     "lock",
@@ -93,6 +94,10 @@ if sys.platform == "win32":
             else:
                 name.unlink()
         return True
+
+    def is_held(name: Path, descriptor: int) -> bool:
+        """Has what the descriptor locks that name? A folder that is locked can't be another."""
+        return name.is_dir() or is_at(name, os.fstat(descriptor))
 
     def set_mode(descriptor: int, mode: int) -> None:
         """A file has the rights of its folder here."""
@@ -184,6 +189,10 @@ else:
         finally:
             os.close(descriptor)
         return True
+
+    def is_held(name: Path, descriptor: int) -> bool:
+        """Has what the descriptor locks that name?"""
+        return is_at(name, os.fstat(descriptor))
 
     def set_mode(descriptor: int, mode: int) -> None:
         """Gives a file its rights."""
