@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import stat
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 
 
@@ -155,12 +155,16 @@ class _Growing:
         self.file.flush()
         # A new file gets the usual rights, a replaced one keeps its own.
         mode = stat.S_IMODE(self._old.st_mode) if self._old else 0o666 & ~umask()
-        os.fchmod(self.file.fileno(), mode)
+        systems.set_mode(self.file.fileno(), mode)
         os.fsync(self.file.fileno())
 
     def rename(self) -> bool:
         """Gives it its name."""
-        if not _is_at(self._name, self._identity):  # locks failed, and somebody took it for litter
+        if not systems.CAN_MOVE_OPEN_FILES:
+            self.file.close()
+        if not systems.is_at(
+            self._name, self._identity
+        ):  # locks failed, and somebody took it for litter
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._name))
         self._name.replace(self.target)
         self._forget_name()
@@ -169,15 +173,18 @@ class _Growing:
     def set_aside(self) -> bool:
         """Takes the name from what has it; False where nothing has."""
         try:
-            held = os.open(self.target, os.O_RDONLY | os.O_CLOEXEC)
+            held = os.open(self.target, os.O_RDONLY)
         except FileNotFoundError:
             return False
         with os.fdopen(held, "rb"):
             descriptor, name = _claim(self.target)
             os.close(descriptor)
-            with contextlib.suppress(OSError):  # as a hidden file of ours it is locked, too
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._aside = _Aside(name, os.dup(held), os.fstat(held))
+            lasting = None
+            if systems.CAN_MOVE_OPEN_FILES:
+                with contextlib.suppress(OSError):  # as a hidden file of ours it is locked, too
+                    systems.lock(held)
+                lasting = os.dup(held)
+            self._aside = _Aside(name, lasting, os.fstat(held))
         self.target.replace(name)
         return True
 
@@ -185,9 +192,9 @@ class _Growing:
         """The old file has its name again, or nothing has."""
         with contextlib.suppress(OSError):
             if self._aside is not None:
-                if _is_at(self._aside.name, self._aside.status):
+                if systems.is_at(self._aside.name, self._aside.status):
                     self._aside.name.replace(self.target)
-            elif self._old is None and _is_at(self.target, self._identity):
+            elif self._old is None and systems.is_at(self.target, self._identity):
                 self.target.unlink()
 
     def _forget_name(self) -> None:
@@ -201,19 +208,23 @@ class _Growing:
         if self._aside is not None:
             with contextlib.suppress(OSError):
                 self._aside.name.unlink()
-            os.close(self._aside.descriptor)
+            if self._aside.descriptor is not None:
+                os.close(self._aside.descriptor)
+        if not systems.CAN_MOVE_OPEN_FILES:
+            with contextlib.suppress(OSError):
+                self.file.close()
         with contextlib.suppress(OSError):
-            if _is_at(self._name, self._identity):
+            if systems.is_at(self._name, self._identity):
                 self._name.unlink()
         with contextlib.suppress(OSError):
             self.file.close()
 
 
 class _Aside(NamedTuple):
-    """An old file under a hidden name. The descriptor holds its lock."""
+    """An old file under a hidden name. The descriptor holds its lock, where there is one."""
 
     name: Path
-    descriptor: int
+    descriptor: int | None
     status: os.stat_result
 
 
@@ -230,7 +241,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         yield name
         for folder, _, files in os.walk(name, topdown=False):
             for file in files:
-                _sync(Path(folder, file))
+                systems.sync(Path(folder, file))
             sync_folder(Path(folder))
         name.chmod(0o777 & ~umask())
         with _signals_wait():
@@ -239,7 +250,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     finally:
         # The folder that is locked, and not one that has the name by now.
         with contextlib.suppress(OSError):
-            if _is_at(name, os.fstat(descriptor)):
+            if systems.is_held(name, descriptor):
                 shutil.rmtree(name, ignore_errors=True)
         os.close(descriptor)
 
@@ -259,7 +270,7 @@ def scratch_folder() -> Iterator[Path]:
         yield name
     finally:
         with contextlib.suppress(OSError):
-            if _is_at(name, os.fstat(descriptor)):
+            if systems.is_held(name, descriptor):
                 shutil.rmtree(name, ignore_errors=True)
         os.close(descriptor)
 
@@ -318,31 +329,30 @@ _MOST_AT_ONCE = 100
 def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
     """A new hidden file or folder beside the target: its descriptor, and its name.
 
-    The names are counted. Whoever makes one locks it (`flock`), and the lock ends with the process,
-    however that ends: so one that nobody has locked was left behind by a process that was killed,
-    and goes.
+    The names are counted. Whoever makes one locks it, and the lock ends with the process, however
+    that ends: so one that nobody has locked was left behind by a process that was killed, and goes.
     """
     claimed: tuple[int, Path] | None = None
     for number in range(_MOST_AT_ONCE):
         name = target.with_name(f".{target.name[:80]}.tokctl-{number}.tmp")
-        was_there = _sweep(name)
+        was_there = systems.sweep(name)
         if claimed is not None:
             if not was_there:
                 break
             continue
         try:
             if folder:
-                name.mkdir(0o700)
-                descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+                systems.make_folder(name)
+                descriptor = systems.open_folder(name)
             else:
-                descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                descriptor = systems.open_new(name)
         except (FileExistsError, FileNotFoundError) as error:
             # Somebody has that name, or swept the folder that was just made.
             if isinstance(error, FileNotFoundError) and not folder:
                 raise
             continue
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            systems.lock(descriptor)
         except BlockingIOError:  # who sweeps was faster
             os.close(descriptor)
             continue
@@ -352,7 +362,7 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
                 os.close(descriptor)
                 raise
         with contextlib.suppress(OSError):
-            if _is_at(name, os.fstat(descriptor)):
+            if systems.is_held(name, descriptor):
                 claimed = descriptor, name
                 continue
         os.close(descriptor)
@@ -365,35 +375,7 @@ def sweep(folder: Path) -> None:
     """Removes the hidden files in a folder that grow no more: their processes are gone."""
     with contextlib.suppress(OSError):
         for name in folder.glob(".*.tokctl-*.tmp"):
-            _sweep(name)
-
-
-def _sweep(name: Path) -> bool:
-    """Removes a hidden file or folder whose process is gone; was anything there?"""
-    try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    try:
-        status = os.fstat(descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if status.st_uid == os.geteuid() and _is_at(name, status):
-            if stat.S_ISDIR(status.st_mode):
-                shutil.rmtree(name)
-            elif stat.S_ISREG(status.st_mode):
-                name.unlink()
-    except OSError:
-        pass  # somebody works on it, or it can't be removed
-    finally:
-        os.close(descriptor)
-    return True
-
-
-def _is_at(name: Path, status: os.stat_result) -> bool:
-    """Has it that name?"""
-    return os.path.samestat(name.lstat(), status)
+            systems.sweep(name)
 
 
 def umask() -> int:
@@ -406,19 +388,11 @@ def umask() -> int:
 def sync_folder(folder: Path) -> None:
     """Brings the names in a folder to the disk, where the file system can."""
     try:
-        _sync(folder)
+        systems.sync(folder)
     except OSError as error:
         # A folder that may not be read, or a file system that has nothing to do.
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def is_plain_name(name: object) -> TypeGuard[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -124,7 +125,6 @@ class cached_property(Generic[T]):  # noqa: N801 - it stands for the one of `fun
 
 def available_threads() -> int:
     """Processors that this process may use."""
-    try:
+    if sys.platform == "linux":
         return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on every platform
-        return max(1, os.cpu_count() or 1)
+    return max(1, os.cpu_count() or 1)

@@ -12,7 +12,6 @@ import ast
 import json
 import math
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tokctl import _native
+from tokctl import _native, systems
 from tokctl.analysis import metrics
 from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import explain, pair_counts, token_history, unreachable
@@ -398,7 +397,7 @@ def _run(
         written, _ = process.communicate(json.dumps(told).encode(), timeout=seconds)
         ended = f"the process ended by itself, with exit code {process.returncode}"
     except subprocess.TimeoutExpired:
-        _end(process)
+        systems.end_group(process)
         try:
             written, _ = process.communicate(timeout=1)
         except subprocess.TimeoutExpired as held:  # by a process in a session of its own
@@ -407,7 +406,7 @@ def _run(
             process.stdout.close()
         ended = f"there was no result after {seconds:g} seconds"
     finally:
-        _end(process)
+        systems.end_group(process)
     lines = []
     for line in written.splitlines():
         try:
@@ -418,17 +417,6 @@ def _run(
     if not all(isinstance(line, dict) and line.keys() in _REPORTS for line in lines):
         return [], "it has written to files that it did not open"
     return lines, ended
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends it, and what it has started, where anything is left."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _trouble(told: dict[str, Any]) -> Trouble:

@@ -109,7 +109,7 @@ def _run(pager: str, text: bytes, environ: dict[str, str]) -> bool:
             shell=True,  # `$PAGER` is a command line, as for git and man
             stdin=subprocess.PIPE,
             env=environ,
-            preexec_fn=_default_signals,
+            preexec_fn=_default_signals if os.name == "posix" else None,
         ) as process:
             # Whoever leaves before the end has read enough: `communicate` says nothing then.
             process.communicate(text)

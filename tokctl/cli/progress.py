@@ -546,7 +546,8 @@ def _same_terminal(world: World) -> bool:
 
 def _device(stream: BinaryIO | TextIO) -> int | None:
     try:
-        return os.fstat(stream.fileno()).st_rdev
+        # Windows has no devices: there a terminal is the only one.
+        return getattr(os.fstat(stream.fileno()), "st_rdev", None)
     except (OSError, ValueError):  # no file is behind it
         return None
 

@@ -6,6 +6,8 @@ import signal
 import sys
 from types import FrameType
 
+from tokctl import systems
+
 #: Native modules whose making an exception amid it ends with a crash of the process: while they
 #: look up what they need, they take for granted that it is there.
 _FRAGILE = ("orjson",)
@@ -31,10 +33,9 @@ def handle_signals() -> None:
 
 
 def _ended(number: int, frame: FrameType | None) -> None:
-    if _is_bad_moment(frame) and hasattr(signal, "setitimer"):
+    if _is_bad_moment(frame):
         _postponed.append(number)
-        signal.signal(signal.SIGALRM, _again)
-        signal.setitimer(signal.ITIMER_REAL, _LATER)
+        systems.later(_LATER, _again)
         return
     if number == signal.SIGINT:
         signal.default_int_handler(number, frame)

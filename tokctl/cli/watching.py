@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokctl import systems
 from tokctl.cli import streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
@@ -148,7 +149,7 @@ def _app_class() -> type[WatchApp]:
 def _take_keys_from_the_terminal() -> None:
     """Puts the terminal where stdin was: the text that came there has been read."""
     try:
-        terminal = os.open("/dev/tty", os.O_RDWR)
+        terminal = os.open(systems.TERMINAL, os.O_RDWR)
     except OSError as error:
         raise TokctlError(
             f"there is no terminal to take keys from: {error.strerror}",

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import shutil
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.files import scratch_folder, sweep, sync_folder, whole_file
 from tokctl.sources import remote
@@ -199,12 +199,12 @@ class LocalPlace(Place):
         try:
             self.path.mkdir(exist_ok=True)
             sync_folder(self.path.absolute().parent)
-            lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            lock = systems.open_folder(self.path)
         except (OSError, ValueError) as error:
             raise cannot(self.name, error) from None
         try:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                systems.lock(lock)
             except OSError as error:
                 if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                     raise cannot(self.name, error) from None

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
@@ -86,7 +87,7 @@ class RandomAccessFile:
         parts = []
         try:
             while size:
-                part = os.pread(self.file.fileno(), min(size, BLOCK), start)
+                part = systems.read_at(self.file, min(size, BLOCK), start)
                 if not part:
                     raise TokctlError(
                         f"{self.name}: it ends at byte {start}, before its header is complete",

@@ -486,14 +486,17 @@ def _beside(target: str | Path | BinaryIO) -> BinaryIO:
     folder = None
     if isinstance(target, (str, Path)) and (not Path(target).exists() or Path(target).is_file()):
         folder = Path(target).parent
-    return tempfile.TemporaryFile(dir=folder)
+    # On Windows it is an object around the file.
+    file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+    beside: BinaryIO = file
+    return beside
 
 
 @contextlib.contextmanager
 def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
     """A temporary file that is copied to `out` when the block ends without an error."""
     try:
-        spool = tempfile.TemporaryFile()  # noqa: SIM115
+        spool: Any = tempfile.TemporaryFile()  # noqa: SIM115
     except OSError as error:
         raise _no_room(error) from None
     with spool:

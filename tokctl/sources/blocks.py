@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 
 #: Bytes read at a time. Large enough for threads to share a block, small enough for
@@ -179,16 +180,13 @@ def _later_block(stream: BinaryIO | FileIO, size: int) -> bytes:
     raw = getattr(stream, "raw", stream)
     try:
         number = raw.fileno()
-        if os.get_blocking(number):  # a terminal would have to be told twice that it ends
+        # A terminal would have to be told twice that it ends.
+        if not systems.is_non_blocking(number):
             return b""
     except (AttributeError, OSError):  # it lies in memory
         return b""
-    import select
-
     while (block := raw.read(size)) is None:
-        poll = select.poll()
-        poll.register(number, select.POLLIN)
-        poll.poll()
+        systems.wait_for_input(number)
     return bytes(block)
 
 
@@ -341,7 +339,8 @@ def spooled(blocks: Iterable[bytes], name: str) -> Iterator[FileIO]:
 
     with contextlib.ExitStack() as stack:
         try:
-            file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+            # On Windows it is an object around the file.
+            file: Any = stack.enter_context(tempfile.TemporaryFile(buffering=0))
             for block in blocks:
                 _write(file, block)
         except OSError as error:

@@ -19,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name
 from tokctl.sources.blocks import unreadable
@@ -163,8 +164,9 @@ def expand(pattern: str) -> list[str]:
     Raises:
         TokctlError: there is none.
     """
-    parts = [part for part in pattern.split("/") if part]
-    paths = ["/"] if pattern.startswith("/") else [""]
+    drive, below = os.path.splitdrive(pattern.replace(os.sep, "/"))
+    parts = [part for part in below.split("/") if part]
+    paths = [f"{drive}/" if below.startswith("/") else drive]
     for number, part in enumerate(parts):
         last = number == len(parts) - 1
         paths = [path for base in paths for path in _step(base, part, folders=not last, last=last)]
@@ -175,7 +177,7 @@ def expand(pattern: str) -> list[str]:
         raise TokctlError(
             f"no file matches {pattern}", "check the pattern; a name is taken as it is with ./"
         )
-    return sorted(paths, key=os.fsencode)
+    return sorted(paths, key=systems.order_of_paths)
 
 
 def _step(base: str, part: str, *, folders: bool, last: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyBytes, PyInt, PyIterator, PyList, PySlice};
 use pyo3::{ffi, IntoPyObjectExt};
 use tokctl_core::encode::{IdNumber, Ids, RaggedIds};
@@ -478,7 +479,10 @@ impl<'py> FromPyObject<'_, 'py> for IdSlice {
 fn of_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     let size = list.len();
     let mut ids = Vec::with_capacity(size);
-    ids.extend((0..size as ffi::Py_ssize_t).map_while(|at| small_int(list, at)));
+    // Without a GIL another thread could take an item out of the list while it is looked at.
+    with_critical_section(list, || {
+        ids.extend((0..size as ffi::Py_ssize_t).map_while(|at| small_int(list, at)));
+    });
     if ids.len() == size {
         return Ok(ids);
     }
@@ -490,7 +494,8 @@ fn of_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
 /// The id at a place of a list, if it is an int that can be one; else an exception may be set.
 fn small_int(list: &Bound<'_, PyList>, at: ffi::Py_ssize_t) -> Option<u32> {
     // SAFETY: `list` is a list, and this thread is attached; a place that it does not have gives
-    // null. The item is borrowed from the list, and nothing runs between here and its use.
+    // null. The item is borrowed from the list, which `of_list` locks where there is no GIL, and
+    // nothing runs between here and its use.
     let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at) };
     if item.is_null() {
         return None;

@@ -21,7 +21,10 @@ mod work;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+// Needs no GIL: every class is frozen, so that PyO3 hands out no `&mut` and asks for `Sync`; what one
+// object changes lies behind locks and atomics of the core; nothing is kept in a static but what
+// `prepare` and `last_words` set, by atomics.
+#[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tokctl_core::prepare();
     module.add("NO_ID", tokctl_core::model::NO_ID)?;
