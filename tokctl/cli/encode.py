@@ -133,6 +133,12 @@ def encode(
     exclude: options.Exclude = None,
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
+    chat: options.Chat = False,
+    chat_template: options.ChatTemplate = None,
+    chat_option: options.ChatOption = None,
+    generation_prompt: options.GenerationPrompt = False,
+    assistant_mask: options.AssistantMask = False,
+    pack: options.Pack = None,
 ) -> int | None:
     """Turn text into ids: each line of text becomes one line of ids. Text is read as a stream,
     so only one line must fit into memory. With --whole and for files of ids it is the longest
@@ -144,10 +150,16 @@ def encode(
             f"--format says what is read, and nothing is read as {format}",
             f"what is written is --as {format}",
         )
+    if chat and format not in ("auto", "text", "jsonl"):
+        raise TokctlError(f"--chat reads JSON Lines, not {format}", "leave --format out")
+    # Each line is read as a whole conversation, so a file of JSON Lines is a text here.
+    format = "text" if chat else format  # noqa: A001
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
-    leading, files = streams.leading_models(world, "encode", files, bool(models), format)
+    leading, files = streams.leading_models(
+        world, "encode", files, bool(models), "auto" if chat else format
+    )
     models = leading or models
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
@@ -171,12 +183,30 @@ def encode(
             alpha=alpha,
             seed=seed,
         )
-    allowed = [token for token in special or () if token != "none"]
+    from tokctl.cli.chat import ChatOptions
+
+    chats = ChatOptions(
+        chat, chat_template, chat_option, generation_prompt, assistant_mask, pack
+    )
+    if chat or pack is not None or any(vars(chats).values()):
+        given: dict[str, object] = {
+            **more,
+            **{"--whole": whole, "--lines": lines, "--special": special, "--count": count},
+            **{"--alpha": alpha is not None, "--pad": pad, "--stride": stride is not None},
+            **{"--text-field": text_field, "--engine": engine, "--shard-size": shard_size},
+        }
+        chats.check(form, {option: bool(value) for option, value in given.items()})
+    allowed = ["all"] if chat else [token for token in special or () if token != "none"]
     if engine is not None:
         _check_engine(id_files, alpha, threads)
     threads = min(threads or available_threads(), sys.maxsize)
     if alpha is not None:
         _check_alpha(form, special=bool(allowed), column=column)
+    if chat and count:
+        raise TokctlError(
+            "--count counts the text of files, and --chat makes another of them",
+            "count the lines of: tokctl encode --chat --as tokens",
+        )
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
     cache = None
     if cache_memory is not None:
@@ -225,6 +255,8 @@ def encode(
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
     texts = sources.open(world, files)
     plan.check_apart(world, texts)
+    if chat:
+        texts = chats.rendered(world, texts, tokenizer, streams.model_path(world, model))
     documents = DocumentEncoder(
         tokenizer,
         lines=plan.lines,
@@ -238,6 +270,7 @@ def encode(
         offsets=offsets,
         byte_offsets=byte_offsets,
         full=full,
+        mask=assistant_mask,
         options=row_options,
         width=ids_dtype.width if ids_dtype else 2,
         end_id=end_id,
@@ -245,6 +278,13 @@ def encode(
     _ = documents.matcher  # an unknown special token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
+    if chats.has_columns(form):
+        from tokctl.cli.chat import write_columns
+        from tokctl.idfiles.dtypes import DTYPES
+
+        written = ids_dtype or DTYPES["uint32"]
+        write_columns(world, chats, rows, texts, dtype=written, output=output)
+        return None
     if ids_dtype is not None:
         model = streams.model_path(world, model)
         reading = sources.reading

@@ -1279,6 +1279,54 @@ EncodeEngine = Annotated[
     ),
 ]
 
+_chat = partial(CliOption, panel="Chats")
+Chat = Annotated[
+    bool,
+    _chat(
+        "--chat",
+        "Read JSON Lines of conversations, render each with the model's chat template, and encode "
+        "that text with its special tokens. A line is a list of messages, or an object with "
+        "messages, and if need be tools, documents and chat_template_kwargs.",
+        short="Encode conversations with the chat template",
+    ),
+]
+ChatTemplate = Annotated[
+    str | None,
+    _chat(
+        "--chat-template FILE|NAME",
+        "Take the template in this file, or the one of this name if the model has several; by "
+        "default that of the model, or of the files next to it.",
+    ),
+]
+ChatOption = Annotated[
+    list[str] | None,
+    _chat(
+        "--chat-option NAME=VALUE",
+        "Set a name that the template knows, such as enable_thinking=false; the value is JSON or "
+        "text. Can be repeated.",
+    ),
+]
+GenerationPrompt = Annotated[
+    bool, _chat("--generation-prompt", "End each text with what makes the model answer.")
+]
+AssistantMask = Annotated[
+    bool,
+    _chat(
+        "--assistant-mask",
+        "Add assistant_mask: 1 for each token that the assistant wrote, 0 for all others. For "
+        "jsonl, parquet and safetensors.",
+    ),
+]
+Pack = Annotated[
+    int | None,
+    _length(
+        "--pack N",
+        "Pack whole documents into sequences of up to N ids, with position_ids and seq_lengths; "
+        "only longer ones are cut. For jsonl, parquet and safetensors.",
+        min=1,
+    ),
+]
+
 # -- check ------------------------------------------------------------------------------------
 
 CheckFolders = Annotated[
