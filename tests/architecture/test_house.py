@@ -18,7 +18,7 @@ from tests.architecture.house import (
 #: imports inside functions and for types alone count.
 ROOMS = (
     *("errors", "wording", "habits", "values", "files", "_native"),
-    *("model", "sources", "training", "formats", "tokenizer", "arrow", "idfiles", "ray"),
+    *("model", "sources", "training", "formats", "tokenizer", "arrow", "idfiles", "chat", "ray"),
     *("analysis", "adapting", "render", "watch", "cli"),
 )
 

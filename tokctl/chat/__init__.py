@@ -6,6 +6,12 @@ text an assistant wrote, `lines.py` reads conversations from JSON Lines.
 
 from __future__ import annotations
 
-from tokctl.chat.template import ChatEncoding, Conversation, RenderedChat, TokenizerChat, encode_chat
+from tokctl.chat.template import (
+    ChatEncoding,
+    Conversation,
+    RenderedChat,
+    TokenizerChat,
+    encode_chat,
+)
 
 __all__ = ["ChatEncoding", "Conversation", "RenderedChat", "TokenizerChat", "encode_chat"]

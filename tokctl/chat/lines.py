@@ -67,7 +67,8 @@ def rendered(source: Source, chat: TokenizerChat, *, mask: bool) -> Records | Ar
 def _batches(
     blocks: Iterator[bytes], name: str, chat: TokenizerChat, mask: bool
 ) -> Iterator[Batch]:
-    number, texts, size = 0, [], 0
+    number, size = 0, 0
+    texts: list[bytes] = []
     for block in whole_lines(blocks):
         for line in block.removesuffix(b"\n").split(b"\n"):
             number += 1
@@ -118,7 +119,9 @@ def conversation(line: bytes, *, first: bool = False) -> Conversation:
     except UnicodeDecodeError as error:
         raise TokctlError(f"byte {error.start} is not UTF-8", "JSON is UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise TokctlError(f"is no JSON: {str(error)[:100]}", "each line is one conversation") from None
+        raise TokctlError(
+            f"is no JSON: {str(error)[:100]}", "each line is one conversation"
+        ) from None
     if isinstance(value, list):
         return Conversation(value)
     if not isinstance(value, dict) or "messages" not in value:

@@ -12,7 +12,8 @@ generation prompt and F be M[:i + 1], both rendered.
 - If T begins with F, the turn ends with F. Templates that write earlier turns differently from the
   last one, as those that leave reasoning out of the history, need another way to the end: in both
   T and F the message gets one more character. The first difference lies inside the turn, and what
-  follows it in F up to its end is the rest of the turn; it must follow in T as well.
+  follows it in F up to its end is the rest of the turn; it must follow in T as well, but for
+  special tokens that end a whole conversation.
 
 White space behind the last token of the turn in angle brackets, such as the line feed behind
 `<|im_end|>`, is not the assistant's: the model stops before it.
@@ -34,15 +35,20 @@ if TYPE_CHECKING:
 MOST_TURNS = 500
 
 #: What a generation prompt can begin for the model.
-_THINKING = re.compile(r"<(think|thinking|reasoning|seed:think)>\s*(</\1>\s*)?\Z")
+_THINKING = re.compile(
+    r"(?:<(think|thinking|reasoning|seed:think)>\s*(?:</\1>\s*)?"
+    r"|<\|channel>thought\s*(?:<channel\|>\s*)?)\Z"
+)
+_TOKEN = r"(?:<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\])"
 #: A special token and the white space behind it.
-_AFTER_END = re.compile(r"(?:<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\])(\s+)\Z")
+_AFTER_END = re.compile(rf"{_TOKEN}(\s+)\Z")
+#: Up to the last special token, with the white space behind it; and nothing but such.
+_ENDS = re.compile(rf".*{_TOKEN}\s*", re.DOTALL)
+_ONLY_ENDS = re.compile(rf"(?:{_TOKEN}|\s)*")
 _HINT = "mark it in the template: {% generation %} … {% endgeneration %}, or leave the mask out"
 
 
-def assistant_spans(
-    template: Template, values: dict[str, Any], text: str
-) -> list[tuple[int, int]]:
+def assistant_spans(template: Template, values: dict[str, Any], text: str) -> list[tuple[int, int]]:
     """What the assistant wrote in the `text` of a conversation: begins and ends, in characters.
 
     Raises:
@@ -91,7 +97,14 @@ def _end(template: Template, values: dict[str, Any], text: str, at: int, begin: 
     shared = _common(text, _rendered(template, values, whole, at, whole=True))
     of_alone = _common(alone, _rendered(template, values, [*messages[:at], longer], at))
     rest = alone[of_alone:]
-    if shared < begin or not rest or not text.startswith(rest, shared):
+    if not text.startswith(rest, shared):
+        # What ends a whole conversation, such as an end of sequence, is not the turn's.
+        both = rest[: _common(rest, text[shared : shared + len(rest)])]
+        found = _ENDS.match(both)
+        rest, more = (both[: found.end()], rest[found.end() :]) if found else ("", rest)
+        if _ONLY_ENDS.fullmatch(more) is None:
+            rest = ""
+    if shared < begin or not rest:
         raise _undecided(template, "its end is written differently from that of a last turn", at)
     return shared + len(rest)
 
@@ -141,7 +154,9 @@ def _rendered(
         return template.render(values | changed).text
     except TokctlError as error:
         part = "it" if whole else "the conversation up to it"
-        raise _undecided(template, f"{part} can't be rendered alone ({error.message})", at) from None
+        raise _undecided(
+            template, f"{part} can't be rendered alone ({error.message})", at
+        ) from None
 
 
 def _undecided(template: Template, why: str, at: int | None) -> TokctlError:

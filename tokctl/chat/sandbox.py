@@ -14,7 +14,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ except ImportError:
     ) from None
 
 #: Passes of loops and calls in one rendering; a real one has thousands.
-MOST_STEPS = 2_000_000
+MOST_STEPS = 1_000_000
 #: Characters of a text that a template makes, and bits of a number.
 LONGEST_TEXT = 1 << 26
 
@@ -157,12 +157,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if self.steps > MOST_STEPS:
             raise TooMuchError(f"it does not end within {MOST_STEPS:,} steps")
 
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+    def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
         """Lets loops, and texts joined by `~`, go through here."""
         tree = super()._parse(source, name, filename)
         for loop in tree.find_all(nodes.For):
             loop.iter = _called("counted", [loop.iter], loop.lineno)
-        return _Joins().visit(tree)  # type: ignore[no-any-return]
+        return _Joins().visit(tree)
 
     def counted(self, values: Any) -> CountedLoop:
         """What a loop walks through."""
@@ -170,7 +170,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def joined(self, *parts: Any) -> str:
         """The parts as one text (`a ~ b`)."""
-        return _fitting("".join(map(str, parts)))
+        text = "".join(map(str, parts))
+        _check_length(len(text))
+        return text
 
     def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
         """A call in a template."""
@@ -178,7 +180,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return function(*args)  # a loop, or a text: the names are those of its surroundings
         self.step()
         _check_arguments(function, args, named)
-        return _fitting(super().call(context, function, *args, **named))  # type: ignore[call-arg]
+        return _fitting(super().call(context, function, *args, **named))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """An operation that can make something long."""
@@ -198,7 +200,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
-def _called(name: str, arguments: list[nodes.Expr], line: int) -> nodes.Expr:
+def _called(name: str, arguments: list[Any], line: int) -> Any:
     function = nodes.EnvironmentAttribute(name)
     return nodes.Call(function, arguments, [], None, None).set_lineno(line)
 
@@ -206,7 +208,7 @@ def _called(name: str, arguments: list[nodes.Expr], line: int) -> nodes.Expr:
 class _Joins(jinja2.visitor.NodeTransformer):
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        return _called("joined", node.nodes, node.lineno)
+        return _called("joined", node.nodes, node.lineno)  # type: ignore[no-any-return]
 
 
 # -- limits ---------------------------------------------------------------------------------------
@@ -232,7 +234,7 @@ _WIDE_PERCENT = re.compile(r"%[^a-zA-Z%]*\d{8}")
 _WIDE_FIELD = re.compile(r"\{[^{}]*:[^{}]*\d{8}")
 
 
-def _check_arguments(function: Any, args: Iterable[Any], named: dict[str, Any]) -> None:
+def _check_arguments(function: Any, args: Sequence[Any], named: dict[str, Any]) -> None:
     """TooMuchError where a call would make a text that is too long."""
     name = getattr(function, "__name__", "")
     owner = getattr(getattr(function, "__wrapped__", function), "__self__", None)
@@ -355,7 +357,7 @@ class Template:
                 "--chat-template FILE gives another",
             ) from None
         self.marks_generation = any(
-            call.call.node.name == "_rendered"  # type: ignore[attr-defined]
+            call.call.node.name == "_rendered"
             for call in tree.find_all(nodes.CallBlock)
             if isinstance(call.call.node, nodes.ExtensionAttribute)
         )

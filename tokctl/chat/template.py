@@ -142,7 +142,9 @@ class TokenizerChat:
         """
         for what, value in (("tools", chat.tools), ("documents", chat.documents)):
             if value is not None and not _is_list_of_objects(value):
-                raise TokctlError(f"the {what} can't be {brief(value)}", "they are a list of objects")
+                raise TokctlError(
+                    f"the {what} can't be {brief(value)}", "they are a list of objects"
+                )
         if not _is_list_of_objects(chat.messages) or not chat.messages:
             what = "are none" if chat.messages == [] else f"can't be {brief(chat.messages)}"
             raise TokctlError(
@@ -189,9 +191,7 @@ class TokenizerChat:
         return ChatEncoding(encoding.ids, token_mask(encoding.offsets, spans), text)
 
 
-def token_mask(
-    offsets: Iterable[tuple[int, int]], spans: Sequence[tuple[int, int]]
-) -> list[int]:
+def token_mask(offsets: Iterable[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> list[int]:
     """1 for each token that lies in one of the spans, even in part. Both are in order."""
     mask, place = [], 0
     for start, end in offsets:
@@ -330,17 +330,16 @@ def _templates(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 #: The roles that a template knows by name.
-_ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+_NAMES = {f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
 
 
 def _roles(tokenizer: Tokenizer, texts: Mapping[str, str]) -> dict[str, str]:
     """The special tokens by role, as `special_tokens_map` of transformers has them."""
-    found = {f"{role}_token": None for role in _ROLES} | dict(roles_of(tokenizer.model))
+    found = roles_of(tokenizer.model)
     if CONFIG in texts and CONFIG not in tokenizer.model.companions:
         # The file beside a model says what its name only suggests.
         for name, value in _config(texts).items():
             said = value.get("content") if isinstance(value, dict) else value
-            if name in found and isinstance(said, str) and said in tokenizer.vocabulary:
+            if isinstance(said, str) and said in tokenizer.vocabulary:
                 found[name] = said
-    return {name: found[name] for name in (f"{role}_token" for role in _ROLES) if found[name]}
-
+    return {name: text for name, text in found.items() if text and name in _NAMES}

@@ -39,7 +39,9 @@ class ChatOptions:
             if value and not self.chat and name not in ("chat", "pack"):
                 raise TokctlError(f"--{name.replace('_', '-')} is for --chat", "add --chat")
         if self.chat:
-            _refuse("--chat", given, ("--whole", "--lines", "--special", "--text-field", "--engine"))
+            _refuse(
+                "--chat", given, ("--whole", "--lines", "--special", "--text-field", "--engine")
+            )
         if self.assistant_mask:
             _refuse("--assistant-mask", given, ("--count", "--alpha"))
         if self.pack is not None:

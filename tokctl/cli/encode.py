@@ -185,15 +185,20 @@ def encode(
         )
     from tokctl.cli.chat import ChatOptions
 
-    chats = ChatOptions(
-        chat, chat_template, chat_option, generation_prompt, assistant_mask, pack
-    )
-    if chat or pack is not None or any(vars(chats).values()):
+    chats = ChatOptions(chat, chat_template, chat_option, generation_prompt, assistant_mask, pack)
+    if any(vars(chats).values()):
         given: dict[str, object] = {
             **more,
-            **{"--whole": whole, "--lines": lines, "--special": special, "--count": count},
-            **{"--alpha": alpha is not None, "--pad": pad, "--stride": stride is not None},
-            **{"--text-field": text_field, "--engine": engine, "--shard-size": shard_size},
+            "--whole": whole,
+            "--lines": lines,
+            "--special": special,
+            "--count": count,
+            "--alpha": alpha is not None,
+            "--pad": pad,
+            "--stride": stride is not None,
+            "--text-field": text_field,
+            "--engine": engine,
+            "--shard-size": shard_size,
         }
         chats.check(form, {option: bool(value) for option, value in given.items()})
     allowed = ["all"] if chat else [token for token in special or () if token != "none"]

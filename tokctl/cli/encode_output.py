@@ -301,9 +301,7 @@ class RowWriter:
         numbers = range(texts.first, texts.first + len(texts.texts))
         if not self.mask:
             documents = self.documents
-            batch = self.tokenizer.encoder.batch(
-                texts.texts, documents.threads, documents.matcher
-            )
+            batch = self.tokenizer.encoder.batch(texts.texts, documents.threads, documents.matcher)
             for text, ids, number in zip(texts.texts, batch, numbers, strict=True):
                 yield {IDS: self._finished(ids, text, name, number, texts.unit)}
             return

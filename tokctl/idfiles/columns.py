@@ -125,7 +125,8 @@ class SafetensorsColumns(ColumnWriter):
         self._dtypes = {**dtypes, OFFSETS: DTYPES["int64"]}
         names = sorted(self._dtypes, key=lambda name: (name != IDS, -self._dtypes[name].width))
         # The ids go to their place at once, the others wait in files without names.
-        self._spools = {name: stack.enter_context(tempfile.TemporaryFile()) for name in names[1:]}
+        spool = tempfile.TemporaryFile
+        self._spools = {name: stack.enter_context(spool()) for name in names[1:]}
         self._counts = dict.fromkeys(names, 0)
         out.write(bytes(_FRONT))
         self._put(OFFSETS, [0])
