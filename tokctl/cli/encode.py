@@ -40,6 +40,7 @@ EXAMPLES = """Examples:
   tokctl encode -m bert.json --add-special --pad 128 a.txt
   tokctl encode -m bert.json --max-length 64 --stride 8 a
   tokctl encode -m t5.json --alpha 0.1 --seed 7 a.txt
+  tokctl encode -m model/ --chat --json chats.jsonl
 
 Output formats:
 
@@ -84,6 +85,11 @@ and a file next to each says where documents begin; files
 of other formats end with the document that reaches N. A
 shard is written completely or not at all. If a run stops,
 repeat the command with --resume to continue.
+
+--chat renders each conversation with the chat template
+of the model, and encodes the text; docs/chat.md describes
+it. --pack makes rows of input_ids, position_ids and
+seq_lengths.
 
 --verbose adds a last line on stderr: tokens, bytes, MB/s,
 threads, and pre-tokens in the cache."""
