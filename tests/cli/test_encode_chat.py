@@ -146,3 +146,14 @@ def test_texts_are_packed_too(models: dict[str, Path]) -> None:
         "position_ids": [*range(len(lines[0])), *range(len(lines[1]))],
         "seq_lengths": [len(lines[0]), len(lines[1])],
     }
+
+
+def test_shards_depend_on_the_template(model: Path, expected: list[Any]) -> None:
+    Path("a.jsonl").write_bytes(LINES)
+    given = ("encode", "-m", model, "--chat", "--as", "bin", "--shard-size", "20", "-o", "ids")
+    assert tokctl(*given, "a.jsonl").code == 0
+    assert tokctl(*given, "--resume", "a.jsonl").code == 0
+    ids = b"".join(path.read_bytes() for path in sorted(Path("ids").glob("*.bin")))
+    assert ids == b"".join(id_.to_bytes(2, "little") for each in expected for id_ in each.ids)
+    done = tokctl(*given, "--resume", "--generation-prompt", "a.jsonl")
+    assert done.code == 2 and "chat" in done.err

@@ -126,6 +126,15 @@ class TokenizerChat:
             )
         self.template_for(None)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the texts depend on beside the conversations, as JSON can hold it."""
+        return {
+            "templates": self._templates,
+            "generation_prompt": self.generation_prompt,
+            "options": self.options,
+        }
+
     def template_for(self, tools: object) -> Template:
         """The template for conversations with tools, or without (None)."""
         from tokctl.chat.sandbox import compiled

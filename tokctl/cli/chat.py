@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ChatOptions:
-    """The options of `encode` about chats, and about rows with several columns."""
+    """The options of `encode` about chats, and about rows with several columns.
+
+    Attributes:
+        facts: what the texts depend on beside the conversations; known when they are `rendered`.
+    """
 
     chat: bool = False
     chat_template: str | None = None
@@ -32,11 +36,12 @@ class ChatOptions:
     generation_prompt: bool = False
     assistant_mask: bool = False
     pack: int | None = None
+    facts: dict[str, Any] | None = None
 
     def check(self, form: str, given: dict[str, bool]) -> None:
         """TokctlError where options do not go together; `given` are those of other kinds."""
         for name, value in vars(self).items():
-            if value and not self.chat and name not in ("chat", "pack"):
+            if value and not self.chat and name != "pack":
                 raise TokctlError(f"--{name.replace('_', '-')} is for --chat", "add --chat")
         if self.chat:
             _refuse(
@@ -78,6 +83,7 @@ class ChatOptions:
             generation_prompt=self.generation_prompt,
             options=dict(map(_option, self.chat_option or ())),
         )
+        self.facts = chat.facts
         return [rendered(source, chat, mask=self.assistant_mask) for source in texts]
 
     def _template(self, world: World) -> tuple[str | None, str]:

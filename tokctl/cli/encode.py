@@ -21,6 +21,7 @@ from tokctl.idfiles import SHARDED
 from tokctl.values import available_threads
 
 if TYPE_CHECKING:
+    from tokctl.cli.chat import ChatOptions
     from tokctl.cli.encode_output import RowOptions, RowWriter
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.writer import Encoder, Target
@@ -189,10 +190,12 @@ def encode(
             alpha=alpha,
             seed=seed,
         )
-    from tokctl.cli.chat import ChatOptions
+    chats: ChatOptions | None = None
+    about_chats = chat_template, chat_option, generation_prompt, assistant_mask, pack
+    if chat or any(value is not None and value is not False for value in about_chats):
+        from tokctl.cli.chat import ChatOptions
 
-    chats = ChatOptions(chat, chat_template, chat_option, generation_prompt, assistant_mask, pack)
-    if any(vars(chats).values()):
+        chats = ChatOptions(chat, *about_chats)
         given: dict[str, object] = {
             **more,
             "--whole": whole,
@@ -266,7 +269,7 @@ def encode(
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
     texts = sources.open(world, files)
     plan.check_apart(world, texts)
-    if chat:
+    if chats is not None and chat:
         texts = chats.rendered(world, texts, tokenizer, streams.model_path(world, model))
     documents = DocumentEncoder(
         tokenizer,
@@ -289,7 +292,7 @@ def encode(
     _ = documents.matcher  # an unknown special token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
-    if chats.has_columns(form):
+    if chats is not None and chats.has_columns(form):
         from tokctl.cli.chat import write_columns
         from tokctl.idfiles.dtypes import DTYPES
 
@@ -300,7 +303,15 @@ def encode(
         model = streams.model_path(world, model)
         reading = sources.reading
         _write_files(
-            world, plan, rows, texts, ids_dtype, model=model, reading=reading, cluster=cluster
+            world,
+            plan,
+            rows,
+            texts,
+            ids_dtype,
+            model=model,
+            reading=reading,
+            cluster=cluster,
+            chats=chats,
         )
         return None
     with streams.output(world, output) as out:
@@ -494,6 +505,7 @@ def _write_files(
     model: str,
     reading: Reading,
     cluster: Cluster | None,
+    chats: ChatOptions | None,
 ) -> None:
     """Encodes the texts into files, and says what is worth it."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
@@ -502,7 +514,7 @@ def _write_files(
 
     start = perf_counter()
     output = plan.output
-    job = {} if plan.size is None else _job(plan, rows, dtype, model, reading)
+    job = {} if plan.size is None else _job(plan, rows, dtype, model, reading, chats)
     index, resume = plan.options.index, plan.options.resume
     target = Target(output or "-", plan.form, dtype, index, plan.size, resume, job)
     check_target(target)
@@ -553,7 +565,12 @@ def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | 
 
 
 def _job(
-    plan: OutputPlan, rows: RowWriter, dtype: Dtype, model: str, reading: Reading
+    plan: OutputPlan,
+    rows: RowWriter,
+    dtype: Dtype,
+    model: str,
+    reading: Reading,
+    chats: ChatOptions | None,
 ) -> dict[str, Any]:
     """What the shards depend on, beside the sources."""
     from tokctl.idfiles.writer import job_description, model_facts
@@ -577,6 +594,8 @@ def _job(
         "byte_offsets": rows.byte_offsets or rows.full,
         "full": rows.full,
     }
+    if chats is not None:
+        options["chat"] = chats.facts
     return job_description(
         model_facts(rows.tokenizer, model),
         plan.form,

@@ -2158,6 +2158,45 @@ AdaptVectors = Annotated[
     ),
 ]
 
+# -- bench ------------------------------------------------------------------------------------
+
+BenchModel = Annotated[
+    str, CliArgument("MODEL", "A model: a file or a folder of any format, or hf:ORG/NAME.")
+]
+BenchFiles = Annotated[
+    list[str] | None,
+    CliArgument(
+        "[FILE]...",
+        "Texts, of which each line, or record, is encoded on its own; - or no FILE is stdin.",
+    ),
+]
+BenchValidate = Annotated[
+    bool,
+    CliOption(
+        "--validate",
+        "Compare the ids of each text and show the first difference of each library.",
+        short="Compare ids text by text",
+    ),
+]
+BenchRepeat = Annotated[
+    int,
+    CliOption(
+        "--repeat N",
+        "Encode the texts N times in each library; after 30 s of one library, no more.",
+        min=1,
+        short="Passes of each library",
+    ),
+]
+BenchThreads = Annotated[
+    int,
+    CliOption(
+        "--threads N",
+        "Let each library work on N threads, if it can.",
+        min=1,
+        short="Threads of each library",
+    ),
+]
+
 # -- corpora, check-exercise, completion, man -------------------------------------------------
 
 

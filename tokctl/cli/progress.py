@@ -218,6 +218,7 @@ PHASES = {
     "copy": ("write", "bytes"),
     "sweep": ("train and measure", "models"),
     "bound": ("lower bound", "rounds"),
+    "passes": ("encode", "passes"),
 }
 
 
