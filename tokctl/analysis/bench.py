@@ -60,7 +60,7 @@ Progress = Callable[[str, int, "int | None"], None]
 
 
 @dataclass(frozen=True)
-class Speed:
+class LibrarySpeed:
     """What one library did.
 
     Attributes:
@@ -103,7 +103,7 @@ class Bench:
     texts: int
     bytes: int
     threads: int
-    speeds: tuple[Speed, ...]
+    speeds: tuple[LibrarySpeed, ...]
     not_measured: tuple[tuple[str, str], ...]
     validated: bool = False
     differences: tuple[Difference, ...] = ()
@@ -118,7 +118,7 @@ class Bench:
         """Megabytes (10^6) of text in a second."""
         return self.bytes / 1e6 / max(seconds, 1e-9)
 
-    def ratio(self, speed: Speed) -> float:
+    def ratio(self, speed: LibrarySpeed) -> float:
         """How many times as long as tokctl a library takes, in the median of later passes."""
         return median(speed.again) / max(median(self.speeds[0].again), 1e-9)
 
@@ -190,7 +190,7 @@ def bench(
         # As the others do, if they do.
         special = "all" if any(reader.special == "all" for _, reader in readers) else "none"
         own = _own(tokenizer, special)
-        runs = [_Run("own", own), *(_Run(file, reader) for file, reader in readers)]
+        runs = [_Passes("own", own), *(_Passes(file, reader) for file, reader in readers)]
         for number in range(repeat):
             for place, run in enumerate(list(runs)):
                 if progress is not None:
@@ -222,7 +222,7 @@ def bench(
     )
 
 
-class _Run:
+class _Passes:
     """The passes of one library."""
 
     def __init__(self, file: str, reader: LoadedTokenizer) -> None:
@@ -247,10 +247,10 @@ class _Run:
             self.ids = sum(map(len, rows))
             self.digest = _digest(rows)
 
-    def speed(self, digest: str) -> Speed:
+    def speed(self, digest: str) -> LibrarySpeed:
         same = self.digest == digest
         name, seconds = self.reader.name, tuple(self.seconds)
-        return Speed(name, self.file, seconds, self.ids, self.digest, same)
+        return LibrarySpeed(name, self.file, seconds, self.ids, self.digest, same)
 
 
 def _digest(rows: Sequence[Sequence[int]]) -> str:

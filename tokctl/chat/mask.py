@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.chat.sandbox import Template
+    from tokctl.chat.sandbox import JinjaTemplate
 
 #: Turns of an assistant in one conversation: more would take too long.
 MOST_TURNS = 500
@@ -48,7 +48,9 @@ _ONLY_ENDS = re.compile(rf"(?:{_TOKEN}|\s)*")
 _HINT = "mark it in the template: {% generation %} … {% endgeneration %}, or leave the mask out"
 
 
-def assistant_spans(template: Template, values: dict[str, Any], text: str) -> list[tuple[int, int]]:
+def assistant_spans(
+    template: JinjaTemplate, values: dict[str, Any], text: str
+) -> list[tuple[int, int]]:
     """What the assistant wrote in the `text` of a conversation: begins and ends, in characters.
 
     Raises:
@@ -71,7 +73,7 @@ def assistant_spans(template: Template, values: dict[str, Any], text: str) -> li
     return spans
 
 
-def _begin(template: Template, values: dict[str, Any], text: str, at: int) -> int:
+def _begin(template: JinjaTemplate, values: dict[str, Any], text: str, at: int) -> int:
     before = values["messages"][:at]
     if not before:
         raise _undecided(template, "there is no message before it", at)
@@ -84,7 +86,7 @@ def _begin(template: Template, values: dict[str, Any], text: str, at: int) -> in
     raise _undecided(template, "the text does not begin with the generation prompt before it", at)
 
 
-def _end(template: Template, values: dict[str, Any], text: str, at: int, begin: int) -> int:
+def _end(template: JinjaTemplate, values: dict[str, Any], text: str, at: int, begin: int) -> int:
     messages = values["messages"]
     until = messages[: at + 1]
     alone = _rendered(template, values, until, at)
@@ -141,7 +143,7 @@ def _common(first: str, second: str) -> int:
 
 
 def _rendered(
-    template: Template,
+    template: JinjaTemplate,
     values: dict[str, Any],
     messages: list[dict[str, Any]],
     at: int,
@@ -159,7 +161,7 @@ def _rendered(
         ) from None
 
 
-def _undecided(template: Template, why: str, at: int | None) -> TokctlError:
+def _undecided(template: JinjaTemplate, why: str, at: int | None) -> TokctlError:
     place = "" if at is None else f", message {at + 1}"
     return TokctlError(
         f"{template.name} does not show which tokens are the assistant's{place}: {why}", _HINT

@@ -329,7 +329,7 @@ class Rendering(NamedTuple):
     spans: list[tuple[int, int]]
 
 
-class Template:
+class JinjaTemplate:
     """A chat template, compiled.
 
     Attributes:
@@ -420,19 +420,19 @@ _MOST_KEPT = 64
 
 class _Kept(threading.local):
     def __init__(self) -> None:
-        self.templates: dict[tuple[str, str], Template] = {}
+        self.templates: dict[tuple[str, str], JinjaTemplate] = {}
 
 
 _kept = _Kept()
 
 
-def compiled(source: str, name: str) -> Template:
+def compiled(source: str, name: str) -> JinjaTemplate:
     """The template, one for each thread; TokctlError where it can't be read."""
     templates = _kept.templates
     if (source, name) not in templates:
         if len(templates) >= _MOST_KEPT:
             templates.clear()
-        templates[source, name] = Template(source, name)
+        templates[source, name] = JinjaTemplate(source, name)
     return templates[source, name]
 
 

@@ -18,7 +18,7 @@ from tokctl.formats.huggingface.folder import CONFIG, TEMPLATE, TEMPLATES, roles
 from tokctl.values import brief
 
 if TYPE_CHECKING:
-    from tokctl.chat.sandbox import Rendering, Template
+    from tokctl.chat.sandbox import JinjaTemplate, Rendering
     from tokctl.tokenizer import Tokenizer
 
 #: Fields of a message that hold an assistant's reasoning. Templates read the first, or the second.
@@ -135,7 +135,7 @@ class TokenizerChat:
             "options": self.options,
         }
 
-    def template_for(self, tools: object) -> Template:
+    def template_for(self, tools: object) -> JinjaTemplate:
         """The template for conversations with tools, or without (None)."""
         from tokctl.chat.sandbox import compiled
 

@@ -182,9 +182,9 @@ def _usage_of(option: Any) -> str:
 
 
 def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: str) -> str:
-    """What `-h` shows: three examples, then the rows, which are options or commands."""
+    """What `-h` shows: two or three examples, then the rows, which are options or commands."""
     usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
-    examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[:3]
+    examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[: 3 if len(rows) < 14 else 2]
     width = max(len(written) for written, _ in rows)
     lines = [
         *(f"Usage: {usage}", "", command.short_help or command.help, ""),
