@@ -182,12 +182,18 @@ def _usage_of(option: Any) -> str:
 
 
 def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: str) -> str:
-    """What `-h` shows: two or three examples, then the rows, which are options or commands."""
+    """What `-h` shows: three examples, then the rows, which are options or commands."""
     usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
-    examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[: 3 if len(rows) < 14 else 2]
+    examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[:3]
     width = max(len(written) for written, _ in rows)
     lines = [
-        *(f"Usage: {usage}", "", command.short_help or command.help, ""),
+        # So many commands leave no room for the first empty line.
+        *(
+            f"Usage: {usage}",
+            *([""] if len(rows) < 14 else []),
+            command.short_help or command.help,
+            "",
+        ),
         *(*examples, ""),
         *(f"  {written:{width}}  {text}" for written, text in rows),
         *("", more),
