@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from tokctl.analysis.gap import TokenGap, token_gap
     from tokctl.analysis.recommend import Recommendation, recommend
+    from tokctl.chat import ChatEncoding, encode_chat
     from tokctl.errors import TokctlError
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Adaptation": "tokctl.adapting",
     "AddedToken": "tokctl.model.parts",
+    "ChatEncoding": "tokctl.chat",
     "Comparison": "tokctl.analysis.comparison",
     "Encoding": "tokctl.tokenizer.encoding",
     "Explanation": "tokctl.analysis.explain",
@@ -60,6 +62,7 @@ _MODULES = {
     "corpus_state": "tokctl.analysis.explain",
     "count_tokens": "tokctl.tokenizer.token_counts",
     "default_recipe": "tokctl.model.presets",
+    "encode_chat": "tokctl.chat",
     "explain": "tokctl.analysis.explain",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.model.presets",
@@ -85,6 +88,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Adaptation",
     "AddedToken",
+    "ChatEncoding",
     "Comparison",
     "Encoding",
     "Explanation",
@@ -103,6 +107,7 @@ __all__ = [
     "corpus_state",
     "count_tokens",
     "default_recipe",
+    "encode_chat",
     "explain",
     "load",
     "preset",

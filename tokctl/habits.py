@@ -33,7 +33,7 @@ _TOKENIZER = {
     "tokenize": "encode(text).tokens",
     "count": "len(tok.encode_ids(text)); tokctl.count_tokens counts files",
     "count_tokens": "len(tok.encode_ids(text)); tokctl.count_tokens counts files",
-    "apply_chat_template": 'no counterpart; write the text, and encode it with special="all"',
+    "apply_chat_template": "encode_chat(messages, generation_prompt=…)",
     # to text
     "batch_decode": "decode_batch(ids)",
     "decode_ids": "decode(ids)",

@@ -18,7 +18,7 @@ from tests.architecture.house import (
 #: imports inside functions and for types alone count.
 ROOMS = (
     *("errors", "wording", "habits", "values", "systems", "files", "_native"),
-    *("model", "sources", "training", "formats", "tokenizer", "arrow", "idfiles"),
+    *("model", "sources", "training", "formats", "tokenizer", "arrow", "idfiles", "chat"),
     *("dask", "datatrove", "ray", "spark"),
     *("analysis", "adapting", "render", "watch", "cli"),
 )

@@ -57,8 +57,9 @@ def test_import_rules(path: Path) -> None:
     assert "rich" not in packages or here == "render", "only render imports Rich"
     assert "textual" not in packages or here == "watch", "only watch imports Textual"
     assert "tqdm" not in packages or here == "cli", "only cli shows progress"
-    drawing = {"altair", "jinja2", "markupsafe", "vl_convert"}
+    drawing = {"altair", "markupsafe", "vl_convert"}
     assert not packages & drawing or here == "render", "only render draws pages and charts"
+    assert "jinja2" not in packages or here in ("render", "chat"), "pages and chat templates"
     if here != "cli" and name != "tokctl.__main__":
         assert not {m for m in own if room(m) == "cli"}, "nothing but cli imports cli"
     if here not in ("cli", "watch"):

@@ -151,11 +151,29 @@ def verify(
         lines += len(own.lines)
         ids += sum(len(row) for row in own.rows("none") if row is not None)
         left_out += sum(row is None for row in own.rows("none"))
-        for reader in list(readers):
-            if found := _first_difference(own, reader, around):
-                differences.append(found)
-                readers.remove(reader)
+        differences += _differences(own, readers, around)
     return Verification(lines, ids, left_out, compared, not_compared, tuple(differences), missing)
+
+
+def first_differences(
+    tokenizer: Tokenizer, readers: Sequence[LoadedTokenizer], blocks: Iterable[Block]
+) -> list[Difference]:
+    """The first difference of each reader in some blocks of texts, where there is one."""
+    left = list(readers)
+    found: list[Difference] = []
+    for block in blocks:
+        found += _differences(_ModelBlock(tokenizer, block), left, False)
+    return found
+
+
+def _differences(
+    own: _ModelBlock, readers: list[LoadedTokenizer], around: bool
+) -> Iterator[Difference]:
+    """Those of a block; who has one is no reader any more."""
+    for reader in list(readers):
+        if found := _first_difference(own, reader, around):
+            readers.remove(reader)
+            yield found
 
 
 def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
@@ -405,6 +423,8 @@ class LoadedTokenizer(NamedTuple):
         token: what it calls an id.
         special: which special tokens it finds in a text: `all` or `none`.
         puts_around: does it know the special tokens that the model puts around?
+        batch: the ids of many texts on so many threads, in the fastest way that gives lists; None:
+            `encode` is that.
     """
 
     name: str
@@ -413,6 +433,7 @@ class LoadedTokenizer(NamedTuple):
     token: Callable[[int], str]
     special: str = "all"
     puts_around: bool = False
+    batch: Callable[[list[str], int], list[list[int]]] | None = None
 
 
 def readers_of(
@@ -481,6 +502,10 @@ def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False)
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return [one.ids for one in theirs.encode_batch(list(texts), add_special_tokens=around)]
 
+    def batch(texts: list[str], _threads: int) -> list[list[int]]:
+        # The fast one leaves offsets out. The environment says how many threads it has.
+        return [one.ids for one in theirs.encode_batch_fast(texts, add_special_tokens=False)]
+
     return LoadedTokenizer(
         _with_version("tokenizers"),
         encode,
@@ -488,6 +513,7 @@ def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False)
         lambda id_: str(theirs.id_to_token(id_)),
         special,
         puts_around,
+        batch,
     )
 
 
@@ -568,7 +594,13 @@ def tiktoken_ranks(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     def token(id_: int) -> str:
         return theirs.decode_single_token_bytes(id_).decode("utf-8", "backslashreplace")
 
-    return LoadedTokenizer(_with_version("tiktoken"), encode, theirs.decode, token, "none")
+    def batch(texts: list[str], threads: int) -> list[list[int]]:
+        if threads == 1:
+            return [theirs.encode_ordinary(text) for text in texts]
+        return theirs.encode_ordinary_batch(texts, num_threads=threads)
+
+    name = _with_version("tiktoken")
+    return LoadedTokenizer(name, encode, theirs.decode, token, "none", batch=batch)
 
 
 def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
@@ -586,6 +618,7 @@ def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
         lambda ids: str(theirs.decode(ids)),
         lambda id_: str(theirs.id_to_piece(id_)),
         "none",
+        batch=lambda texts, threads: theirs.encode(texts, num_threads=threads),
     )
 
 

@@ -19,11 +19,11 @@ from tokctl.files import prepare_last_words
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (
     *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"),
-    *("check", "corpora", "check-exercise", "completion", "man"),
+    *("bench", "check", "corpora", "check-exercise", "completion", "man"),
 )
 
 #: Those of them that work on texts.
-_WORKING = COMMANDS[:8]
+_WORKING = COMMANDS[:9]
 
 EPILOG = """Examples:
 

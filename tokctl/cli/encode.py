@@ -21,6 +21,7 @@ from tokctl.idfiles import SHARDED
 from tokctl.values import available_threads
 
 if TYPE_CHECKING:
+    from tokctl.cli.chat import ChatOptions
     from tokctl.cli.encode_output import RowOptions, RowWriter
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.writer import Encoder, Target
@@ -40,6 +41,7 @@ EXAMPLES = """Examples:
   tokctl encode -m bert.json --add-special --pad 128 a.txt
   tokctl encode -m bert.json --max-length 64 --stride 8 a
   tokctl encode -m t5.json --alpha 0.1 --seed 7 a.txt
+  tokctl encode -m model/ --chat --json chats.jsonl
 
 Output formats:
 
@@ -84,6 +86,11 @@ and a file next to each says where documents begin; files
 of other formats end with the document that reaches N. A
 shard is written completely or not at all. If a run stops,
 repeat the command with --resume to continue.
+
+--chat renders each conversation with the chat template
+of the model, and encodes the text; docs/chat.md describes
+it. --pack makes rows of input_ids, position_ids and
+seq_lengths.
 
 --verbose adds a last line on stderr: tokens, bytes, MB/s,
 threads, and pre-tokens in the cache."""
@@ -133,6 +140,12 @@ def encode(
     exclude: options.Exclude = None,
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
+    chat: options.Chat = False,
+    chat_template: options.ChatTemplate = None,
+    chat_option: options.ChatOption = None,
+    generation_prompt: options.GenerationPrompt = False,
+    assistant_mask: options.AssistantMask = False,
+    pack: options.Pack = None,
 ) -> int | None:
     """Turn text into ids: each line of text becomes one line of ids. Text is read as a stream,
     so only one line must fit into memory. With --whole and for files of ids it is the longest
@@ -144,10 +157,16 @@ def encode(
             f"--format says what is read, and nothing is read as {format}",
             f"what is written is --as {format}",
         )
+    if chat and format not in ("auto", "text", "jsonl"):
+        raise TokctlError(f"--chat reads JSON Lines, not {format}", "leave --format out")
+    # Each line is read as a whole conversation, so a file of JSON Lines is a text here.
+    format = "text" if chat else format  # noqa: A001
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
-    leading, files = streams.leading_models(world, "encode", files, bool(models), format)
+    leading, files = streams.leading_models(
+        world, "encode", files, bool(models), "auto" if chat else format
+    )
     models = leading or models
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
@@ -171,12 +190,37 @@ def encode(
             alpha=alpha,
             seed=seed,
         )
-    allowed = [token for token in special or () if token != "none"]
+    chats: ChatOptions | None = None
+    about_chats = chat_template, chat_option, generation_prompt, assistant_mask, pack
+    if chat or any(value is not None and value is not False for value in about_chats):
+        from tokctl.cli.chat import ChatOptions
+
+        chats = ChatOptions(chat, *about_chats)
+        given: dict[str, object] = {
+            **more,
+            "--whole": whole,
+            "--lines": lines,
+            "--special": special,
+            "--count": count,
+            "--alpha": alpha is not None,
+            "--pad": pad,
+            "--stride": stride is not None,
+            "--text-field": text_field,
+            "--engine": engine,
+            "--shard-size": shard_size,
+        }
+        chats.check(form, {option: bool(value) for option, value in given.items()})
+    allowed = ["all"] if chat else [token for token in special or () if token != "none"]
     if engine is not None:
         _check_engine(id_files, alpha, threads)
     threads = min(threads or available_threads(), sys.maxsize)
     if alpha is not None:
         _check_alpha(form, special=bool(allowed), column=column)
+    if chat and count:
+        raise TokctlError(
+            "--count counts the text of files, and --chat makes another of them",
+            "count the lines of: tokctl encode --chat --as tokens",
+        )
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
     cache = None
     if cache_memory is not None:
@@ -225,6 +269,8 @@ def encode(
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
     texts = sources.open(world, files)
     plan.check_apart(world, texts)
+    if chats is not None and chat:
+        texts = chats.rendered(world, texts, tokenizer, streams.model_path(world, model))
     documents = DocumentEncoder(
         tokenizer,
         lines=plan.lines,
@@ -238,6 +284,7 @@ def encode(
         offsets=offsets,
         byte_offsets=byte_offsets,
         full=full,
+        mask=assistant_mask,
         options=row_options,
         width=ids_dtype.width if ids_dtype else 2,
         end_id=end_id,
@@ -245,11 +292,26 @@ def encode(
     _ = documents.matcher  # an unknown special token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
+    if chats is not None and chats.has_columns(form):
+        from tokctl.cli.chat import write_columns
+        from tokctl.idfiles.dtypes import DTYPES
+
+        written = ids_dtype or DTYPES["uint32"]
+        write_columns(world, chats, rows, texts, dtype=written, output=output)
+        return None
     if ids_dtype is not None:
         model = streams.model_path(world, model)
         reading = sources.reading
         _write_files(
-            world, plan, rows, texts, ids_dtype, model=model, reading=reading, cluster=cluster
+            world,
+            plan,
+            rows,
+            texts,
+            ids_dtype,
+            model=model,
+            reading=reading,
+            cluster=cluster,
+            chats=chats,
         )
         return None
     with streams.output(world, output) as out:
@@ -451,6 +513,7 @@ def _write_files(
     model: str,
     reading: Reading,
     cluster: Cluster | None,
+    chats: ChatOptions | None,
 ) -> None:
     """Encodes the texts into files, and says what is worth it."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
@@ -459,7 +522,7 @@ def _write_files(
 
     start = perf_counter()
     output = plan.output
-    job = {} if plan.size is None else _job(plan, rows, dtype, model, reading)
+    job = {} if plan.size is None else _job(plan, rows, dtype, model, reading, chats)
     index, resume = plan.options.index, plan.options.resume
     target = Target(output or "-", plan.form, dtype, index, plan.size, resume, job)
     check_target(target)
@@ -510,7 +573,12 @@ def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | 
 
 
 def _job(
-    plan: OutputPlan, rows: RowWriter, dtype: Dtype, model: str, reading: Reading
+    plan: OutputPlan,
+    rows: RowWriter,
+    dtype: Dtype,
+    model: str,
+    reading: Reading,
+    chats: ChatOptions | None,
 ) -> dict[str, Any]:
     """What the shards depend on, beside the sources."""
     from tokctl.idfiles.writer import job_description, model_facts
@@ -534,6 +602,8 @@ def _job(
         "byte_offsets": rows.byte_offsets or rows.full,
         "full": rows.full,
     }
+    if chats is not None:
+        options["chat"] = chats.facts
     return job_description(
         model_facts(rows.tokenizer, model),
         plan.form,

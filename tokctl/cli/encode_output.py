@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli import streams
 from tokctl.errors import TokctlError
 from tokctl.idfiles import FORMS as FILE_FORMS
+from tokctl.idfiles.packing import IDS, MASK
 from tokctl.sources import Document, Records
 from tokctl.values import cached_property
 from tokctl.wording import unspaced
@@ -19,6 +20,7 @@ from tokctl.wording import unspaced
 if TYPE_CHECKING:
     from tokctl._native import TokenNames
     from tokctl.idfiles.chunks import Chunk, ResumePoint
+    from tokctl.idfiles.packing import Columns
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.documents import DocumentEncoder, Progress, TextBatch
@@ -139,6 +141,7 @@ class RowWriter:
         form: one of `FORMS`.
         offsets, byte_offsets: adds them to jsonl.
         full: adds all there is to jsonl.
+        mask: adds the mask of the assistant's tokens to jsonl; the texts are chats.
         options: what is done with the tokens of each text.
         width: bytes of an id in the forms of files.
         end_id: stands behind the ids of each text; None: nothing does.
@@ -151,6 +154,7 @@ class RowWriter:
     offsets: bool = False
     byte_offsets: bool = False
     full: bool = False
+    mask: bool = False
     options: RowOptions = field(default_factory=RowOptions)
     width: int = 2
     end_id: int | None = None
@@ -167,7 +171,7 @@ class RowWriter:
     @property
     def is_native(self) -> bool:
         """Is everything written by the native encoder itself?"""
-        if self.options or self.offsets or self.byte_offsets or self.full:
+        if self.options or self.offsets or self.byte_offsets or self.full or self.mask:
             return False
         # There, what has no id has no name.
         return self.form == "jsonl" or self._writes_ids or self._has_all_names
@@ -260,11 +264,24 @@ class RowWriter:
         return list(zip(data.split(b"\n")[:-1], counts, strict=True))
 
     def _rows(self, text: bytes, name: str, number: int, unit: str | None) -> list[Row]:
+        rows = self.encodings(text, name, number, unit)
+        if self._writes_ids:
+            return [self._ids_row(row.ids) for row in rows]
+        if self.form == "tokens":
+            shown = [_names(row.tokens) for row in rows]
+        elif self.form == "pieces":
+            shown = [_surfaces(row, text) for row in rows]
+        else:
+            shown = [self._object(row, window, text) for window, row in enumerate(rows)]
+        return list(zip(shown, map(len, rows), strict=True))
+
+    def encodings(self, text: bytes, name: str, number: int, unit: str | None) -> list[Encoding]:
+        """A text, and its windows where they are asked for; finished, and with their places."""
         options = self.options
         # Offsets count characters where the text is given as str.
-        counted = text.decode("utf-8", "surrogateescape") if self.offsets or self.full else text
+        in_characters = self.offsets or self.full or self.mask
         encoding = self.tokenizer.encode(
-            counted,
+            text.decode("utf-8", "surrogateescape") if in_characters else text,
             special=self.documents.special,
             add_special=options.add_special,
             truncation=options.truncation,
@@ -277,17 +294,22 @@ class RowWriter:
             raise self.documents.no_id(text, name, number, unit)
         if self.end_id is not None:
             rows = [_ended(row, self.end_id, self.tokenizer) for row in rows]
-        if self._writes_ids:
-            return [self._ids_row(row.ids) for row in rows]
-        if self.form == "tokens":
-            shown = [_names(row.tokens) for row in rows]
-        elif self.form == "pieces":
-            shown = [_surfaces(row, text) for row in rows]
-        else:
-            shown = [self._object(row, window) for window, row in enumerate(rows)]
-        return list(zip(shown, map(len, rows), strict=True))
+        return rows
 
-    def _object(self, row: Encoding, window: int) -> bytes:
+    def columns(self, texts: TextBatch, name: str) -> Iterator[Columns]:
+        """The ids of some texts, with the mask if it is asked for."""
+        numbers = range(texts.first, texts.first + len(texts.texts))
+        if not self.mask:
+            documents = self.documents
+            batch = self.tokenizer.encoder.batch(texts.texts, documents.threads, documents.matcher)
+            for text, ids, number in zip(texts.texts, batch, numbers, strict=True):
+                yield {IDS: self._finished(ids, text, name, number, texts.unit)}
+            return
+        for text, number in zip(texts.texts, numbers, strict=True):
+            for row in self.encodings(text, name, number, texts.unit):
+                yield {IDS: row.ids, MASK: assistant_mask(row, text)}
+
+    def _object(self, row: Encoding, window: int, text: bytes) -> bytes:
         options = self.options
         wanted = {
             "offsets": self.offsets or self.full,
@@ -299,6 +321,8 @@ class RowWriter:
         }
         answer: dict[str, Any] = {"ids": row.ids, "tokens": row.tokens}
         answer |= {name: getattr(row, name) for name, is_wanted in wanted.items() if is_wanted}
+        if self.mask:
+            answer[MASK] = assistant_mask(row, text)
         if options.windows:
             answer["window"] = window
         return streams.json_line(answer)
@@ -324,6 +348,15 @@ class RowWriter:
         from tokctl._native import NO_ID
 
         return self.tokenizer.must_have_ids and NO_ID in ids
+
+
+def assistant_mask(row: Encoding, text: bytes) -> list[int]:
+    """Which tokens of a chat the assistant wrote."""
+    from tokctl.chat.lines import ChatText
+    from tokctl.chat.template import token_mask
+
+    assert isinstance(text, ChatText)
+    return token_mask(row.offsets, text.spans)
 
 
 def token_names(tokenizer: Tokenizer, form: str) -> TokenNames:

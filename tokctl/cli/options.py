@@ -187,7 +187,13 @@ def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: s
     examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[:3]
     width = max(len(written) for written, _ in rows)
     lines = [
-        *(f"Usage: {usage}", "", command.short_help or command.help, ""),
+        # So many commands leave no room for the first empty line.
+        *(
+            f"Usage: {usage}",
+            *([""] if len(rows) < 14 else []),
+            command.short_help or command.help,
+            "",
+        ),
         *(*examples, ""),
         *(f"  {written:{width}}  {text}" for written, text in rows),
         *("", more),
@@ -1279,6 +1285,54 @@ EncodeEngine = Annotated[
     ),
 ]
 
+_chat = partial(CliOption, panel="Chats")
+Chat = Annotated[
+    bool,
+    _chat(
+        "--chat",
+        "Read JSON Lines of conversations, render each with the model's chat template, and encode "
+        "that text with its special tokens. A line is a list of messages, or an object with "
+        "messages, and if need be tools, documents and chat_template_kwargs.",
+        short="Encode conversations with the chat template",
+    ),
+]
+ChatTemplate = Annotated[
+    str | None,
+    _chat(
+        "--chat-template FILE|NAME",
+        "Take the template in this file, or the one of this name if the model has several; by "
+        "default that of the model, or of the files next to it.",
+    ),
+]
+ChatOption = Annotated[
+    list[str] | None,
+    _chat(
+        "--chat-option NAME=VALUE",
+        "Set a name that the template knows, such as enable_thinking=false; the value is JSON or "
+        "text. Can be repeated.",
+    ),
+]
+GenerationPrompt = Annotated[
+    bool, _chat("--generation-prompt", "End each text with what makes the model answer.")
+]
+AssistantMask = Annotated[
+    bool,
+    _chat(
+        "--assistant-mask",
+        "Add assistant_mask: 1 for each token that the assistant wrote, 0 for all others. For "
+        "jsonl, parquet and safetensors.",
+    ),
+]
+Pack = Annotated[
+    int | None,
+    _length(
+        "--pack N",
+        "Pack whole documents into sequences of up to N ids, with position_ids and seq_lengths; "
+        "only longer ones are cut. For jsonl, parquet and safetensors.",
+        min=1,
+    ),
+]
+
 # -- check ------------------------------------------------------------------------------------
 
 CheckFolders = Annotated[
@@ -2108,6 +2162,45 @@ AdaptVectors = Annotated[
         "--vectors FILE",
         "For --new-rows focus: a vector for each token of the new model, .vec of fastText or "
         "word2vec.",
+    ),
+]
+
+# -- bench ------------------------------------------------------------------------------------
+
+BenchModel = Annotated[
+    str, CliArgument("MODEL", "A model: a file or a folder of any format, or hf:ORG/NAME.")
+]
+BenchFiles = Annotated[
+    list[str] | None,
+    CliArgument(
+        "[FILE]...",
+        "Texts, of which each line, or record, is encoded on its own; - or no FILE is stdin.",
+    ),
+]
+BenchValidate = Annotated[
+    bool,
+    CliOption(
+        "--validate",
+        "Compare the ids of each text and show the first difference of each library.",
+        short="Compare ids text by text",
+    ),
+]
+BenchRepeat = Annotated[
+    int,
+    CliOption(
+        "--repeat N",
+        "Encode the texts N times in each library; after 30 s of one library, no more.",
+        min=1,
+        short="Passes of each library",
+    ),
+]
+BenchThreads = Annotated[
+    int,
+    CliOption(
+        "--threads N",
+        "Let each library work on N threads, if it can.",
+        min=1,
+        short="Threads of each library",
     ),
 ]
 

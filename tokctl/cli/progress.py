@@ -221,6 +221,7 @@ PHASES = {
     "copy": ("write", "bytes"),
     "sweep": ("train and measure", "models"),
     "bound": ("lower bound", "rounds"),
+    "passes": ("encode", "passes"),
 }
 
 

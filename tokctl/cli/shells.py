@@ -567,6 +567,11 @@ VARIABLES = (
         ("convert",),
     ),
     Variable(
+        "SOURCE_DATE_EPOCH",
+        "The moment, in seconds since 1970, that chat templates take for now.",
+        ("encode",),
+    ),
+    Variable(
         "HF_TOKEN, HF_HOME, HF_HUB_OFFLINE",
         "For models named hf:ORG/NAME, which the package huggingface_hub downloads: the access "
         "token, the folder of its cache, and 1 for no downloads.",

@@ -25,6 +25,7 @@ FILES = (
     "special_tokens_map.json",
     "added_tokens.json",
     "chat_template*",
+    "additional_chat_templates/*",
 )
 #: Of a repository without it.
 OTHER_FILES = (

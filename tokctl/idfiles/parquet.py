@@ -55,7 +55,7 @@ class ParquetWriter(IdFileWriter):
 
         self._type = getattr(pa, dtype.name)()
         self._schema = pa.schema([pa.field(FIELDS[0], pa.list_(self._type))])
-        self._out = _Counted(out)
+        self._out = CountedFile(out)
         self._file = parquet.ParquetWriter(self._out, self._schema, compression="zstd")
         self._parts: list[bytes | memoryview] = []
         self._group_ids = 0
@@ -108,7 +108,7 @@ class ParquetWriter(IdFileWriter):
         self._file.close()
 
 
-class _Counted:
+class CountedFile:
     """A file for pyarrow, which asks for the place in it; a pipe does not know its own."""
 
     closed = False

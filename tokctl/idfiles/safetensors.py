@@ -74,12 +74,12 @@ class SafetensorsWriter(IdFileWriter):
         padding = -size % 8
         offsets = 8 * (self.documents + 1)
         tensors: dict[str, dict[str, Any]] = {
-            IDS: _described(self.dtype.safetensors, self.ids, 0, size)
+            IDS: described(self.dtype.safetensors, self.ids, 0, size)
         }
         if padding:
-            tensors["padding"] = _described("U8", padding, size, size + padding)
+            tensors["padding"] = described("U8", padding, size, size + padding)
         begin = size + padding
-        tensors[OFFSETS] = _described("I64", self.documents + 1, begin, begin + offsets)
+        tensors[OFFSETS] = described("I64", self.documents + 1, begin, begin + offsets)
         self._out.write(bytes(padding))
         self._offsets.seek(0)
         shutil.copyfileobj(self._offsets, self._out, 1 << 20)
@@ -91,7 +91,8 @@ class SafetensorsWriter(IdFileWriter):
         self._out.seek(0, 2)
 
 
-def _described(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
+def described(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
+    """What the header says of a tensor of one dimension."""
     return {"dtype": dtype, "shape": [count], "data_offsets": [begin, end]}
 
 

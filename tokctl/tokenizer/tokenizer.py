@@ -1065,6 +1065,35 @@ class Tokenizer(Answering):
         self.special_matcher(special)  # an unknown token is an error now
         return DocumentEncoder(self, lines=lines, special=special, errors=errors, threads=threads)
 
+    # -- conversations ---------------------------------------------------------------------
+
+    @suggesting
+    def encode_chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        generation_prompt: bool = False,
+        assistant_mask: bool = False,
+        **options: Any,
+    ) -> tokctl.ChatEncoding:
+        """The ids of a conversation, rendered by the model's chat template; see
+        `tokctl.encode_chat`."""
+        from tokctl import encode_chat
+
+        return encode_chat(
+            self,
+            messages,
+            tools=tools,
+            documents=documents,
+            template=template,
+            generation_prompt=generation_prompt,
+            assistant_mask=assistant_mask,
+            **options,
+        )
+
     # -- segmentations other than the best -------------------------------------------------
 
     def nbest(self, text: str | bytes, n: int) -> list[Segmentation]:

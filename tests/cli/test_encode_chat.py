@@ -1,0 +1,159 @@
+"""`encode --chat`: every form, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chat.forms import TEMPLATES, assistant, user, written
+from tests.cli.run import process, tokctl
+from tokctl import Tokenizer, encode_chat
+
+CHATS: list[Any] = [
+    [user("Hi"), assistant("Hello there. 🙂")],
+    {"messages": [user("the user"), assistant("é")], "id": 7, "tools": None},
+    [user("a"), assistant("b"), user("c"), assistant("d")],
+]
+LINES = "\n".join([json.dumps(CHATS[0]), "", *map(json.dumps, CHATS[1:])]).encode() + b"\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return written(tmp_path / "model", TEMPLATES["chatml"])
+
+
+@pytest.fixture
+def expected(model: Path) -> list[Any]:
+    tok = Tokenizer.load(model)
+    messages = [chat if isinstance(chat, list) else chat["messages"] for chat in CHATS]
+    return [encode_chat(tok, each, assistant_mask=True) for each in messages]
+
+
+def test_ids_and_json(model: Path, expected: list[Any]) -> None:
+    done = tokctl("encode", "-m", model, "--chat", stdin=LINES)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.decode() == "".join(" ".join(map(str, e.ids)) + "\n" for e in expected)
+    done = tokctl("encode", "-m", model, "--chat", "--json", "--assistant-mask", stdin=LINES)
+    found = [json.loads(line) for line in done.out.splitlines()]
+    assert [each["ids"] for each in found] == [e.ids for e in expected]
+    assert [each["assistant_mask"] for each in found] == [e.assistant_mask for e in expected]
+    cut = ("--json", "--assistant-mask", "--max-length", "9")
+    done = tokctl("encode", "-m", model, "--chat", *cut, stdin=LINES)
+    found = [json.loads(line)["assistant_mask"] for line in done.out.splitlines()]
+    assert found == [e.assistant_mask[:9] for e in expected]
+
+
+def test_prompt_template_and_options(model: Path) -> None:
+    Path("t.jinja").write_text(
+        "{{ mood }}:{{ messages[0].content }}{{ add_generation_prompt }}", encoding="utf-8"
+    )
+    options = ("--chat-template", "t.jinja", "--chat-option", 'mood="so"', "--generation-prompt")
+    done = tokctl("encode", "-m", model, "--chat", *options, "--as", "pieces", stdin=LINES)
+    assert "".join(json.loads(done.out.splitlines()[0])) == "so:HiTrue"
+    plain = tokctl("encode", "-m", model, "--chat", *options[:2], "--as", "pieces", stdin=LINES)
+    assert "".join(json.loads(plain.out.splitlines()[0])) == ":HiFalse"
+
+
+@pytest.mark.parametrize("form", ["parquet", "safetensors", "jsonl"])
+def test_columns_come_back(model: Path, expected: list[Any], form: str) -> None:
+    Path("a.jsonl").write_bytes(LINES)
+    given = ("encode", "-m", model, "--chat", "--assistant-mask", "--as", form, "--pack", "64")
+    assert tokctl(*given, "-o", "a.out", "a.jsonl").code == 0
+    assert tokctl(*given, "a.jsonl").out == Path("a.out").read_bytes()
+    if form != "jsonl":
+        back = tokctl("decode", "-m", model, "--separator", "", "a.out")
+        texts = {e.text for e in expected}
+        assert len(back.out) == sum(len(text.encode()) for text in texts)
+
+
+def test_two_processes_write_the_same_bytes(model: Path) -> None:
+    Path("a.jsonl").write_bytes(LINES * 20)
+    given = (
+        "encode",
+        "-m",
+        model,
+        "--chat",
+        "--assistant-mask",
+        "--pack",
+        "99",
+        "--json",
+        "a.jsonl",
+    )
+    first = process(*given, env={"PYTHONHASHSEED": "1"})
+    second = process(*given, "--threads", "1", env={"PYTHONHASHSEED": "2"})
+    assert first == second
+    assert first.code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "told"),
+    [
+        ([], b"{", "stdin: line 1: is no JSON"),
+        ([], b"\n3", "stdin: line 2: is no conversation"),
+        ([], b'{"text": "x"}', "is no conversation; it has: text"),
+        ([], b"[]", "the messages are none"),
+        ([], b'["x"]', "the messages can't be"),
+        ([], b'[{"role": "user", "content": "\\ud800"}]', "is half a character"),
+        ([], b'[{"role": "user", "content": "\xff"}]', "is not UTF-8"),
+        ([], b'{"messages": [{"role": "u"}], "tools": "x"}', "the tools can't be"),
+        (["--chat-template", "none.jinja"], b"[]", "none.jinja"),
+        (["--chat-template", "t.jinja"], LINES, "t.jinja: line 2 refuses the conversation: never"),
+        (["--chat-option", "x"], LINES, "--chat-option can't be 'x'"),
+        (["--chat-option", "messages=1"], LINES, "can't be an option"),
+        (["--assistant-mask"], LINES, "--as ids can't hold"),
+        (["--pack", "9"], LINES, "--as ids can't hold"),
+        (["--pack", "0", "--json"], LINES, "less than 1"),
+        (["--count"], LINES, "--count"),
+        (["--whole"], LINES, "--chat does not go with --whole"),
+        (["--pack", "9", "--json", "--offsets"], LINES, "--pack does not go with --offsets"),
+        (["--format", "parquet"], LINES, "--chat reads JSON Lines"),
+    ],
+)
+def test_what_is_refused(model: Path, arguments: list[str], line: bytes, told: str) -> None:
+    Path("t.jinja").write_text("\n{{ raise_exception('never') }}", encoding="utf-8")
+    done = tokctl("encode", "-m", model, "--chat", *arguments, stdin=line)
+    assert done.code == 2
+    assert told in done.err
+    assert "hint:" in done.err or "less than" in done.err
+
+
+def test_options_without_chat_are_refused(models: dict[str, Path]) -> None:
+    for option in ("--generation-prompt", "--assistant-mask"):
+        done = tokctl("encode", "-m", models["bytes"], option, "--json", stdin=b"x")
+        assert (done.code, done.err) == (2, f"error: {option} is for --chat\nhint: add --chat\n")
+
+
+def test_without_jinja2(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.delitem(sys.modules, "tokctl.chat.sandbox", raising=False)
+    done = tokctl("encode", "-m", model, "--chat", stdin=LINES)
+    assert done.code == 2
+    assert "needs the package jinja2\nhint: pip install 'tokctl[chat]'" in done.err
+
+
+def test_texts_are_packed_too(models: dict[str, Path]) -> None:
+    tok = Tokenizer.load(models["bytes"])
+    done = tokctl(
+        "encode", "-m", models["bytes"], "--pack", "99", "--json", stdin=b"low lower\nlow\n"
+    )
+    lines = [tok.encode_ids(text) for text in (b"low lower", b"low")]
+    assert json.loads(done.out) == {
+        "input_ids": lines[0] + lines[1],
+        "position_ids": [*range(len(lines[0])), *range(len(lines[1]))],
+        "seq_lengths": [len(lines[0]), len(lines[1])],
+    }
+
+
+def test_shards_depend_on_the_template(model: Path, expected: list[Any]) -> None:
+    Path("a.jsonl").write_bytes(LINES)
+    given = ("encode", "-m", model, "--chat", "--as", "bin", "--shard-size", "20", "-o", "ids")
+    assert tokctl(*given, "a.jsonl").code == 0
+    assert tokctl(*given, "--resume", "a.jsonl").code == 0
+    ids = b"".join(path.read_bytes() for path in sorted(Path("ids").glob("*.bin")))
+    assert ids == b"".join(id_.to_bytes(2, "little") for each in expected for id_ in each.ids)
+    done = tokctl(*given, "--resume", "--generation-prompt", "a.jsonl")
+    assert done.code == 2 and "chat" in done.err

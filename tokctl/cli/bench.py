@@ -1,0 +1,84 @@
+"""`tokctl bench`: a model file's speed, beside the other libraries that load it."""
+
+import typer
+
+from tokctl.cli import options, paging, streams
+from tokctl.cli.progress import Bars
+from tokctl.cli.streams import Sources
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode
+
+EXAMPLES = """Examples:
+
+  tokctl bench book.json book.txt
+  tokctl bench --validate gpt2.tokenizer.json a.txt b.jsonl
+  tokctl bench --threads 8 --repeat 9 --json m.model a.txt
+
+The libraries are tokenizers, transformers, tiktoken,
+sentencepiece and llama-cpp-python, as far as they are
+installed. A library that does not read the model's format
+gets what tokctl convert writes for it, called lossy if
+that can't hold all of the model.
+All work in one process, in turns, on the same texts: the
+lines of FILE, or its records. Each gives lists of ids.
+Importing and loading are not timed.
+
+On a pipe, each line begins with what it is: speed,
+left-out or difference, and a tab follows. The fields of
+speed: library, MB/s of the first pass, of the median, of
+the slowest and of the fastest later pass, the time as a
+multiple of tokctl's, a digest of the ids, same or other,
+and own or the format that the model was converted to.
+
+With --validate, the exit code is 1 if a library gives
+other ids, unless its file is lossy."""
+
+SHORT = "Measure a model file beside other libraries."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("bench", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(bench)
+
+
+def bench(
+    context: typer.Context,
+    model: options.BenchModel,
+    files: options.BenchFiles = None,
+    validate: options.BenchValidate = False,
+    repeat: options.BenchRepeat = 5,
+    threads: options.BenchThreads = 1,
+    markdown: options.Markdown = False,
+    latex: options.Latex = False,
+    json: options.CompareJson = False,
+    no_pager: options.CompareNoPager = False,
+    format: options.Format = "auto",  # noqa: A002
+    text_field: options.TextField = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+) -> int | None:
+    """Measure how fast a model file encodes texts, in tokctl and in every installed library that
+    loads it, and whether their ids are the same.
+    """
+    world: World = context.obj
+    form = paging.form(json=json, markdown=markdown, latex=latex)
+    sources = Sources(format, text_field, include, exclude)
+    tokenizer = streams.load_model(world, model)
+    texts = sources.open(world, files)
+    from tokctl.analysis.bench import bench as measured
+
+    with Bars(world) as bars:
+        found = measured(
+            model,
+            texts,
+            tokenizer=tokenizer,
+            threads=threads,
+            repeat=repeat,
+            validate=validate,
+            progress=bars,
+        )
+    from tokctl.render.bench import bench_answer
+
+    for_people = world.stdout_is_terminal or world.color == "always"
+    answer = bench_answer(found)
+    paging.write(world, answer, form or ("text" if for_people else "plain"), pages=not no_pager)
+    return ExitCode.CONDITION_FAILED if found.failed else None
