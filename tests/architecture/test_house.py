@@ -19,6 +19,7 @@ from tests.architecture.house import (
 ROOMS = (
     *("errors", "wording", "habits", "values", "files", "_native"),
     *("model", "sources", "training", "formats", "tokenizer", "arrow", "idfiles", "ray"),
+    "compat",
     *("analysis", "adapting", "render", "watch", "cli"),
 )
 
