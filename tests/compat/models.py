@@ -113,9 +113,7 @@ def _unigram() -> Any:
 
 
 def _llama() -> Any:
-    made = tokenizers.Tokenizer(
-        models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True)
-    )
+    made = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     made.normalizer = normalizers.Sequence(
         [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     )
@@ -128,9 +126,7 @@ def _llama() -> Any:
         ]
     )
     special = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
-    _trained(
-        made, trainers.BpeTrainer(vocab_size=900, special_tokens=special, show_progress=False)
-    )
+    _trained(made, trainers.BpeTrainer(vocab_size=900, special_tokens=special, show_progress=False))
     document = json.loads(made.to_str())
     document["added_tokens"] = document["added_tokens"][:3]
     made = tokenizers.Tokenizer.from_str(json.dumps(document))

@@ -147,9 +147,7 @@ def test_encodings_that_are_changed(kind: str) -> None:
     assert_equal(pickle.loads(pickle.dumps(mine)), other)
     for growing in (True, False):
         joined = Encoding.merge([mine, ours.encode("x y")], growing)
-        assert_equal(
-            joined, tokenizers.Encoding.merge([other, theirs.encode("x y")], growing)
-        )
+        assert_equal(joined, tokenizers.Encoding.merge([other, theirs.encode("x y")], growing))
     for one in (mine, other):
         one.set_sequence_id(1)
         one.truncate(0)
@@ -194,7 +192,9 @@ def test_vocabulary_and_added_tokens(kind: str) -> None:
         for text in ("a new token and neu Widget", "<extra>x new"):
             assert_equal(ours.encode(text), theirs.encode(text), text)
         if step == 0:
-            assert ours.add_tokens(["new", "Widget", ""]) == theirs.add_tokens(["new", "Widget", ""])
+            assert ours.add_tokens(["new", "Widget", ""]) == theirs.add_tokens(
+                ["new", "Widget", ""]
+            )
             flags = {"lstrip": True, "normalized": False}
             given = [AddedToken("neu", **flags)], [tokenizers.AddedToken("neu", **flags)]
             assert ours.add_tokens(given[0]) == theirs.add_tokens(given[1])

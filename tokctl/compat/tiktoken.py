@@ -401,24 +401,34 @@ _MADE: dict[str, Encoding] = {}
 #: The file that an encoding shares with another.
 _FILES = {"gpt2": "r50k_base", "p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}
 
-#: The encodings of models, by the beginnings of their names (`tiktoken/model.py`); the longest
-#: counts.
+#: The encodings of models by their names, and by the beginnings of names (`tiktoken/model.py`).
 _MODELS = {
-    "o200k_harmony": "gpt-oss-",
-    "o200k_base": "o1 o3 o4-mini chatgpt-4o- gpt-5 gpt-4.1 gpt-4.5- gpt-4o ft:gpt-4o",
+    "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
     "cl100k_base": (
-        "gpt-4 gpt-3.5 gpt-35-turbo ft:gpt-4 ft:gpt-3.5-turbo ft:davinci-002 ft:babbage-002 "
-        "davinci-002 babbage-002 text-embedding-ada-002 text-embedding-3-small "
-        "text-embedding-3-large"
+        "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "
+        "text-embedding-3-small text-embedding-3-large"
     ),
-    "p50k_base": "text-davinci-003 text-davinci-002 code-davinci-00 code-cushman-00 "
-    "davinci-codex cushman-codex",
+    "p50k_base": (
+        "text-davinci-003 text-davinci-002 code-davinci-002 code-davinci-001 code-cushman-002 "
+        "code-cushman-001 davinci-codex cushman-codex"
+    ),
     "p50k_edit": "text-davinci-edit-001 code-davinci-edit-001",
     "r50k_base": (
         "text-davinci-001 text-curie-001 text-babbage-001 text-ada-001 davinci curie babbage ada "
-        "text-similarity- text-search- code-search-"
+        "text-similarity-davinci-001 text-similarity-curie-001 text-similarity-babbage-001 "
+        "text-similarity-ada-001 text-search-davinci-doc-001 text-search-curie-doc-001 "
+        "text-search-babbage-doc-001 text-search-ada-doc-001 code-search-babbage-code-001 "
+        "code-search-ada-code-001"
     ),
     "gpt2": "gpt2 gpt-2",
+}
+_BEGINNINGS = {
+    "o200k_base": ("o1- o3- o4-mini- gpt-5 gpt-4.5- gpt-4.1- chatgpt-4o- gpt-4o- ft:gpt-4o"),
+    "o200k_harmony": "gpt-oss-",
+    "cl100k_base": (
+        "gpt-4- gpt-3.5-turbo- gpt-35-turbo- ft:gpt-4 ft:gpt-3.5-turbo ft:davinci-002 "
+        "ft:babbage-002"
+    ),
 }
 
 
@@ -451,29 +461,28 @@ def get_encoding(encoding_name: str) -> Encoding:
         )
     pattern = pattern_of(PRE_TOKENIZERS.steps(facts.pre_tokenizers))
     made = Encoding.__new__(Encoding)
-    tokenizer = tokctl.Tokenizer.load(path, pattern=encoding_name if encoding_name != "gpt2" else None)
-    own = set(facts.special.values())
-    ranks = {data: id_ for id_, data in enumerate(tokenizer.model.tokens) if id_ not in own}
+    # `gpt2` is how text is split, too; the file alone says the rest.
+    named = None if encoding_name == "gpt2" else encoding_name
+    tokenizer = tokctl.Tokenizer.load(path, pattern=named)
     reserved = tokenizer.model.reserved_ids
-    ranks = {data: id_ for data, id_ in ranks.items() if id_ not in reserved}
+    tokens = enumerate(tokenizer.model.tokens)
+    ranks = {data: id_ for id_, data in tokens if id_ not in reserved}
     made._start(encoding_name, pattern, ranks, dict(facts.special), tokenizer)
     return _MADE.setdefault(encoding_name, made)
 
 
 def encoding_name_for_model(model_name: str) -> str:
     """The name of a model's encoding. KeyError where it is not known."""
-    known = [
-        (len(start), name)
-        for name, starts in _MODELS.items()
-        for start in starts.split()
-        if model_name.startswith(start)
-    ]
-    if not known:
-        raise KeyError(
-            f"Could not automatically map {model_name} to a tokeniser. "
-            "Please use `tiktoken.get_encoding` to explicitly get the tokeniser you expect."
-        )
-    return max(known)[1]
+    for encoding, names in _MODELS.items():
+        if model_name in names.split():
+            return encoding
+    for encoding, beginnings in _BEGINNINGS.items():
+        if model_name.startswith(tuple(beginnings.split())):
+            return encoding
+    raise KeyError(
+        f"Could not automatically map {model_name} to a tokeniser. "
+        "Please use `tiktoken.get_encoding` to explicitly get the tokeniser you expect."
+    )
 
 
 def encoding_for_model(model_name: str) -> Encoding:

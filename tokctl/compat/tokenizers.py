@@ -345,9 +345,7 @@ class _Process:
         (sep, sep_id), (cls, cls_id) = step["sep"], step["cls"]
         first, last = _special([cls_id], [cls]), _special([sep_id], [sep])
         typed = [row.changed(windows=row.each_window(lambda one: one.with_type(0))) for row in rows]
-        return [
-            _around(row, first if n == 0 else last, last, n) for n, row in enumerate(typed)
-        ]
+        return [_around(row, first if n == 0 else last, last, n) for n, row in enumerate(typed)]
 
 
 def _special(ids: Sequence[int], tokens: Sequence[str], type_id: int = 0) -> Row:
@@ -983,7 +981,14 @@ def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:
 def _threads(texts: Sequence[str]) -> int:
     if len(texts) < 2 or sum(map(len, texts)) < _WORTH_THREADS:
         return 1
-    if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ("off", "false", "f", "no", "n", "0"):
+    if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in (
+        "off",
+        "false",
+        "f",
+        "no",
+        "n",
+        "0",
+    ):
         return 1
     asked = os.environ.get("RAYON_NUM_THREADS", "")
     if asked.isdigit() and int(asked):
