@@ -1,4 +1,4 @@
-"""Tokenizers of every kind, made by `tokenizers` of a text beside the project, and the comparison."""
+"""Tokenizers of every kind, made by `tokenizers` of a bundled text, and the comparison."""
 
 from __future__ import annotations
 

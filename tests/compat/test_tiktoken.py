@@ -209,7 +209,8 @@ def test_encodings_come_from_the_cache_alone(
     # The vectors of tiktoken's tests.
     for text, ids in {
         "hello world": [15339, 1917], "'rer": [2351, 81], "today\n \n": [31213, 27907],
-        "today\n ": [31213, 198, 220], " \x850": [220, 126, 227, 15], "\ud83d\udc4d": [9468, 239, 235],
+        "today\n ": [31213, 198, 220], " \x850": [220, 126, 227, 15],
+        "\ud83d\udc4d": [9468, 239, 235],
     }.items():  # fmt: skip
         assert found.encode(text) == ids
     assert found.encode("hello <|endoftext|>", allowed_special="all") == [15339, 220, 100257]

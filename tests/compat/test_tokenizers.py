@@ -74,8 +74,8 @@ def test_every_attribute_is_equal(kind: str) -> None:
 def test_pairs_windows_padding(kind: str) -> None:
     ours, theirs = both(kind)
     draw = random.Random(kind)
-    some = list(texts(60))
-    for _ in range(40):
+    some = [text[:80] for text in texts(60)]
+    for _ in range(15):
         settings(draw, ours, theirs)
         pairs = [(draw.choice(some), draw.choice(some)) for _ in range(4)]
         given: list[Any] = [*pairs, *draw.sample(some, 4)]
@@ -85,7 +85,7 @@ def test_pairs_windows_padding(kind: str) -> None:
             if isinstance(error, KeyboardInterrupt):
                 raise
             # An error, or a panic, there is an error here.
-            with pytest.raises(ValueError, match="stride|Truncation|max_length"):
+            with pytest.raises(ValueError, match=r"stride|Truncation|max_length"):
                 _ = [one.overflowing for one in ours.encode_batch(given)]
             continue
         for mine, other, text in zip(ours.encode_batch(given), there, given, strict=True):

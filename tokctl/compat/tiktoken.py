@@ -146,7 +146,7 @@ class Encoding:
 
         allowed = self._checked([text], allowed_special, disallowed_special)
         ids = self._tokenizer.encoder.array(text, 1, self._matcher(allowed), _no_text)
-        return np.frombuffer(ids, dtype=np.uint32)
+        return np.frombuffer(memoryview(ids), dtype=np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary`, of many texts. At most as many threads as there are processors."""
@@ -198,7 +198,7 @@ class Encoding:
         """What the last bytes may become: tokens that begin with them, and tokens that begin with
         an end of them."""
         ranks = self._mergeable_ranks
-        found = {(ranks[token],) for token in self._starting_with(unstable)}
+        found: set[tuple[int, ...]] = {(ranks[token],) for token in self._starting_with(unstable)}
         for place in range(1, len(unstable)):
             for token in self._starting_with(unstable[place:]):
                 possible = unstable[:place] + token
@@ -298,13 +298,20 @@ class Encoding:
         return b"".join(pieces).decode(), offsets
 
     def decode_batch(
-        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+        self,
+        batch: Sequence[Sequence[int]],
+        *,
+        errors: str = "replace",
+        num_threads: int = 8,  # noqa: ARG002
     ) -> list[str]:
-        """The text of each of many ids."""
+        """The text of each of many ids. One thread is enough."""
         return [self.decode(tokens, errors) for tokens in batch]
 
     def decode_bytes_batch(
-        self, batch: Sequence[Sequence[int]], *, num_threads: int = 8
+        self,
+        batch: Sequence[Sequence[int]],
+        *,
+        num_threads: int = 8,  # noqa: ARG002
     ) -> list[bytes]:
         """The bytes of each of many ids."""
         return list(map(self.decode_bytes, batch))

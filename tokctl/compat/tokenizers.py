@@ -13,26 +13,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import tokctl
 from tokctl import _native
-from tokctl.compat.encoding import (
-    Columns,
-    Encoding,
-    GivenTokens,
-    Row,
-    RowPart,
-    check_direction,
-    merge,
-    pad_rows,
-)
-from tokctl.errors import CoreError, TokctlError
-from tokctl.model import encoders
+from tokctl.compat.encoding import Encoding, Row, RowPart, check_direction, pad_rows
+from tokctl.compat.processing import PostProcess
+from tokctl.compat.text_tokens import BareTokens, Engine, TextTokens, WordTokens
+from tokctl.errors import TokctlError
 from tokctl.model.parts import native_parts
-from tokctl.tokenizer.encoding import character_offsets, native_error
 from tokctl.values import available_threads
 
 __all__ = ["AddedToken", "Encoding", "Tokenizer"]
@@ -105,264 +97,8 @@ class AddedToken:
         return hash(self.content)
 
 
-class _Engine:
-    """tokctl's encoder with the added tokens that it looks for."""
-
-    def __init__(self, tokenizer: tokctl.Tokenizer, *, special_as_text: bool) -> None:
-        if special_as_text:
-            # They are not looked for, but the model may make them of text all the same.
-            self._made = frozenset(token.id for token in tokenizer.model.added if token.made)
-            self.encoder = encoders.encoder(tokenizer.model, self._made)
-            self.matcher = encoders.matchers(tokenizer.model, self.encoder, set())
-        else:
-            self._made = frozenset()
-            self.encoder = tokenizer.encoder
-            self.matcher = tokenizer.special_matcher("all")
-        self.strict = tokenizer.must_have_ids
-        self._tokenizer = tokenizer
-        model = tokenizer.model
-        #: Tokens that are called otherwise than they are spelled: as the text has them.
-        self._renamed = {
-            token.id
-            for token in model.added
-            if token.strip_left or token.strip_right or token.normalized
-        }
-        self._unknown = tokenizer.unk_id if model.recipe.traits.has_scores else None
-        if self._unknown is not None:
-            self._renamed.add(self._unknown)
-        self._of_pre_tokens: _native.Encoder | None = None
-
-    def ids(self, text: str) -> list[int]:
-        try:
-            return self.encoder.ids(text, self.matcher, _no_text, self.strict)
-        except CoreError as error:
-            raise native_error(error) from None
-
-    def batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
-        """All ids end to end, and where those of each text begin."""
-        try:
-            ids, ends = self.encoder.batch_array(
-                texts, threads, self.matcher, _no_text, self.strict
-            )
-        except CoreError as error:
-            raise native_error(error) from None
-        return memoryview(ids), memoryview(ends).cast("q")
-
-    def columns(self, text: str) -> Columns:
-        """Names, offsets and words of a text's tokens."""
-        data = text.encode()
-        ids, starts, ends, words = self.encoder.tokens(data, self.matcher)
-        tokens = self._tokenizer.tokens
-        names = [tokens[id_] for id_ in ids]
-        if not self._renamed.isdisjoint(ids):
-            self._rename(data, ids, words, names)
-        offsets = list(zip(starts, ends, strict=True))
-        if len(data) != len(text):
-            offsets = character_offsets(text, offsets)
-        return names, offsets, list(words)
-
-    def _rename(self, data: bytes, ids: list[int], words: list[int], names: list[str]) -> None:
-        """Calls added tokens as they are found, and unknown stretches of Unigram by their text."""
-        normalized, ranges, _, added = self.encoder.pre_tokens(data, self.matcher)
-        unknown: dict[int, list[str]] = {}
-        for place, (id_, word) in enumerate(zip(ids, words, strict=True)):
-            if id_ not in self._renamed:
-                continue
-            start, end = ranges[word]
-            if added[word] is not None:
-                names[place] = normalized[start:end].decode()
-            elif id_ == self._unknown:
-                if word not in unknown:
-                    unknown[word] = self._unknown_texts(normalized[start:end])[::-1]
-                names[place] = unknown[word].pop()
-
-    def _unknown_texts(self, pre_token: bytes) -> list[str]:
-        if self._of_pre_tokens is None:
-            self._of_pre_tokens = encoders.of_pre_tokens(self._tokenizer.model, self._made)
-        ids, starts, ends, _ = self._of_pre_tokens.tokens(pre_token)
-        rows = zip(ids, starts, ends, strict=True)
-        return [pre_token[a:b].decode() for id_, a, b in rows if id_ == self._unknown]
-
-
-def _no_text(text: object) -> NoReturn:
-    raise TypeError("TextInputSequence must be str")
-
-
-class _TextTokens:
-    """The tokens of one text, which was encoded alone or in a batch."""
-
-    __slots__ = ("_columns", "_engine", "_ids", "_text")
-
-    def __init__(self, engine: _Engine, text: str, ids: list[int] | memoryview) -> None:
-        self._engine = engine
-        self._text = text
-        self._ids = ids
-        self._columns: Columns | None = None
-
-    def ids(self, start: int, stop: int) -> list[int]:
-        found = self._ids[start:stop]
-        return found if isinstance(found, list) else found.tolist()
-
-    def columns(self) -> Columns:
-        if self._columns is None:
-            self._columns = self._engine.columns(self._text)
-        return self._columns
-
-
-class _WordTokens(_TextTokens):
-    """The tokens of a word that was given as one: its number is the word's."""
-
-    __slots__ = ("_number",)
-
-    def __init__(
-        self, engine: _Engine, text: str, ids: list[int] | memoryview, number: int
-    ) -> None:
-        super().__init__(engine, text, ids)
-        self._number = number
-
-    def columns(self) -> Columns:
-        names, offsets, _ = super().columns()
-        return names, offsets, [self._number] * len(names)
-
-
-class _BareTokens(_TextTokens):
-    """Ids without anything else: what `encode_batch_fast` gives."""
-
-    __slots__ = ()
-
-    def columns(self) -> Columns:
-        size = len(self._ids)
-        return [""] * size, [(0, 0)] * size, [None] * size
-
-
 #: A text, or the words of one.
 _Sequence = str | Sequence[str]
-
-
-class _Process:
-    """The post-processor of a document: what `process` does in `tokenizers/src/processors`."""
-
-    def __init__(self, document: Json | None) -> None:
-        self.steps = list(self._steps(document))
-        self._plans: dict[bool, Any] = {}
-
-    def _steps(self, document: Json | None) -> Iterable[Json]:
-        if document is None:
-            return
-        if document["type"] == "Sequence":
-            for one in document["processors"]:
-                yield from self._steps(one)
-        else:
-            yield document
-
-    def added(self, is_pair: bool) -> int:
-        """How many special tokens come to a text, or to two."""
-        total = 0
-        for step in self.steps:
-            kind = step["type"]
-            if kind == "TemplateProcessing":
-                for piece in step["pair" if is_pair else "single"]:
-                    if "SpecialToken" in piece:
-                        name = piece["SpecialToken"]["id"]
-                        total += len(step["special_tokens"][name]["ids"])
-            elif kind == "BertProcessing":
-                total += 3 if is_pair else 2
-            elif kind == "RobertaProcessing":
-                total += 4 if is_pair else 2
-        return total
-
-    def __call__(self, row: Row, pair: Row | None, add_special: bool) -> Row:
-        rows = [row] if pair is None else [row, pair]
-        if not self.steps:
-            if pair is None:
-                return row
-            return merge([one.with_sequence(n) for n, one in enumerate(rows)], False)
-        rows = [
-            one.changed(
-                ranges={**one.ranges, n: (0, one.size)},
-                windows=one.each_window(lambda window, n=n: window.with_sequence(n)),  # type: ignore[misc]
-            ).with_type(n)
-            for n, one in enumerate(rows)
-        ]
-        for step in self.steps:
-            rows = getattr(self, "_" + step["type"].lower())(step, rows, add_special)
-        return merge(rows, False)
-
-    def plan(self, add_special: bool) -> Any:
-        """What comes around a single text without windows: parts and their size before it, type
-        id and trims of the text, parts and size behind it; found out by one text."""
-        if add_special not in self._plans:
-            probe = GivenTokens([0], ([""], [(0, 0)], [0]))
-            made = self(Row(((probe, 0, 1, 0, 0, 1, (), 0),), 1), None, add_special)
-            places = [n for n, part in enumerate(made.parts) if part[0] is probe]
-            found = None
-            if len(places) == 1:
-                place = places[0]
-                before, behind = made.parts[:place], made.parts[place + 1 :]
-                sizes = [sum(part[2] - part[1] for part in some) for some in (before, behind)]
-                ranges = tuple(made.ranges)
-                usual = made.ranges in ({}, {0: (sizes[0], sizes[0] + 1)})
-                if usual:
-                    tail = made.parts[place][3:]
-                    found = before, sizes[0], tail, behind, sum(sizes), bool(ranges)
-            self._plans[add_special] = found
-        return self._plans[add_special]
-
-    def _bytelevel(self, step: Json, rows: list[Row], add_special: bool) -> list[Row]:
-        if step.get("trim_offsets", True):
-            rows = [row.with_trim(step.get("add_prefix_space", True)) for row in rows]
-        return [row.with_sequence(n) for n, row in enumerate(rows)]
-
-    def _templateprocessing(self, step: Json, rows: list[Row], add_special: bool) -> list[Row]:
-        found = []
-        for piece in step["single" if len(rows) == 1 else "pair"]:
-            if "Sequence" in piece:
-                number = int(piece["Sequence"]["id"] != "A")
-                row = rows[number].with_type(piece["Sequence"]["type_id"])
-                rows[number] = row.with_sequence(number)
-                found.append(rows[number])
-            elif add_special:
-                token = piece["SpecialToken"]
-                entry = step["special_tokens"][token["id"]]
-                found.append(_special(entry["ids"], entry["tokens"], token["type_id"]))
-        return found
-
-    def _bertprocessing(self, step: Json, rows: list[Row], add_special: bool) -> list[Row]:
-        if not add_special:
-            return rows
-        (sep, sep_id), (cls, cls_id) = step["sep"], step["cls"]
-        found = [_around(rows[0], _special([cls_id], [cls]), _special([sep_id], [sep]), 0)]
-        if len(rows) > 1:
-            found.append(_around(rows[1], Row(), _special([sep_id], [sep], 1), 1))
-        return found
-
-    def _robertaprocessing(self, step: Json, rows: list[Row], add_special: bool) -> list[Row]:
-        if step.get("trim_offsets", True):
-            rows = [row.with_trim(step.get("add_prefix_space", True)) for row in rows]
-        rows = [row.with_type(0) for row in rows]
-        if not add_special:
-            return rows
-        (sep, sep_id), (cls, cls_id) = step["sep"], step["cls"]
-        first, last = _special([cls_id], [cls]), _special([sep_id], [sep])
-        typed = [row.changed(windows=row.each_window(lambda one: one.with_type(0))) for row in rows]
-        return [_around(row, first if n == 0 else last, last, n) for n, row in enumerate(typed)]
-
-
-def _special(ids: Sequence[int], tokens: Sequence[str], type_id: int = 0) -> Row:
-    size = len(ids)
-    source = GivenTokens(list(ids), (list(tokens), [(0, 0)] * size, [None] * size))
-    return Row(((source, 0, size, type_id, 1, 1, (), 0),), size)
-
-
-def _around(row: Row, before: Row, behind: Row, number: int) -> Row:
-    """A text and its windows between special tokens, which belong to no sequence."""
-    found = Row(
-        before.parts + row.parts + behind.parts,
-        before.size + row.size + behind.size,
-        {number: (before.size, before.size + row.size)},
-        row.each_window(lambda window: _around(window, before, behind, number)),
-    )
-    return found
 
 
 class _Component:
@@ -429,6 +165,8 @@ class Tokenizer:
         self._document = document
         self._data = data
         self._encode_special_tokens = False
+        self._truncation: Json | None
+        self._padding: Json | None
         with unless_damaged("tokenizer.json"):
             self._truncation = _truncation_of(document.get("truncation"))
             self._padding = _padding_of(document.get("padding"))
@@ -438,8 +176,8 @@ class Tokenizer:
         """After a change: what was made of the document is made again when it is needed."""
         if encodes:
             self._ours: tokctl.Tokenizer | None = None
-            self._engine_of: dict[bool, _Engine] = {}
-        self._process = _Process(self._document["post_processor"])
+            self._engine_of: dict[bool, Engine] = {}
+        self._process = PostProcess(self._document["post_processor"])
         self._theirs: Any = None
         self._vocab: dict[str, int] | None = None
         self._names: dict[int, str] | None = None
@@ -453,7 +191,7 @@ class Tokenizer:
     # -- making, loading, saving --------------------------------------------------------------
 
     @staticmethod
-    def from_str(json: str) -> Tokenizer:  # noqa: A002
+    def from_str(json: str) -> Tokenizer:
         """Reads a document. TokctlError where tokctl can't run it."""
         return Tokenizer.from_buffer(json.encode())
 
@@ -479,8 +217,7 @@ class Tokenizer:
         from tokctl.formats.contract import unreadable
 
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            data = Path(path).read_bytes()
         except OSError as error:
             raise unreadable(str(path), error) from None
         return Tokenizer.from_buffer(data)
@@ -553,11 +290,11 @@ class Tokenizer:
         return self._ours
 
     @property
-    def _engine(self) -> _Engine:
+    def _engine(self) -> Engine:
         as_text = self._encode_special_tokens
         found = self._engine_of.get(as_text)
         if found is None:
-            found = _Engine(self._tokenizer, special_as_text=as_text)
+            found = Engine(self._tokenizer, special_as_text=as_text)
             self._engine_of[as_text] = found
         return found
 
@@ -718,7 +455,7 @@ class Tokenizer:
                 f"effective max length of {max_length - added} (= {max_length} original max "
                 f"length - {added} added special tokens), "
             )
-        self._truncation: Json | None = {
+        self._truncation = {
             "max_length": max_length,
             "stride": stride,
             "strategy": strategy,
@@ -740,7 +477,7 @@ class Tokenizer:
     ) -> None:
         """Fills up what is encoded from now on; without a length, to the longest of a batch."""
         check_direction(direction)
-        self._padding: Json | None = {
+        self._padding = {
             "length": length,
             "pad_to_multiple_of": pad_to_multiple_of,
             "pad_id": pad_id,
@@ -779,13 +516,13 @@ class Tokenizer:
         """
         if pair is None and not is_pretokenized and isinstance(sequence, str):
             engine = self._engine
-            source = _TextTokens(engine, sequence, engine.ids(sequence))
-            row = self._single(source, len(source._ids), add_special_tokens)
+            source = TextTokens(engine, sequence, engine.ids(sequence))
+            row = self._single(source, len(source), add_special_tokens)
         else:
             first = _checked(sequence, is_pretokenized)
             second = None if pair is None else _checked(pair, is_pretokenized)
             given = [(first, second)]
-            row = self._rows(given, is_pretokenized, add_special_tokens, _TextTokens)[0]
+            row = self._rows(given, is_pretokenized, add_special_tokens, TextTokens)[0]
         if self._padding is not None:
             row = pad_rows([row], self._padding)[0]
         return Encoding._of(row)
@@ -797,7 +534,7 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """The encodings of many texts, or pairs of texts; see `encode`."""
-        return self._batch(input, is_pretokenized, add_special_tokens, _TextTokens)
+        return self._batch(input, is_pretokenized, add_special_tokens, TextTokens)
 
     def encode_batch_fast(
         self,
@@ -807,14 +544,14 @@ class Tokenizer:
     ) -> list[Encoding]:
         """The same without tokens, offsets and words, as in `tokenizers`. (Here `encode_batch`
         is as fast.)"""
-        return self._batch(input, is_pretokenized, add_special_tokens, _BareTokens)
+        return self._batch(input, is_pretokenized, add_special_tokens, BareTokens)
 
     def _batch(
         self,
         texts: Sequence[Any],
         is_pretokenized: bool,
         add_special: bool,
-        kind: type[_TextTokens],
+        kind: type[TextTokens],
     ) -> list[Encoding]:
         if isinstance(texts, str):
             raise TypeError("Can't extract `str` to `Vec`")
@@ -831,51 +568,51 @@ class Tokenizer:
         given: list[tuple[_Sequence, _Sequence | None]],
         is_pretokenized: bool,
         add_special: bool,
-        kind: type[_TextTokens],
+        kind: type[TextTokens],
     ) -> list[Row]:
         texts: list[str] = []
         for both in given:
             for one in both:
                 if one is not None:
-                    texts += one if is_pretokenized else [one]  # type: ignore[list-item]
+                    texts += [one] if isinstance(one, str) else one
         engine = self._engine
         ids, ends = engine.batch(texts, _threads(texts))
         place = 0
 
-        def take(text: str) -> memoryview:
+        def take() -> memoryview:
             nonlocal place
             found = ids[ends[place] : ends[place + 1]]
             place += 1
             return found
 
-        bare = kind is _BareTokens
+        bare = kind is BareTokens
         rows = []
         for first, second in given:
-            if second is None and not is_pretokenized:
-                source = kind(engine, first, take(first))  # type: ignore[arg-type]
-                rows.append(self._single(source, len(source._ids), add_special))
+            if second is None and isinstance(first, str):
+                source = kind(engine, first, take())
+                rows.append(self._single(source, len(source), add_special))
                 continue
-            made = []
+            made: list[Row] = []
             for number, one in enumerate((first, second)):
-                type_id = 0 if bare else number
                 if one is None:
-                    made.append(None)
                     continue
-                words = one if is_pretokenized else [one]
+                type_id = 0 if bare else number
+                words = [one] if isinstance(one, str) else one
                 parts: list[RowPart] = []
                 for word_number, word in enumerate(words):
-                    some = take(word)
+                    some = take()
                     if bare or not is_pretokenized:
                         tokens = kind(engine, word, some)
                     else:
-                        tokens = _WordTokens(engine, word, some, word_number)
+                        tokens = WordTokens(engine, word, some, word_number)
                     if len(some):
                         parts.append((tokens, 0, len(some), type_id, 0, 1, (), 0))
                 made.append(Row(tuple(parts), sum(part[2] for part in parts)))
-            rows.append(self._processed(made[0], made[1], add_special))  # type: ignore[arg-type]
+            pair = made[1] if len(made) > 1 else None
+            rows.append(self._processed(made[0], pair, add_special))
         return rows
 
-    def _single(self, source: _TextTokens, size: int, add_special: bool) -> Row:
+    def _single(self, source: TextTokens, size: int, add_special: bool) -> Row:
         """The row of one text: the usual case in few steps."""
         cut = self._truncation
         if cut is None:
@@ -930,7 +667,8 @@ class Tokenizer:
             raise ValueError("Truncation error: Second sequence not provided")
         if target.size <= excess:
             raise ValueError(
-                "Truncation error: Sequence to truncate too short to respect the provided max_length"
+                "Truncation error: Sequence to truncate too short to respect the provided "
+                "max_length"
             )
         kept = target.truncated(target.size - excess, stride, direction)
         return (kept, pair) if strategy == "only_first" else (row, kept)
@@ -939,7 +677,9 @@ class Tokenizer:
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """Cuts, wraps and fills up encodings that were made without."""
-        row = self._processed(encoding._row, pair and pair._row, add_special_tokens)
+        row = self._processed(
+            encoding._row, None if pair is None else pair._row, add_special_tokens
+        )
         return Encoding._of(row if self._padding is None else pad_rows([row], self._padding)[0])
 
     # -- decoding -----------------------------------------------------------------------------
@@ -958,18 +698,14 @@ class Tokenizer:
 
     # -- what is elsewhere --------------------------------------------------------------------
 
-    def train(self, files: Sequence[str], trainer: Any = None) -> NoReturn:
+    def train(self, *_: object, **__: object) -> NoReturn:
         """Not here: `tokctl.Tokenizer.train` trains."""
         raise TokctlError(
             "the stand-in for tokenizers does not train",
             "tokctl.Tokenizer.train(files, vocab_size=…).save(path, 'huggingface') does",
         )
 
-    def train_from_iterator(
-        self, iterator: Iterable[Any], trainer: Any = None, length: int | None = None
-    ) -> NoReturn:
-        """Not here: `tokctl.Tokenizer.train_from_iterator` trains."""
-        self.train([])
+    train_from_iterator = train
 
 
 def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:

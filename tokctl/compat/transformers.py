@@ -27,7 +27,7 @@ def as_hf(tokenizer: T) -> T:
     backend = getattr(tokenizer, "_tokenizer", None)
     if isinstance(backend, Tokenizer):
         return deepcopy(tokenizer)
-    if not (hasattr(backend, "to_str") and hasattr(tokenizer, "backend_tokenizer")):
+    if backend is None or not hasattr(tokenizer, "backend_tokenizer"):
         raise TokctlError(
             f"{brief(tokenizer)} is no PreTrainedTokenizerFast",
             "AutoTokenizer.from_pretrained(…) gives one, unless the model has only a tokenizer "
