@@ -18,5 +18,6 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_example(example: str) -> None:
+def test_the_example(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert run(example) == example.count("  # ") > 0
