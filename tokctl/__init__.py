@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokctl.analysis.gap import TokenGap, token_gap
     from tokctl.analysis.recommend import Recommendation, recommend
     from tokctl.chat import ChatEncoding, encode_chat
+    from tokctl.compat.transformers import as_hf
     from tokctl.errors import TokctlError
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
@@ -58,6 +59,7 @@ _MODULES = {
     "TokctlError": "tokctl.errors",
     "Truncation": "tokctl.tokenizer.postprocess",
     "adapt": "tokctl.adapting",
+    "as_hf": "tokctl.compat.transformers",
     "compare": "tokctl.analysis.comparison",
     "corpus_state": "tokctl.analysis.explain",
     "count_tokens": "tokctl.tokenizer.token_counts",
@@ -75,8 +77,10 @@ _MODULES = {
 
 #: What names of other packages are called here; `tokctl.habits` has those of their classes.
 _ELSEWHERE = {
-    "get_encoding": 'Tokenizer.load("cl100k_base.tiktoken") reads a file of ranks',
-    "encoding_for_model": 'Tokenizer.load("o200k_base.tiktoken") reads a file of ranks',
+    "get_encoding": 'Tokenizer.load("cl100k_base.tiktoken") reads a file of ranks; '
+    "tokctl.compat.tiktoken has it, too",
+    "encoding_for_model": 'Tokenizer.load("o200k_base.tiktoken") reads a file of ranks; '
+    "tokctl.compat.tiktoken has it, too",
     "AutoTokenizer": 'Tokenizer.from_pretrained("ORG/NAME")',
     "SentencePieceProcessor": 'Tokenizer.load("m.model")',
     "ByteLevelBPETokenizer": 'Tokenizer.train(files, recipe=preset("gpt2"), …)',
@@ -103,6 +107,7 @@ __all__ = [
     "Truncation",
     "__version__",
     "adapt",
+    "as_hf",
     "compare",
     "corpus_state",
     "count_tokens",

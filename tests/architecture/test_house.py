@@ -19,7 +19,7 @@ from tests.architecture.house import (
 ROOMS = (
     *("errors", "wording", "habits", "values", "systems", "files", "_native"),
     *("model", "sources", "training", "formats", "tokenizer", "arrow", "idfiles", "chat"),
-    *("dask", "datatrove", "ray", "spark"),
+    *("dask", "datatrove", "ray", "spark", "compat"),
     *("analysis", "adapting", "render", "watch", "cli"),
 )
 

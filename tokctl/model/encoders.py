@@ -34,11 +34,13 @@ def replayer(model: FilledRecipe) -> _native.Encoder:
     )
 
 
-def of_pre_tokens(model: FilledRecipe) -> _native.Encoder:
-    """An encoder of pre-tokens, normalized and rewritten: it segments each text as a whole."""
+def of_pre_tokens(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.Encoder:
+    """An encoder of pre-tokens, normalized and rewritten: it segments each text as a whole. `made`
+    are as those of `encoder`."""
     recipe = model.recipe
     return _encoder(
         model,
+        reserved=model.reserved_ids - made,
         normalizers=[],
         pre_tokenizers=[],
         segmentation=recipe.segmentation,

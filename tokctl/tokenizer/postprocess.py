@@ -240,7 +240,7 @@ def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = N
             surface if id_ in as_in_text and as_in_text[id_] in (None, surface.strip()) else token
             for id_, token, surface in rows
         ]
-    new = _trimmed(spelled, old, prefix_space)
+    new = trimmed(spelled, old, prefix_space)
     in_bytes = new
     if encoding.byte_offsets != old:
         in_bytes = [
@@ -253,21 +253,28 @@ def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = N
     return changed(encoding, offsets=new, byte_offsets=in_bytes, overflowing=windows)
 
 
-def _trimmed(tokens: list[str], offsets: Offsets, prefix_space: bool) -> Offsets:
-    trimmed = []
+def trimmed(
+    tokens: list[str], offsets: Offsets, prefix_space: bool, begins: bool = True
+) -> Offsets:
+    """Offsets without the spaces that byte-level tokens start and end with.
+
+    Args:
+        begins: is the first token the first one of its encoding?
+    """
+    found = []
     spaces = {token: _spaces(token) for token in set(tokens)}
     for index, (token, bounds) in enumerate(zip(tokens, offsets, strict=True)):
         leading, trailing = spaces[token]
         if leading or trailing:
             start, end = bounds
-            first = index == 0 or start == 0
+            first = (index == 0 and begins) or start == 0
             if not (first and prefix_space and leading == 1):
                 start = min(start + leading, end)
             if trailing <= end:
                 end = max(end - trailing, start)
             bounds = start, end
-        trimmed.append(bounds)
-    return trimmed
+        found.append(bounds)
+    return found
 
 
 def _spaces(token: str) -> tuple[int, int]:

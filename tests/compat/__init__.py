@@ -1,0 +1,1 @@
+"""The stand-ins for other libraries, beside these."""

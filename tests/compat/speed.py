@@ -1,0 +1,89 @@
+"""How fast the stand-ins are beside the libraries, with a digest of the ids of both.
+
+    python -m tests.compat.speed TOKENIZER.json… --text FILE
+
+One process; a batch has the first 1,000 documents of 20 lines. The best of five runs counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+SHORT = "There is still a lot of treasure on the island."
+
+
+def best(call: Callable[[], Any], times: int = 1) -> float:
+    """Seconds of a call, the best of five."""
+    found = []
+    for _ in range(5):
+        start = perf_counter()
+        for _ in range(times):
+            call()
+        found.append((perf_counter() - start) / times)
+    return min(found)
+
+
+def digest(rows: Any) -> str:
+    return hashlib.sha256(repr([list(row) for row in rows]).encode()).hexdigest()[:8]
+
+
+def measure(path: str, text: str) -> None:
+    """Prints a row for each call, of both."""
+    import tokenizers
+    import transformers
+
+    from tokctl import as_hf
+    from tokctl.compat.tokenizers import Tokenizer
+
+    lines = Path(text).read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    documents = ["".join(lines[n : n + 20]) for n in range(0, 20_000, 20)]
+    theirs, ours = tokenizers.Tokenizer.from_file(path), Tokenizer.from_file(path)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=theirs)
+    both = [("tokenizers", theirs, fast), ("tokctl", ours, as_hf(fast))]
+    for title, call in (
+        ("encode, a short text", lambda one, _: one.encode(SHORT)),
+        ("encode, a short text, .offsets", lambda one, _: one.encode(SHORT).offsets),
+        ("encode_batch, .ids", lambda one, _: [row.ids for row in one.encode_batch(documents)]),
+        (
+            "encode_batch, .ids and .offsets",
+            lambda one, _: [(row.ids, row.offsets) for row in one.encode_batch(documents)],
+        ),
+        ("transformers, __call__", lambda _, one: one(documents)),
+    ):
+        times = 1000 if "short" in title else 1
+        seconds = [best(lambda: call(*pair), times) for _, *pair in both]  # noqa: B023
+        print(
+            f"{Path(path).name:28} {os.environ['RAYON_NUM_THREADS']} {title:32} "
+            f"{seconds[0] * 1e3:10.3f} ms {seconds[1] * 1e3:10.3f} ms "
+            f"{seconds[0] / seconds[1]:6.1f} x"
+        )
+    ids = [digest([row.ids for row in one.encode_batch(documents)]) for _, one, _ in both]
+    hf = [digest(one(documents)["input_ids"]) for _, _, one in both]
+    print(f"{Path(path).name:28} ids {ids[0]} {ids[1]}, in transformers {hf[0]} {hf[1]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--text", required=True)
+    asked = parser.parse_args()
+    if "RAYON_NUM_THREADS" in os.environ:
+        for path in asked.models:
+            measure(path, asked.text)
+        return
+    for threads in ("1", "2"):
+        environment = {**os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"}
+        command = [sys.executable, "-m", "tests.compat.speed", *sys.argv[1:]]
+        subprocess.run(command, env=environment, check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Every call beside `tiktoken`, and what its own tests say (tiktoken/tests), in our words."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+real = pytest.importorskip("tiktoken")
+from tiktoken.model import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING  # noqa: E402
+
+from tests.conftest import shared_file  # noqa: E402
+from tests.exact.strings import EXAMPLES, strings  # noqa: E402
+from tokctl import TokctlError, Tokenizer, preset  # noqa: E402
+from tokctl.compat import tiktoken  # noqa: E402
+from tokctl.formats.rust_patterns import pattern_of  # noqa: E402
+from tokctl.sources.corpora import corpus_path  # noqa: E402
+
+COUNT = EXAMPLES if EXAMPLES >= 100_000 else max(EXAMPLES // 4, 100)
+
+
+@cache
+def facts(name: str) -> dict[str, Any]:
+    """The arguments of a small encoding."""
+    made = Tokenizer.train([corpus_path("sample")], recipe=preset(name), vocab_size=700)
+    own = made.model.reserved_ids
+    tokens = [token for id_, token in enumerate(made.model.tokens) if id_ not in own]
+    return {
+        "name": name,
+        "pat_str": pattern_of(made.recipe.pre_tokenizers),
+        "mergeable_ranks": {token: rank for rank, token in enumerate(tokens)},
+        "special_tokens": {"<|endoftext|>": 800, "<|end|>": 801, "<|more|>": 802},
+    }
+
+
+def both(name: str) -> tuple[tiktoken.Encoding, Any]:
+    given = facts(name)
+    return tiktoken.Encoding(**given), real.Encoding(**given)
+
+
+NAMES = ("gpt2", "cl100k")
+
+
+def texts(count: int = COUNT) -> list[str]:
+    some = [
+        "",
+        "<|endoftext|>",
+        "a<|end|>b <|more|>",
+        "hello  ",
+        "\n\n \n",
+        "\ud83d\udc4d x \ud83d",
+    ]
+    some += [text + draw for text, draw in zip(strings(20, 1), ["<|end|>", "  "] * 10, strict=True)]
+    return [*some, *corpus_path("sample").read_text("utf-8").splitlines()[:50], *strings(count)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids(name: str) -> None:
+    ours, theirs = both(name)
+    some = texts()
+    ordinary = [theirs.encode_ordinary(text) for text in some]
+    assert [ours.encode_ordinary(text) for text in some] == ordinary
+    assert ours.encode_ordinary_batch(some, num_threads=2) == ordinary
+    for allowed in ("all", {"<|end|>"}, {"<|endoftext|>", "<|more|>"}, frozenset()):
+        options: dict[str, Any] = {"allowed_special": allowed, "disallowed_special": ()}
+        wanted = [theirs.encode(text, **options) for text in some]
+        assert [ours.encode(text, **options) for text in some] == wanted
+        assert ours.encode_batch(some, **options) == wanted
+        clean = [text for text in some if text.isprintable()]
+        for text in clean[:100]:
+            found = ours.encode_to_numpy(text, **options)
+            there = theirs.encode_to_numpy(text, **options)
+            assert (found.dtype, found.tolist()) == (there.dtype, there.tolist())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_of_ids(name: str) -> None:
+    ours, theirs = both(name)
+    rows = [theirs.encode(text, allowed_special="all") for text in texts(100)]
+    draw = random.Random(name)
+    rows += [[draw.randrange(600) for _ in range(draw.randrange(9))] for _ in range(100)]
+    assert ours.decode_batch(rows) == theirs.decode_batch(rows)
+    assert ours.decode_bytes_batch(rows) == theirs.decode_bytes_batch(rows)
+    for ids in rows:
+        assert ours.decode(ids, "ignore") == theirs.decode(ids, "ignore")
+        assert ours.decode_tokens_bytes(ids) == theirs.decode_tokens_bytes(ids)
+        try:
+            wanted = theirs.decode_with_offsets(ids)
+        except UnicodeDecodeError:
+            with pytest.raises(UnicodeDecodeError):
+                ours.decode_with_offsets(ids)
+        else:
+            assert ours.decode_with_offsets(ids) == wanted
+    for wrong in (799, 5000):
+        for call in (ours.decode, ours.decode_bytes):
+            with pytest.raises(KeyError):
+                call([1, wrong])
+        with pytest.raises(KeyError):
+            ours.decode_single_token_bytes(wrong)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_vocabulary(name: str) -> None:
+    ours, theirs = both(name)
+    for attribute in ("name", "n_vocab", "max_token_value", "eot_token", "special_tokens_set"):
+        assert getattr(ours, attribute) == getattr(theirs, attribute)
+    assert ours.token_byte_values() == theirs.token_byte_values()
+    assert repr(ours) == repr(theirs)
+    for token in range(ours.n_vocab):
+        assert ours.is_special_token(token) == theirs.is_special_token(token)
+        try:
+            data = theirs.decode_single_token_bytes(token)
+        except KeyError:
+            continue
+        assert ours.decode_single_token_bytes(token) == data
+        assert ours.encode_single_token(data) == token
+    assert ours.encode_single_token("<|end|>") == 801
+    with pytest.raises(KeyError):
+        ours.encode_single_token("no such token")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unstable_ends(name: str) -> None:
+    ours, theirs = both(name)
+    options: dict[str, Any] = {"allowed_special": "all"}
+    for text in [*texts(40), "a\n\n", "東京", "  \t", "x \u3000", "<|end|>"]:
+        if not text.isprintable() and "\ud83d" in text:
+            continue
+        stable, completions = ours.encode_with_unstable(text, **options)
+        wanted, there = theirs.encode_with_unstable(text, **options)
+        assert stable == wanted
+        assert set(map(tuple, completions)) == set(map(tuple, there))
+
+
+def test_special_tokens_that_are_not_allowed() -> None:
+    ours, theirs = both("gpt2")
+    text = "<|endoftext|> hello <|end|>"
+    for options in (
+        {}, {"disallowed_special": "all"}, {"disallowed_special": {"<|end|>"}},
+        {"allowed_special": {"<|end|>"}}, {"disallowed_special": ["<|endoftext|>"]},
+        {"allowed_special": {"<|endoftext|>"}, "disallowed_special": {"<|endoftext|>"}},
+    ):  # fmt: skip
+        for call in ("encode", "encode_to_numpy", "encode_with_unstable"):
+            with pytest.raises(ValueError, match="disallowed special token") as mine:
+                getattr(ours, call)(text, **options)
+            with pytest.raises(ValueError, match="disallowed special token"):
+                getattr(theirs, call)(text, **options)
+            assert "allowed_special" in str(mine.value)
+        with pytest.raises(ValueError, match="disallowed special token"):
+            ours.encode_batch(["a", text], **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError) as mine:
+        ours.encode(" <|end|>")
+    with pytest.raises(ValueError) as other:
+        theirs.encode(" <|end|>")
+    assert str(mine.value) == str(other.value)
+    for wrong in (None, 5, ["a"]):
+        with pytest.raises(TypeError):
+            ours.encode_ordinary(wrong)  # type: ignore[arg-type]
+
+
+def test_copies() -> None:
+    ours, _ = both("gpt2")
+    text = "hello <|end|>"
+    wanted = ours.encode(text, allowed_special="all")
+    for copied in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours), copy.copy(ours)):
+        assert copied.encode(text, allowed_special="all") == wanted
+        assert copied.name == "gpt2"
+
+
+def test_arguments_that_make_no_encoding() -> None:
+    given = facts("gpt2")
+    with pytest.raises(AssertionError):
+        tiktoken.Encoding(**given, explicit_n_vocab=5)
+    with pytest.raises(TokctlError, match="no token"):
+        tiktoken.Encoding(**{**given, "mergeable_ranks": {b"a": 0}})
+    with pytest.raises(TokctlError, match="one id"):
+        tiktoken.Encoding(**{**given, "special_tokens": {"<a>": 800, "<b>": 800}})
+
+
+def test_models_have_the_encodings_that_they_have_there() -> None:
+    names = [*MODEL_TO_ENCODING, *(f"{start}2099" for start in MODEL_PREFIX_TO_ENCODING)]
+    for name in names:
+        assert tiktoken.encoding_name_for_model(name) == real.encoding_name_for_model(name)
+    for name in ("", "gpt", "no-model"):
+        with pytest.raises(KeyError):
+            tiktoken.encoding_name_for_model(name)
+    assert set(tiktoken.list_encoding_names()) == set(real.list_encoding_names())
+
+
+def test_encodings_come_from_the_cache_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tiktoken, "_MADE", {})
+    with pytest.raises(TokctlError, match="cache"):
+        tiktoken.get_encoding("cl100k_base")
+    with pytest.raises(ValueError, match="Unknown encoding"):
+        tiktoken.get_encoding("no_base")
+    ranks = shared_file("vocab/cl100k_base.tiktoken")
+    (tmp_path / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").write_bytes(ranks.read_bytes())
+    found = tiktoken.encoding_for_model("gpt-4")
+    assert found is tiktoken.get_encoding("cl100k_base")
+    assert pickle.loads(pickle.dumps(found)) is found
+    # The vectors of tiktoken's tests.
+    for text, ids in {
+        "hello world": [15339, 1917], "'rer": [2351, 81], "today\n \n": [31213, 27907],
+        "today\n ": [31213, 198, 220], " \x850": [220, 126, 227, 15],
+        "\ud83d\udc4d": [9468, 239, 235],
+    }.items():  # fmt: skip
+        assert found.encode(text) == ids
+    assert found.encode("hello <|endoftext|>", allowed_special="all") == [15339, 220, 100257]
+    text = "hello world<|endoftext|> green cow"
+    ids = found.encode(text, allowed_special="all")
+    assert found.decode_with_offsets(ids) == (text, [0, 5, 11, 24, 30])
+    assert found.decode_with_offsets(found.encode(" Ġ除"))[1] == [0, 1]
+    text = "我非常渴望与人工智能一起工作"
+    assert found.decode_with_offsets(found.encode(text))[1] == [
+        0, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13
+    ]  # fmt: skip
+    for char in ("^", "0", "a", "'s", " ", "\n"):
+        big = " " + char * 10_000 + "\n"
+        assert found.decode(found.encode(big)) == big
+    given = real.Encoding(
+        "cl100k_base",
+        pat_str=found._pat_str,
+        mergeable_ranks=found._mergeable_ranks,
+        special_tokens=found._special_tokens,
+    )
+    for text in texts(100):
+        there = given.encode(text, allowed_special="all")
+        assert found.encode(text, allowed_special="all") == there
+        assert found.decode(there) == given.decode(there)

@@ -1,0 +1,23 @@
+"""The examples of `docs/drop-in.md` give what stands beside them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.examples import run
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "drop-in.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 1
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_example(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(example) == example.count("  # ") > 0

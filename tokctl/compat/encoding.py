@@ -1,0 +1,495 @@
+"""The `Encoding` of Hugging Face's `tokenizers`, whose columns are made when they are read.
+
+An encoding is a row of parts, and each part a stretch of tokens: of a text, of a template, of
+padding. Truncating, merging and padding handle parts. Ids are sliced out of the array of a whole
+batch; tokens, offsets and words of a text are computed when one of them is asked for.
+
+Definitions: `tokenizers/src/tokenizer/encoding.rs` of Hugging Face tokenizers 0.23.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from tokctl.tokenizer.postprocess import Truncation, trimmed
+
+Offsets = tuple[int, int]
+#: Names, offsets in characters, numbers of words.
+Columns = tuple[list[str], list[Offsets], list[int | None]]
+
+
+class Tokens(Protocol):
+    """Where the tokens of a part come from."""
+
+    def ids(self, start: int, stop: int) -> list[int]: ...
+    def columns(self) -> Columns: ...
+
+
+#: Tokens `start` to `stop` of a source; type id, special mask, attention mask; for each trimming of
+#: offsets, whether a prefix space was added and whether the part is the first one; what is added to
+#: offsets.
+RowPart = tuple[Tokens, int, int, int, int, int, tuple[tuple[bool, bool], ...], int]
+
+
+class GivenTokens:
+    """Tokens whose columns are known."""
+
+    __slots__ = ("_columns", "_ids")
+
+    def __init__(self, ids: list[int], columns: Columns) -> None:
+        self._ids = ids
+        self._columns = columns
+
+    def ids(self, start: int, stop: int) -> list[int]:
+        return self._ids[start:stop]
+
+    def columns(self) -> Columns:
+        return self._columns
+
+
+class PaddingTokens:
+    """One token, as often as it is asked for."""
+
+    __slots__ = ("_id", "_size", "_token")
+
+    def __init__(self, id_: int, token: str, size: int) -> None:
+        self._id, self._token, self._size = id_, token, size
+
+    def ids(self, start: int, stop: int) -> list[int]:
+        return [self._id] * (stop - start)
+
+    def columns(self) -> Columns:
+        size = self._size
+        return [self._token] * size, [(0, 0)] * size, [None] * size
+
+
+class Row:
+    """The tokens of an encoding. It never changes.
+
+    Attributes:
+        parts: see `RowPart`.
+        size: tokens.
+        ranges: the tokens of each sequence, as (start, stop). Without any there is one sequence.
+    """
+
+    __slots__ = ("_windows", "parts", "ranges", "size")
+
+    def __init__(
+        self,
+        parts: tuple[RowPart, ...] = (),
+        size: int = 0,
+        ranges: dict[int, Offsets] | None = None,
+        windows: list[Row] | Callable[[], list[Row]] | None = None,
+    ) -> None:
+        self.parts = parts
+        self.size = size
+        self.ranges = ranges or {}
+        self._windows = windows
+
+    @property
+    def windows(self) -> list[Row]:
+        """What truncation left out."""
+        if callable(self._windows):
+            self._windows = self._windows()
+        return self._windows or []
+
+    @property
+    def has_windows(self) -> bool:
+        """May there be windows? They are not made for the answer."""
+        return bool(self._windows)
+
+    def ids(self) -> list[int]:
+        if len(self.parts) == 1:
+            source, start, stop = self.parts[0][:3]
+            return source.ids(start, stop)
+        found: list[int] = []
+        for source, start, stop, *_ in self.parts:
+            found += source.ids(start, stop)
+        return found
+
+    def constant(self, place: int) -> list[int]:
+        """A column that is the same all over a part."""
+        found: list[int] = []
+        for part in self.parts:
+            found += [part[place]] * (part[2] - part[1])  # type: ignore[list-item]
+        return found
+
+    def columns(self) -> Columns:
+        names: list[str] = []
+        offsets: list[Offsets] = []
+        words: list[int | None] = []
+        for part in self.parts:
+            source, start, stop, *_, trims, shift = part
+            some, bounds, numbers = source.columns()
+            piece, places = some[start:stop], bounds[start:stop]
+            for prefix_space, first in trims:
+                places = trimmed(piece, places, prefix_space, first)
+            if shift:
+                places = [(a + shift, b + shift) for a, b in places]
+            names += piece
+            offsets += places
+            words += numbers[start:stop]
+        return names, offsets, words
+
+    def changed(
+        self,
+        parts: tuple[RowPart, ...] | None = None,
+        ranges: dict[int, Offsets] | None = None,
+        windows: Callable[[], list[Row]] | None = None,
+    ) -> Row:
+        """The same with other parts, ranges or windows."""
+        return Row(
+            self.parts if parts is None else parts,
+            self.size,
+            self.ranges if ranges is None else ranges,
+            self._windows if windows is None else windows,
+        )
+
+    def each_window(self, change: Callable[[Row], Row]) -> Callable[[], list[Row]] | None:
+        """What makes the windows as `change` has them."""
+        return (lambda: list(map(change, self.windows))) if self._windows else None
+
+    def cut(self, start: int, stop: int) -> Row:
+        """Tokens `start` to `stop`, without ranges and windows."""
+        kept: list[RowPart] = []
+        place = 0
+        for part in self.parts:
+            size = part[2] - part[1]
+            first, last = max(start - place, 0), min(stop - place, size)
+            if first < last:
+                if last - first < size and part[6]:
+                    # What is trimmed depends on where a token stands.
+                    alone = Row((part,), size)
+                    part = (GivenTokens(alone.ids(), alone.columns()), 0, size, *part[3:6], (), 0)
+                kept.append((part[0], part[1] + first, part[1] + last, *part[3:]))
+            place += size
+        return Row(tuple(kept), stop - start)
+
+    def truncated(self, length: int, stride: int, direction: str) -> Row:
+        """The tokens that stay, with the others as windows.
+
+        Raises:
+            ValueError: the stride is not less than the length.
+        """
+        size = self.size
+        if length >= size:
+            return self
+        if length == 0:
+            return Row(windows=[self])
+        if stride >= length:
+            raise ValueError(
+                f"`stride` must be strictly less than `max_len={length}` (note that `max_len` may "
+                "be shorter than the max length of the original model, as it subtracts the number "
+                "of special characters"
+            )
+        cut = Truncation(length, stride, direction=direction)
+        kept = self.cut(*next(cut.ranges(size, length)))
+        return kept.changed(
+            windows=lambda: [
+                self.cut(*bounds) for bounds in islice(cut.ranges(size, length), 1, None)
+            ]
+        )
+
+    def merged(self, other: Row, growing: bool) -> Row:
+        """This one and another behind it, and every window of the one with each of the other."""
+        parts = other.parts
+        if growing and self.size:
+            last = self.cut(self.size - 1, self.size).columns()[1][0][1]
+            parts = tuple((*part[:7], part[7] + last) for part in parts)
+        ranges = self.ranges
+        if other.ranges:
+            moved = {n: (a + self.size, b + self.size) for n, (a, b) in other.ranges.items()}
+            ranges = ranges | moved
+        windows = None
+        if self.has_windows or other.has_windows:
+
+            def windows() -> list[Row]:
+                found = []
+                for window in self.windows:
+                    found.append(window.merged(other, growing))
+                    found += [window.merged(one, growing) for one in other.windows]
+                return found + [self.merged(one, growing) for one in other.windows]
+
+        return Row(self.parts + parts, self.size + other.size, ranges, windows)
+
+    def padded(self, length: int, id_: int, type_id: int, token: str, direction: str) -> Row:
+        """Filled up to a length, with all windows."""
+        windows = self.each_window(lambda row: row.padded(length, id_, type_id, token, direction))
+        missing = length - self.size
+        if missing <= 0:
+            return self.changed(windows=windows)
+        part: RowPart = (PaddingTokens(id_, token, missing), 0, missing, type_id, 1, 0, (), 0)
+        if direction == "right":
+            return Row((*self.parts, part), length, self.ranges, windows)
+        ranges = {n: (a + missing, b + missing) for n, (a, b) in self.ranges.items()}
+        return Row((part, *self.parts), length, ranges, windows)
+
+    def with_type(self, type_id: int) -> Row:
+        """With one type id all over; windows keep theirs."""
+        return self.changed(tuple((*part[:3], type_id, *part[4:]) for part in self.parts))
+
+    def with_sequence(self, number: int) -> Row:
+        """With all tokens belonging to a sequence; windows keep theirs."""
+        return self.changed(ranges={**self.ranges, number: (0, self.size)})
+
+    def with_trim(self, prefix_space: bool) -> Row:
+        """With offsets that leave out the spaces of byte-level tokens."""
+        windows = self.each_window(lambda row: row.with_trim(prefix_space))
+        return self.changed(
+            tuple(
+                (*part[:6], (*part[6], (prefix_space, place == 0)), part[7])
+                for place, part in enumerate(self.parts)
+            ),
+            windows=windows,
+        )
+
+    def range_of(self, sequence: int) -> Offsets:
+        return self.ranges.get(sequence, (0, self.size))
+
+
+def merge(rows: Iterable[Row], growing: bool) -> Row:
+    """Rows one behind the other."""
+    found = Row()
+    for row in rows:
+        found = found.merged(row, growing)
+    return found
+
+
+def pad_rows(rows: Sequence[Row], padding: dict[str, Any]) -> list[Row]:
+    """Rows filled up to one length, as `enable_padding` says."""
+    length = padding["length"]
+    if length is None:
+        length = max((row.size for row in rows), default=0)
+    length += -length % (padding["pad_to_multiple_of"] or 1)
+    token = padding["pad_id"], padding["pad_type_id"], padding["pad_token"], padding["direction"]
+    return [row.padded(length, *token) for row in rows]
+
+
+def check_direction(direction: object) -> None:
+    """ValueError unless it is `left` or `right`."""
+    if direction not in ("left", "right"):
+        raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
+
+
+class Encoding:
+    """What `Tokenizer.encode` gives: the tokens of a text, or of two. Every list has one entry per
+    token, and is a new one each time.
+
+    It has the members of Hugging Face's `tokenizers.Encoding`.
+    """
+
+    __slots__ = ("_made", "_row")
+
+    def __init__(self) -> None:
+        self._set(Row())
+
+    def _set(self, row: Row) -> None:
+        self._row = row
+        self._made: Columns | None = None
+
+    @classmethod
+    def _of(cls, row: Row) -> Encoding:
+        made = cls.__new__(cls)
+        made._row = row
+        made._made = None
+        return made
+
+    def __len__(self) -> int:
+        return self._row.size
+
+    def __repr__(self) -> str:
+        return (
+            f"Encoding(num_tokens={len(self)}, attributes=[ids, type_ids, tokens, offsets, "
+            "attention_mask, special_tokens_mask, overflowing])"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _state(self._row)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(_restored(state))
+
+    @staticmethod
+    def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
+        """Several encodings as one. With `growing_offsets`, offsets go on from those before."""
+        return Encoding._of(merge([one._row for one in encodings], growing_offsets))
+
+    @property
+    def _columns(self) -> Columns:
+        if self._made is None:
+            self._made = self._row.columns()
+        return self._made
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids."""
+        return self._row.ids()
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens, as the model has them."""
+        return list(self._columns[0])
+
+    @property
+    def offsets(self) -> list[Offsets]:
+        """Where each token stands in its text: (start, end) in characters."""
+        return list(self._columns[1])
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The number of each token's word; None for special tokens."""
+        return list(self._columns[2])
+
+    @property
+    def words(self) -> list[int | None]:
+        """`word_ids`, by its old name."""
+        from warnings import warn
+
+        message = "Encoding.words is deprecated, please use Encoding.word_ids instead."
+        warn(message, DeprecationWarning, 2)
+        return self.word_ids
+
+    @property
+    def type_ids(self) -> list[int]:
+        """The type id of each token."""
+        return self._row.constant(3)
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for tokens of the template and padding, else 0."""
+        return self._row.constant(4)
+
+    @property
+    def attention_mask(self) -> list[int]:
+        """0 for padding, else 1."""
+        return self._row.constant(5)
+
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """The number of each token's text; None for tokens of none."""
+        found: list[int | None] = [None] * len(self)
+        for number in range(self.n_sequences):
+            start, stop = self._row.range_of(number)
+            found[start:stop] = [number] * (stop - start)
+        return found
+
+    @property
+    def overflowing(self) -> list[Encoding]:
+        """What truncation left out."""
+        return list(map(Encoding._of, self._row.windows)) if self._row.has_windows else []
+
+    @property
+    def n_sequences(self) -> int:
+        """How many texts it holds."""
+        return len(self._row.ranges) or 1
+
+    def set_sequence_id(self, sequence_id: int) -> None:
+        """Lets all tokens belong to this sequence."""
+        self._row = self._row.with_sequence(sequence_id)
+
+    def token_to_sequence(self, token_index: int) -> int | None:
+        """The number of the text that a token belongs to."""
+        _natural(token_index)
+        ranges = self._row.ranges
+        if token_index > len(self):
+            return None
+        if not ranges:
+            return 0
+        return next((n for n, (a, b) in ranges.items() if a <= token_index < b), None)
+
+    def token_to_chars(self, token_index: int) -> Offsets | None:
+        """Where a token stands in its text."""
+        if self.token_to_sequence(token_index) is None or token_index >= len(self):
+            return None
+        return self._columns[1][token_index]
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The number of a token's word."""
+        if self.token_to_sequence(token_index) is None or token_index >= len(self):
+            return None
+        return self._columns[2][token_index]
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
+        """The tokens of a word: (first, behind the last)."""
+        _natural(word_index)
+        start, stop = self._row.range_of(sequence_index)
+        found = []
+        for place, word in enumerate(self._columns[2][start:stop], start):
+            if word is not None and word > word_index:
+                break
+            if word == word_index:
+                found.append(place)
+        return (found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
+        """Where a word stands in its text."""
+        tokens = self.word_to_tokens(word_index, sequence_index)
+        if tokens is None:
+            return None
+        return self._columns[1][tokens[0]][0], self._columns[1][tokens[1] - 1][1]
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first token that covers a character of a text."""
+        _natural(char_pos)
+        start, stop = self._row.range_of(sequence_index)
+        for place, (first, end) in enumerate(self._columns[1][start:stop], start):
+            if first <= char_pos < end:
+                return place
+        return None
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The number of the word that covers a character of a text."""
+        token = self.char_to_token(char_pos, sequence_index)
+        return None if token is None else self.token_to_word(token)
+
+    def pad(
+        self,
+        length: int,
+        *,
+        direction: str = "right",
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",
+    ) -> None:
+        """Fills up to a length. ValueError where the direction is none."""
+        check_direction(direction)
+        self._set(self._row.padded(length, pad_id, pad_type_id, pad_token, direction))
+
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Cuts to a length. ValueError where the direction, or the stride, can't be."""
+        if direction not in ("left", "right"):
+            raise ValueError(f"Invalid truncation direction value : {direction}")
+        self._set(self._row.truncated(max_length, stride, direction))
+
+
+def _natural(number: int) -> None:
+    if number < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+
+
+def _state(row: Row) -> dict[str, Any]:
+    """A row as plain lists."""
+    constants = [row.constant(place) for place in (3, 4, 5)]
+    windows = [_state(window) for window in row.windows] if row.has_windows else []
+    return {
+        "ids": row.ids(),
+        "columns": row.columns(),
+        "constants": constants,
+        "ranges": row.ranges,
+        "windows": windows,
+    }
+
+
+def _restored(state: dict[str, Any]) -> Row:
+    ids = state["ids"]
+    source = GivenTokens(ids, state["columns"])
+    rows = list(zip(*state["constants"], strict=True))
+    # One part for each stretch of equal constants.
+    borders = [n for n in range(len(rows)) if n == 0 or rows[n] != rows[n - 1]]
+    parts: list[RowPart] = []
+    for start, stop in zip(borders, [*borders[1:], len(rows)], strict=False):
+        parts.append((source, start, stop, *rows[start], (), 0))
+    windows = list(map(_restored, state["windows"]))
+    return Row(tuple(parts), len(ids), state["ranges"], windows or None)

@@ -1,0 +1,829 @@
+"""What programs call on Hugging Face's `tokenizers`: `Tokenizer`, `Encoding`, `AddedToken`.
+
+    from tokctl.compat.tokenizers import Tokenizer
+
+    tok = Tokenizer.from_file("tokenizer.json")
+    tok.encode("a text").ids
+
+Ids, tokens, offsets and words come from tokctl's encoder; templates, truncation and padding follow
+`tokenizers` 0.23, whose source defines them. docs/drop-in.md says what is equal and what is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+import tokctl
+from tokctl import _native
+from tokctl.compat.encoding import Encoding, Row, RowPart, check_direction, pad_rows
+from tokctl.compat.processing import PostProcess
+from tokctl.compat.text_tokens import BareTokens, Engine, TextTokens, WordTokens
+from tokctl.errors import TokctlError
+from tokctl.model.parts import native_parts
+from tokctl.values import available_threads
+
+__all__ = ["AddedToken", "Encoding", "Tokenizer"]
+
+Json = dict[str, Any]
+
+#: Characters from which on a batch is shared out among threads.
+_WORTH_THREADS = 1 << 15
+
+
+class AddedToken:
+    """A token that is found in text before the model sees it.
+
+    Attributes:
+        content: the text.
+        single_word: only where no letter stands beside it.
+        lstrip, rstrip: with the white space before it, behind it.
+        normalized: found in the normalized text.
+        special: left out by `decode`.
+    """
+
+    _FLAGS: ClassVar = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+    def __init__(
+        self,
+        content: str = "",
+        *,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
+        self.content = content
+        self.single_word = single_word
+        self.lstrip = lstrip
+        self.rstrip = rstrip
+        self._normalized = normalized
+        self.special = special
+
+    @property
+    def normalized(self) -> bool:
+        """As given; else true for tokens that are not special."""
+        return not self.special if self._normalized is None else self._normalized
+
+    def __getstate__(self) -> Json:
+        return {"content": self.content, **{name: getattr(self, name) for name in self._FLAGS}}
+
+    def __setstate__(self, state: Json) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def __str__(self) -> str:
+        return self.content
+
+    def __repr__(self) -> str:
+        return (
+            f'AddedToken("{self.content}", rstrip={self.rstrip}, lstrip={self.lstrip}, '
+            f"single_word={self.single_word}, normalized={self.normalized}, "
+            f"special={self.special})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        # One of `tokenizers` is as good.
+        names = ("content", *self._FLAGS)
+        if not all(hasattr(other, name) for name in names):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+
+#: A text, or the words of one.
+_Sequence = str | Sequence[str]
+
+
+class _Component:
+    """A part of the pipeline. It is given, and taken, as an object of `tokenizers`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tokenizer: Tokenizer | None, owner: type) -> Any:
+        if tokenizer is None:
+            return self
+        if tokenizer._document[self.name] is None:
+            return None
+        return getattr(tokenizer._original(), self.name)
+
+    def __set__(self, tokenizer: Tokenizer, value: Any) -> None:
+        try:
+            document = None if value is None else json.loads(value.__getstate__())
+        except (TypeError, ValueError):
+            raise TokctlError(
+                f"tokctl can't run the {self.name} {value!r}",
+                "it takes those of tokenizers, not parts that are written in Python",
+            ) from None
+        tokenizer._change({self.name: document}, encodes=self.name != "post_processor")
+
+
+class Tokenizer:
+    """A tokenizer of a `tokenizer.json`, with the members of `tokenizers.Tokenizer`.
+
+    Threads may share it while none changes it. A batch of many texts is shared out among as many
+    threads as the process may use; `TOKENIZERS_PARALLELISM=false` or `RAYON_NUM_THREADS` set
+    fewer. No result depends on it.
+    """
+
+    normalizer = _Component()
+    pre_tokenizer = _Component()
+    post_processor = _Component()
+    decoder = _Component()
+    model = _Component()
+
+    def __init__(self, model: Any = None) -> None:
+        if model is None:
+            raise TokctlError(
+                "a tokenizer is made of a model",
+                "Tokenizer.from_file(path) reads one, tokctl.Tokenizer.train trains one",
+            )
+        self._start(
+            {
+                "version": "1.0",
+                "truncation": None,
+                "padding": None,
+                "added_tokens": [],
+                **dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder")),
+                "model": json.loads(model.__getstate__()),
+            }
+        )
+
+    def _start(self, document: Json, data: bytes | None = None) -> None:
+        from tokctl.formats.contract import unless_damaged
+
+        for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+            document.setdefault(name, None)
+        document.setdefault("added_tokens", [])
+        self._document = document
+        self._data = data
+        self._encode_special_tokens = False
+        self._truncation: Json | None
+        self._padding: Json | None
+        with unless_damaged("tokenizer.json"):
+            self._truncation = _truncation_of(document.get("truncation"))
+            self._padding = _padding_of(document.get("padding"))
+        self._forget(encodes=True)
+
+    def _forget(self, *, encodes: bool) -> None:
+        """After a change: what was made of the document is made again when it is needed."""
+        if encodes:
+            self._ours: tokctl.Tokenizer | None = None
+            self._engine_of: dict[bool, Engine] = {}
+        self._process = PostProcess(self._document["post_processor"])
+        self._theirs: Any = None
+        self._vocab: dict[str, int] | None = None
+        self._names: dict[int, str] | None = None
+        self._added_now: dict[int, Json] | None = None
+
+    def _change(self, parts: Json, *, encodes: bool) -> None:
+        self._document = {**self._document, **parts}
+        self._data = None
+        self._forget(encodes=encodes)
+
+    # -- making, loading, saving --------------------------------------------------------------
+
+    @staticmethod
+    def from_str(json: str) -> Tokenizer:
+        """Reads a document. TokctlError where tokctl can't run it."""
+        return Tokenizer.from_buffer(json.encode())
+
+    @staticmethod
+    def from_buffer(buffer: bytes) -> Tokenizer:
+        """Reads the bytes of a document. TokctlError where tokctl can't run it."""
+        import orjson
+
+        try:
+            document = orjson.loads(buffer)
+        except orjson.JSONDecodeError as error:
+            raise TokctlError(f"tokenizer.json is no JSON ({error})") from None
+        if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+            raise TokctlError("tokenizer.json is damaged: it has no model in it")
+        made = Tokenizer.__new__(Tokenizer)
+        made._start(document, bytes(buffer))
+        made._tokenizer  # noqa: B018  (an error now)
+        return made
+
+    @staticmethod
+    def from_file(path: str | PathLike[str]) -> Tokenizer:
+        """Reads a `tokenizer.json`. TokctlError where it can't be read, or run."""
+        from tokctl.formats.contract import unreadable
+
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise unreadable(str(path), error) from None
+        return Tokenizer.from_buffer(data)
+
+    @staticmethod
+    def from_pretrained(
+        identifier: str, revision: str = "main", token: str | None = None
+    ) -> Tokenizer:
+        """Reads `tokenizer.json` of a repository of the Hugging Face Hub, by `huggingface_hub`."""
+        try:
+            from huggingface_hub import hf_hub_download
+        except ImportError:
+            raise TokctlError(
+                "from_pretrained needs the package huggingface_hub",
+                "pip install huggingface_hub, or Tokenizer.from_file(path)",
+            ) from None
+        path = hf_hub_download(identifier, "tokenizer.json", revision=revision, token=token)
+        return Tokenizer.from_file(path)
+
+    def to_str(self, pretty: bool = False) -> str:
+        """The document."""
+        truncation, padding = self._truncation, self._padding
+        document = {
+            **self._document,
+            "truncation": truncation and _stored_truncation(truncation),
+            "padding": padding and _stored_padding(padding),
+        }
+        if pretty:
+            return json.dumps(document, ensure_ascii=False, indent=2)
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+    def save(self, path: str | PathLike[str], pretty: bool = True) -> None:
+        """Writes the document, whole or not at all."""
+        from tokctl.files import whole_file
+
+        with whole_file(os.fspath(path)) as file:
+            file.write(self.to_str(pretty).encode())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.to_str(), self._encode_special_tokens)
+
+    def __repr__(self) -> str:
+        return f"<tokctl.compat Tokenizer, {self.get_vocab_size():,} tokens>"
+
+    def _original(self) -> Any:
+        """The same tokenizer as `tokenizers` has it, for what tokctl has not."""
+        if self._theirs is None:
+            try:
+                import tokenizers
+            except ImportError:
+                raise TokctlError(
+                    "the parts of a pipeline are objects of the package tokenizers",
+                    "pip install tokenizers; tokctl.Tokenizer.load(path).recipe describes them",
+                ) from None
+            self._theirs = tokenizers.Tokenizer.from_str(self.to_str())
+        return self._theirs
+
+    # -- the vocabulary -----------------------------------------------------------------------
+
+    @property
+    def _tokenizer(self) -> tokctl.Tokenizer:
+        if self._ours is None:
+            from tokctl import formats
+
+            data = self._data
+            if data is None:
+                kept = {"truncation": None, "padding": None, "post_processor": None}
+                data = json.dumps({**self._document, **kept}, ensure_ascii=False).encode()
+            self._ours = tokctl.Tokenizer(formats.parse(data, "tokenizer.json"))
+        return self._ours
+
+    @property
+    def _engine(self) -> Engine:
+        as_text = self._encode_special_tokens
+        found = self._engine_of.get(as_text)
+        if found is None:
+            found = Engine(self._tokenizer, special_as_text=as_text)
+            self._engine_of[as_text] = found
+        return found
+
+    @property
+    def _model_vocab(self) -> dict[str, int]:
+        if self._vocab is None:
+            vocab = self._document["model"]["vocab"]
+            if isinstance(vocab, list):
+                vocab = {token: id_ for id_, (token, _) in enumerate(vocab)}
+            self._vocab = vocab
+        return self._vocab
+
+    @property
+    def _model_size(self) -> int:
+        return len(self._document["model"]["vocab"])
+
+    @property
+    def _added(self) -> dict[int, Json]:
+        if self._added_now is None:
+            self._added_now = {token["id"]: token for token in self._document["added_tokens"]}
+        return self._added_now
+
+    @property
+    def _token_of(self) -> dict[int, str]:
+        """The token of each id; of an added token that is normalized, as it is found."""
+        if self._names is None:
+            names = {id_: token for token, id_ in self._model_vocab.items()}
+            if isinstance(self._document["model"]["vocab"], list):
+                names = {n: token for n, (token, _) in enumerate(self._document["model"]["vocab"])}
+            parts = native_parts(self._tokenizer.recipe.normalizers)
+            for id_, token in self._added.items():
+                text = token["content"]
+                if token["normalized"] and parts:
+                    text = _native.normalize(parts, text.encode()).decode()
+                names[id_] = text
+            self._names = names
+        return self._names
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """The id of each token."""
+        found = dict(self._model_vocab)
+        if with_added_tokens:
+            found.update({token["content"]: id_ for id_, token in self._added.items()})
+        return found
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        """How many tokens there are."""
+        if not with_added_tokens:
+            return self._model_size
+        known = self._model_vocab
+        return self._model_size + sum(
+            token["content"] not in known for token in self._added.values()
+        )
+
+    def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
+        """The added tokens, by their ids."""
+        names = ("content", *AddedToken._FLAGS)
+        return {
+            id_: AddedToken(**{name: token[name] for name in names})
+            for id_, token in sorted(self._added.items())
+        }
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token; None where there is none."""
+        for id_, added in self._added.items():
+            if added["content"] == token:
+                return id_
+        return self._model_vocab.get(token)
+
+    def id_to_token(self, id: int) -> str | None:  # noqa: A002
+        """The token of an id; None where there is none."""
+        if id < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        return self._token_of.get(id)
+
+    def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
+        """Adds tokens, which get ids behind all others; how many were new or changed."""
+        return self._add(tokens, special=False)
+
+    def add_special_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
+        """The same, as special tokens."""
+        return self._add(tokens, special=True)
+
+    def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
+        if not isinstance(tokens, list):
+            raise TypeError(f"'{type(tokens).__name__}' object is not an instance of 'list'")
+        added = dict(self._added)
+        ids = {token["content"]: id_ for id_, token in added.items()}
+        size = self._model_size
+        highest = max(added, default=-1)
+        free = highest + 1 if added and (highest >= size or size == 0) else size
+        count = 0
+        for token in tokens:
+            if isinstance(token, str):
+                token = AddedToken(token, special=special)
+            elif not hasattr(token, "single_word"):
+                raise TypeError("Input must be a List[Union[str, AddedToken]]")
+            elif special:
+                token.special = True
+            content = token.content
+            if not content:
+                continue
+            flags = {name: getattr(token, name) for name in AddedToken._FLAGS}
+            if content in ids and all(added[ids[content]][n] == flags[n] for n in flags):
+                continue
+            count += 1
+            id_ = ids.get(content, self._model_vocab.get(content))
+            if id_ is None:
+                id_, free = free, free + 1
+            ids[content] = id_
+            added[id_] = {"id": id_, "content": content, **flags}
+        if count:
+            rows = [added[id_] for id_ in sorted(added)]
+            self._change({"added_tokens": rows}, encodes=True)
+        return count
+
+    @property
+    def encode_special_tokens(self) -> bool:
+        """Is the spelling of a special token ordinary text?"""
+        return self._encode_special_tokens
+
+    @encode_special_tokens.setter
+    def encode_special_tokens(self, value: bool) -> None:
+        self._encode_special_tokens = bool(value)
+
+    # -- truncation and padding ---------------------------------------------------------------
+
+    @property
+    def truncation(self) -> Json | None:
+        """What `enable_truncation` was told; None where nothing is cut."""
+        return self._truncation and dict(self._truncation)
+
+    @property
+    def padding(self) -> Json | None:
+        """What `enable_padding` was told; None where nothing is filled up."""
+        return self._padding and dict(self._padding)
+
+    def enable_truncation(
+        self,
+        max_length: int,
+        stride: int = 0,
+        strategy: str = "longest_first",
+        direction: str = "right",
+    ) -> None:
+        """Cuts what is encoded from now on. ValueError where it can't be cut so."""
+        if strategy not in ("longest_first", "only_first", "only_second"):
+            raise ValueError(
+                f"Unknown `strategy`: `{strategy}`. Use one of `longest_first`, `only_first`, or "
+                "`only_second`"
+            )
+        check_direction(direction)
+        if max_length < 0 or stride < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        added = self._process.added(False)
+        if max_length - added < stride:
+            raise ValueError(
+                f"tokenizer stride set to {stride}, which is greater than or equal to its "
+                f"effective max length of {max_length - added} (= {max_length} original max "
+                f"length - {added} added special tokens), "
+            )
+        self._truncation = {
+            "max_length": max_length,
+            "stride": stride,
+            "strategy": strategy,
+            "direction": direction,
+        }
+
+    def no_truncation(self) -> None:
+        """Cuts nothing from now on."""
+        self._truncation = None
+
+    def enable_padding(
+        self,
+        direction: str = "right",
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",
+        length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+    ) -> None:
+        """Fills up what is encoded from now on; without a length, to the longest of a batch."""
+        check_direction(direction)
+        self._padding = {
+            "length": length,
+            "pad_to_multiple_of": pad_to_multiple_of,
+            "pad_id": pad_id,
+            "pad_token": pad_token,
+            "pad_type_id": pad_type_id,
+            "direction": direction,
+        }
+
+    def no_padding(self) -> None:
+        """Fills up nothing from now on."""
+        self._padding = None
+
+    # -- encoding -----------------------------------------------------------------------------
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """How many special tokens come to a text, or to two."""
+        return self._process.added(is_pair)
+
+    def encode(
+        self,
+        sequence: _Sequence,
+        pair: _Sequence | None = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> Encoding:
+        """The tokens of a text, or of two.
+
+        Args:
+            sequence, pair: texts; lists of words with `is_pretokenized`.
+            is_pretokenized: each word is encoded alone.
+            add_special_tokens: puts the template's special tokens around.
+
+        Raises:
+            TypeError: something is no text.
+            TokctlError: a character has no id, and no token stands for it.
+        """
+        if pair is None and not is_pretokenized and isinstance(sequence, str):
+            engine = self._engine
+            source = TextTokens(engine, sequence, engine.ids(sequence))
+            row = self._single(source, len(source), add_special_tokens)
+        else:
+            first = _checked(sequence, is_pretokenized)
+            second = None if pair is None else _checked(pair, is_pretokenized)
+            given = [(first, second)]
+            row = self._rows(given, is_pretokenized, add_special_tokens, TextTokens)[0]
+        if self._padding is not None:
+            row = pad_rows([row], self._padding)[0]
+        return Encoding._of(row)
+
+    def encode_batch(
+        self,
+        input: Sequence[Any],  # noqa: A002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """The encodings of many texts, or pairs of texts; see `encode`."""
+        return self._batch(input, is_pretokenized, add_special_tokens, TextTokens)
+
+    def encode_batch_fast(
+        self,
+        input: Sequence[Any],  # noqa: A002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """The same without tokens, offsets and words, as in `tokenizers`. (Here `encode_batch`
+        is as fast.)"""
+        return self._batch(input, is_pretokenized, add_special_tokens, BareTokens)
+
+    def _batch(
+        self,
+        texts: Sequence[Any],
+        is_pretokenized: bool,
+        add_special: bool,
+        kind: type[TextTokens],
+    ) -> list[Encoding]:
+        if isinstance(texts, str):
+            raise TypeError("Can't extract `str` to `Vec`")
+        given = [_input_of(one, is_pretokenized) for one in texts]
+        rows = self._rows(given, is_pretokenized, add_special, kind)
+        if self._padding is not None:
+            # Each is filled up alone first, as there.
+            padding = self._padding
+            rows = pad_rows([pad_rows([row], padding)[0] for row in rows], padding)
+        return list(map(Encoding._of, rows))
+
+    def _rows(
+        self,
+        given: list[tuple[_Sequence, _Sequence | None]],
+        is_pretokenized: bool,
+        add_special: bool,
+        kind: type[TextTokens],
+    ) -> list[Row]:
+        texts: list[str] = []
+        for both in given:
+            for one in both:
+                if one is not None:
+                    texts += [one] if isinstance(one, str) else one
+        engine = self._engine
+        ids, ends = engine.batch(texts, _threads(texts))
+        place = 0
+
+        def take() -> memoryview:
+            nonlocal place
+            found = ids[ends[place] : ends[place + 1]]
+            place += 1
+            return found
+
+        bare = kind is BareTokens
+        rows = []
+        for first, second in given:
+            if second is None and isinstance(first, str):
+                source = kind(engine, first, take())
+                rows.append(self._single(source, len(source), add_special))
+                continue
+            made: list[Row] = []
+            for number, one in enumerate((first, second)):
+                if one is None:
+                    continue
+                type_id = 0 if bare else number
+                words = [one] if isinstance(one, str) else one
+                parts: list[RowPart] = []
+                for word_number, word in enumerate(words):
+                    some = take()
+                    if bare or not is_pretokenized:
+                        tokens = kind(engine, word, some)
+                    else:
+                        tokens = WordTokens(engine, word, some, word_number)
+                    if len(some):
+                        parts.append((tokens, 0, len(some), type_id, 0, 1, (), 0))
+                made.append(Row(tuple(parts), sum(part[2] for part in parts)))
+            pair = made[1] if len(made) > 1 else None
+            rows.append(self._processed(made[0], pair, add_special))
+        return rows
+
+    def _single(self, source: TextTokens, size: int, add_special: bool) -> Row:
+        """The row of one text: the usual case in few steps."""
+        cut = self._truncation
+        if cut is None:
+            plan = self._process.plan(add_special)
+            if plan is not None:
+                before, start, tail, behind, around, ranged = plan
+                part = (source, 0, size, *tail)
+                ranges = {0: (start, start + size)} if ranged else None
+                return Row((*before, part, *behind), size + around, ranges)
+        return self._processed(Row(((source, 0, size, 0, 0, 1, (), 0),), size), None, add_special)
+
+    def _processed(self, row: Row, pair: Row | None, add_special: bool) -> Row:
+        if self._truncation is not None:
+            row, pair = self._cut(row, pair, add_special)
+        return self._process(row, pair, add_special)
+
+    def _cut(self, row: Row, pair: Row | None, add_special: bool) -> tuple[Row, Row | None]:
+        """Both texts as `truncate_encodings` leaves them."""
+        asked = self._truncation
+        assert asked is not None
+        room = asked["max_length"]
+        if add_special:
+            room -= self._process.added(pair is not None)
+        stride, direction = asked["stride"], asked["direction"]
+        if room < 0:
+            raise ValueError(
+                f"max_length is {asked['max_length']}, and the special tokens alone are more"
+            )
+        if room == 0:
+            return (
+                row.truncated(0, stride, direction),
+                pair and pair.truncated(0, stride, direction),
+            )
+        excess = row.size + (pair.size if pair else 0) - room
+        if excess <= 0:
+            return row, pair
+        strategy = asked["strategy"]
+        if strategy == "longest_first":
+            if pair is None:
+                return row.truncated(room, stride, direction), None
+            short, long = sorted((row.size, pair.size))
+            long = short if short > room else max(short, room - short)
+            if short + long > room:
+                short, long = room // 2, room // 2 + room % 2
+            lengths = (long, short) if row.size > pair.size else (short, long)
+            return (
+                row.truncated(lengths[0], stride, direction),
+                pair.truncated(lengths[1], stride, direction),
+            )
+        target = row if strategy == "only_first" else pair
+        if target is None:
+            raise ValueError("Truncation error: Second sequence not provided")
+        if target.size <= excess:
+            raise ValueError(
+                "Truncation error: Sequence to truncate too short to respect the provided "
+                "max_length"
+            )
+        kept = target.truncated(target.size - excess, stride, direction)
+        return (kept, pair) if strategy == "only_first" else (row, kept)
+
+    def post_process(
+        self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Cuts, wraps and fills up encodings that were made without."""
+        row = self._processed(
+            encoding._row, None if pair is None else pair._row, add_special_tokens
+        )
+        return Encoding._of(row if self._padding is None else pad_rows([row], self._padding)[0])
+
+    # -- decoding -----------------------------------------------------------------------------
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """The text of ids. Those that no token has are left out."""
+        known = self._token_of
+        ids = [id_ for id_ in ids if id_ in known]
+        return self._tokenizer.decode(ids, skip_special=skip_special_tokens, errors="replace")
+
+    def decode_batch(
+        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
+    ) -> list[str]:
+        """The texts of many ids."""
+        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+
+    # -- what is elsewhere --------------------------------------------------------------------
+
+    def train(self, *_: object, **__: object) -> NoReturn:
+        """Not here: `tokctl.Tokenizer.train` trains."""
+        raise TokctlError(
+            "the stand-in for tokenizers does not train",
+            "tokctl.Tokenizer.train(files, vocab_size=…).save(path, 'huggingface') does",
+        )
+
+    train_from_iterator = train
+
+
+def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:
+    made = Tokenizer.from_str(document)
+    made.encode_special_tokens = encode_special_tokens
+    return made
+
+
+def _threads(texts: Sequence[str]) -> int:
+    if len(texts) < 2 or sum(map(len, texts)) < _WORTH_THREADS:
+        return 1
+    if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in (
+        "off",
+        "false",
+        "f",
+        "no",
+        "n",
+        "0",
+    ):
+        return 1
+    asked = os.environ.get("RAYON_NUM_THREADS", "")
+    if asked.isdigit() and int(asked):
+        return int(asked)
+    return available_threads()
+
+
+def _words_of(value: Any) -> Any:
+    """The words of a text, of an array of NumPy's, too; None where it is no such thing."""
+    if hasattr(value, "tolist") and not isinstance(value, str):
+        value = value.tolist()
+    is_words = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    return value if is_words else None
+
+
+def _checked(value: Any, is_pretokenized: bool) -> _Sequence:
+    """A text, or the words of one; TypeError where it is neither."""
+    if not is_pretokenized:
+        if isinstance(value, str):
+            return value
+        raise TypeError("TextInputSequence must be str")
+    words: list[str] | None = _words_of(value)
+    if words is None:
+        raise TypeError("PreTokenizedInputSequence must be Union[List[str], Tuple[str]]")
+    return words
+
+
+def _input_of(value: Any, is_pretokenized: bool) -> tuple[_Sequence, _Sequence | None]:
+    """One entry of a batch: a text, or two; the words of one, or of two."""
+    if not is_pretokenized:
+        if isinstance(value, str):
+            return value, None
+        if isinstance(value, (list, tuple)) and len(value) == 2:
+            return _checked(value[0], False), _checked(value[1], False)
+        raise TypeError(
+            "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"
+        )
+    words = _words_of(value)
+    if words is not None:
+        return words, None
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        both = [_words_of(one) for one in value]
+        if None not in both:
+            return both[0], both[1]
+    raise TypeError(
+        "PreTokenizedEncodeInput must be Union[PreTokenizedInputSequence, "
+        "Tuple[PreTokenizedInputSequence, PreTokenizedInputSequence]]"
+    )
+
+
+_STRATEGIES = {
+    "LongestFirst": "longest_first",
+    "OnlyFirst": "only_first",
+    "OnlySecond": "only_second",
+}
+
+
+def _truncation_of(stored: Mapping[str, Any] | None) -> Json | None:
+    if stored is None:
+        return None
+    return {
+        "max_length": stored["max_length"],
+        "stride": stored["stride"],
+        "strategy": _STRATEGIES[stored["strategy"]],
+        "direction": stored.get("direction", "Right").lower(),
+    }
+
+
+def _stored_truncation(asked: Json) -> Json:
+    strategy = next(name for name, ours in _STRATEGIES.items() if ours == asked["strategy"])
+    return {
+        "direction": asked["direction"].title(),
+        "max_length": asked["max_length"],
+        "strategy": strategy,
+        "stride": asked["stride"],
+    }
+
+
+def _padding_of(stored: Mapping[str, Any] | None) -> Json | None:
+    if stored is None:
+        return None
+    strategy = stored["strategy"]
+    return {
+        "length": None if strategy == "BatchLongest" else strategy["Fixed"],
+        "pad_to_multiple_of": stored["pad_to_multiple_of"],
+        "pad_id": stored["pad_id"],
+        "pad_token": stored["pad_token"],
+        "pad_type_id": stored["pad_type_id"],
+        "direction": stored["direction"].lower(),
+    }
+
+
+def _stored_padding(asked: Json) -> Json:
+    length = asked["length"]
+    return {
+        "strategy": "BatchLongest" if length is None else {"Fixed": length},
+        "direction": asked["direction"].title(),
+        "pad_to_multiple_of": asked["pad_to_multiple_of"],
+        "pad_id": asked["pad_id"],
+        "pad_type_id": asked["pad_type_id"],
+        "pad_token": asked["pad_token"],
+    }
