@@ -35,7 +35,7 @@ OUTPUT = ROOT / "site"
 #: What stands in which section, in this order; a name without a page is left out.
 SECTIONS = {
     "How-to guides": (
-        "tour", "cookbook", "drop-in", "training", "recommend", "adapt", "compare", "inspect",
+        "install", "tour", "cookbook", "drop-in", "training", "recommend", "adapt", "compare", "inspect",
         "watch", "report", "health", "counting", "chat", "cluster", "engines", "arrow", "corpora",
     ),
     "Reference": (
