@@ -173,7 +173,7 @@ def count_table(
             recipe, with the row; a count of 2^63 or more.
     """
     pa = _pyarrow()
-    split = _recipe(recipe)
+    split = recipe_of(recipe)
     check_threads(threads)
     _check_number("source", source, 0, 2**64)
     _check_number("weight", weight, 1, MOST)
@@ -502,7 +502,8 @@ def _check_number(name: str, value: object, least: int, end: int) -> None:
         )
 
 
-def _recipe(given: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
+def recipe_of(given: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
+    """What `count_table` takes as its recipe. Raises TokctlError."""
     if isinstance(given, Recipe):
         return given
     if isinstance(given, str) and given in ALGORITHMS:

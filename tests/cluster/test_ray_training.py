@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.run import tokctl as run
 from tests.cluster.conftest import dying
-from tokctl import TokctlError, Tokenizer
+from tokctl import TokctlError, Tokenizer, arrow
 from tokctl.errors import ExitCode
 
 ray = pytest.importorskip("ray")
@@ -74,6 +74,14 @@ def test_a_dataset(texts: list[Path], tmp_path: Path) -> None:
     for cluster_ in (SMALL, Cluster()):
         made = tokctl.ray.train(dataset, cluster=cluster_, vocab_size=500)
         assert written(made, tmp_path) == written(alone, tmp_path)
+
+
+def test_counts_are_those_of_a_table(texts: list[Path]) -> None:
+    table = pa.parquet.read_table(texts[3])
+    expected = arrow.count_table(table, "wordpiece")
+    dataset = ray.data.from_arrow([table.slice(0, 400), table.slice(400)])
+    for data in (texts[3], dataset):
+        assert tokctl.ray.count(data, "wordpiece", cluster=SMALL).equals(expected)
 
 
 def test_a_dataset_is_encoded(texts: list[Path]) -> None:

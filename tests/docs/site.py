@@ -35,8 +35,9 @@ OUTPUT = ROOT / "site"
 #: What stands in which section, in this order; a name without a page is left out.
 SECTIONS = {
     "How-to guides": (
-        "install", "tour", "cookbook", "drop-in", "training", "recommend", "adapt", "compare", "inspect",
-        "watch", "report", "health", "counting", "chat", "cluster", "engines", "arrow", "corpora",
+        "install", "tour", "cookbook", "drop-in", "training", "recommend", "adapt", "compare",
+        "inspect", "watch", "report", "health", "counting", "chat", "cluster", "engines", "arrow",
+        "corpora",
     ),
     "Reference": (
         "api", "shell", "sources", "encoding", "decoding", "formats", "idfiles", "model-file",

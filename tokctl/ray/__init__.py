@@ -10,12 +10,19 @@ Every node needs tokctl, and must find the texts at the same paths or addresses.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokctl import arrow
 from tokctl.errors import TokctlError
+from tokctl.model import Recipe
+from tokctl.sources import opened
 from tokctl.tokenizer import Tokenizer
+from tokctl.training import Options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 try:
     import ray
@@ -24,7 +31,7 @@ except ImportError as error:
 
 from tokctl.ray.counting import Cluster, dataset_source
 
-__all__ = ["Cluster", "encode", "train"]
+__all__ = ["Cluster", "count", "encode", "train"]
 
 
 def train(
@@ -47,6 +54,32 @@ def train(
     if isinstance(data, ray.data.Dataset):
         data = dataset_source(data, text)
     return Tokenizer.train(data, engine=cluster or Cluster(), **options)
+
+
+def count(
+    data: Any,
+    recipe: Recipe | Tokenizer | str | os.PathLike[str] = "bpe",
+    *,
+    text: str = "text",
+    cluster: Cluster | None = None,
+    errors: str = "strict",
+    memory: int | None = None,
+) -> pa.Table:
+    """The distinct pre-tokens of paths, addresses or a `ray.data.Dataset`, in the order in which
+    one machine sees them: a table as `tokctl.arrow.count_table` gives it, on this machine.
+
+    Args:
+        data, text, cluster: as those of `train`.
+        recipe, errors: as those of `count_table`.
+        memory: bytes that a worker may take; None: 1 GiB.
+
+    Raises:
+        TokctlError: as `train`.
+    """
+    sources = opened(dataset_source(data, text) if isinstance(data, ray.data.Dataset) else data)
+    options = Options(1, errors=errors, memory=memory)
+    counts, _ = (cluster or Cluster()).count(sources, arrow.recipe_of(recipe), options)
+    return arrow.table_of_counts(counts, 0)
 
 
 def encode(
