@@ -10,7 +10,8 @@ Parquet). Each step prints a table:
     order     ten runs: parts and partitions at random, workers that stop for a while
     kill      50 runs: a worker is killed at a random moment
     node      five runs: one of three nodes is killed
-    workers   processor time with 1, 2, 4 and 8 workers, and with one process
+    workers   processor time with 1, 2, 4 and 8 workers, and with one process; the picture of it is
+              docs/pictures/cluster.svg
 
 A model or shards that differ end the run with exit code 1.
 """
@@ -40,6 +41,7 @@ import ray
 from ray.cluster_utils import Cluster as Nodes
 
 from tests.cluster.conftest import processes, workers
+from tests.docs.tutorial import ROOT
 from tokctl import Tokenizer, idfiles
 from tokctl.model.presets import default_recipe
 from tokctl.ray import Cluster
@@ -50,6 +52,7 @@ FILES = 200
 FILE_SIZE = 5_000_000
 VOCABULARY = 32_000
 SHARD = 25_000_000
+PICTURE = ROOT / "docs" / "pictures" / "cluster.svg"
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
 
 Row = Sequence[str]
@@ -312,6 +315,30 @@ def step_workers(texts: Path) -> Iterator[Row]:
             yield str(processors), *both(cluster)
 
 
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """The table of `workers` as a picture; middle tones, legible on light and on dark."""
+    import altair as alt
+
+    (_, *works), *measured = rows
+    values = [
+        {"workers": workers, "work": work, "seconds": float(cell.removesuffix(" s"))}
+        for workers, *cells in measured
+        for work, cell in zip(works, cells, strict=True)
+    ]
+    axis = alt.Axis(labelAngle=0, title="workers of Ray, on two processors")
+    colors = alt.Scale(range=["#2f81f7", "#d9722b"])
+    chart = alt.Chart(alt.Data(values=values), width=420, height=180).mark_bar()
+    chart = chart.encode(
+        alt.X("workers:N", sort=None, axis=axis),
+        alt.Y("seconds:Q", title="seconds of processor time"),
+        alt.Color("work:N", title=None, scale=colors, sort=None),
+        xOffset=alt.XOffset("work:N", sort=None),
+    )
+    gray = {"labelColor": "#808890", "titleColor": "#808890"}
+    chart = chart.configure(background="#00000000").configure_axis(**gray, gridColor="#80889044")
+    chart.configure_view(stroke=None).configure_legend(**gray).save(path)
+
+
 def processor_time() -> float:
     """Seconds of this process and of all that it started, Ray's own included."""
     ticks = sum(sum(map(int, fields[11:15])) for fields in processes().values())
@@ -343,11 +370,15 @@ def main(arguments: Sequence[str]) -> None:
         shutil.rmtree(texts, ignore_errors=True)
         fill(texts, files)
     for step in steps:
-        for number, row in enumerate(STEPS[step](texts)):
+        rows = []
+        for row in STEPS[step](texts):
             print("|", " | ".join(row), "|", flush=True)
-            if not number:
+            if not rows:
                 print("|", " | ".join("---" for _ in row), "|", flush=True)
+            rows.append(row)
         print()
+        if step == "workers":
+            draw(rows, PICTURE)
 
 
 if __name__ == "__main__":
