@@ -44,7 +44,7 @@ def shuffled(
     def give(merge: Any) -> tuple[Any, list[Any]]:
         read = sum(one.num_rows * counting.ROW + counting._length(one) for one in merge.tables)
         sizes.append(read // merge.parts)
-        *found, facts = counting._merge._function(
+        *found, (facts, _) = counting._merge._function(
             merge.least, merge.cuts, merge.partition, merge.partitions, merge.parts, *merge.tables
         )
         assert len(found) == merge.parts + len(merge.cuts)
@@ -144,6 +144,7 @@ from pathlib import Path
 import pyarrow as pa
 from tokctl.model.presets import default_recipe
 from tokctl.ray import counting
+from tokctl.ray.tasks import Tried, home
 from tokctl.sources import open_sources
 from tokctl.sources.parts import parts_of
 from tokctl.training.options import Options
@@ -159,12 +160,12 @@ def fresh():
 def count(path, store):
     reads = [(part, 1) for source in open_sources([path]) for part in parts_of(source, 1 << 30)]
     options = Options(vocab_size=300, memory=memory)
-    asked = default_recipe("bpe"), options, str(Path.cwd())
+    asked = default_recipe("bpe"), options, home()
     rows = []
     # As Ray has them: not in the memory of the worker.
     for number, table in enumerate(counting._count._function(asked, reads, 0, 2, 0, 1000)):
-        if isinstance(table, counting._Facts):
-            return table
+        if isinstance(table, Tried):
+            return table.given
         if table is not None:
             with pa.ipc.new_file(f"{store}.{number}", table.schema) as file:
                 file.write_table(table)
@@ -184,7 +185,7 @@ for table in tables:
 start = fresh()
 rows = 0
 for table in counting._merge._function(1, [], 0, 2, parts, *tables):
-    if not isinstance(table, counting._Facts):
+    if not isinstance(table, Tried):
         rows += table.num_rows
 print(counted, peak() - start, len(facts.rows), sum(facts.rows), parts, rows)
 """

@@ -54,7 +54,9 @@ class Tried(NamedTuple):
 
 
 def tried(given: Any) -> Tried:
-    """What a task gives first, from within it."""
+    """What a task gives first, from within it; also where it is called as a function."""
+    if not ray.is_initialized():
+        return Tried(given, 0)
     core = ray.get_runtime_context().worker.core_worker
     # Ray tells it nowhere else. Whether it was lost changes no result.
     number = getattr(core, "get_current_task_attempt_number", None)
