@@ -181,8 +181,14 @@ def test_over_a_client(
             ["encode", "-m", f"{tmp_path}/0.json", "--as", "npy", "--shard-size", "9K", "-o", name,
              *names, *engine],
         ):  # fmt: skip
-            done = subprocess.run(command(*words), capture_output=True, timeout=300, check=False)
-            assert (done.returncode, done.stderr) == (0, b"")
+            # On a busy machine the head may not be ready for a client when it takes connections.
+            for _ in range(3):
+                done = subprocess.run(
+                    command(*words), capture_output=True, timeout=300, check=False
+                )
+                if b"can't reach the cluster" not in done.stderr:
+                    break
+            assert (done.stderr.decode(), done.returncode) == ("", 0)
     assert (tmp_path / "0.json").read_bytes() == (tmp_path / "2.json").read_bytes()
     assert made.contents(tmp_path / "0") == made.contents(tmp_path / "2")
 
