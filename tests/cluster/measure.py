@@ -11,7 +11,7 @@ Parquet). Each step prints a table:
     kill      50 runs: a worker is killed at a random moment
     node      five runs: one of three nodes is killed
     workers   processor time with 1, 2, 4 and 8 workers, and with one process; the picture of it is
-              docs/pictures/cluster.svg
+              docs/cluster.svg
 
 A model or shards that differ end the run with exit code 1.
 """
@@ -52,7 +52,7 @@ FILES = 200
 FILE_SIZE = 5_000_000
 VOCABULARY = 32_000
 SHARD = 25_000_000
-PICTURE = ROOT / "docs" / "pictures" / "cluster.svg"
+PICTURE = ROOT / "docs" / "cluster.svg"
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
 
 Row = Sequence[str]
