@@ -57,7 +57,7 @@ def test_what_is_measured(models: dict[str, Path], text: Path, peers: dict[str, 
     rows = [tok.encode_ids(line) for line in LINES]
     packed = b"".join(struct.pack(f"<{len(row)}I", *row) for row in rows)
     packed += struct.pack("<3Q", *map(len, rows))
-    assert [speed["library"].split()[0] for speed in found["speeds"]] == ["tokctl", "tokenizers"]
+    assert [speed["name"].split()[0] for speed in found["speeds"]] == ["tokctl", "tokenizers"]
     assert [speed["file"] for speed in found["speeds"]] == ["own", "huggingface"]
     for speed in found["speeds"]:
         assert speed["digest"] == hashlib.sha256(packed).hexdigest()[:16]

@@ -64,7 +64,7 @@ class LibrarySpeed:
     """What one library did.
 
     Attributes:
-        library: with its version.
+        name: of the library, with its version.
         file: `own`: the model's; or the format that it was converted to for this library, `lossy`
             where that can't hold all of the model.
         seconds: of each pass: the first, with empty caches, and those behind it.
@@ -74,7 +74,7 @@ class LibrarySpeed:
         same: are the ids those of tokctl?
     """
 
-    library: str
+    name: str
     file: str
     seconds: tuple[float, ...]
     ids: int
@@ -111,7 +111,7 @@ class Bench:
     @property
     def failed(self) -> bool:
         """Does a library give other ids, though its file holds all of the model?"""
-        whole = {speed.library for speed in self.speeds if not speed.file.endswith(LOSSY)}
+        whole = {speed.name for speed in self.speeds if not speed.file.endswith(LOSSY)}
         return any(each.reader in whole for each in self.differences)
 
     def rate(self, seconds: float) -> float:
@@ -135,7 +135,7 @@ class Bench:
             }
             for speed in self.speeds
         ]
-        missing = [{"library": name, "reason": why} for name, why in self.not_measured]
+        missing = [{"name": name, "reason": why} for name, why in self.not_measured]
         return {
             "model": self.model,
             "texts": self.texts,

@@ -42,7 +42,7 @@ def _blocks(found: Bench) -> Iterator[Block]:
     )
     rows = [
         (
-            speed.library,
+            speed.name,
             f"{found.rate(speed.seconds[0]):,.1f}",
             f"{found.rate(median(speed.again)):,.1f}",
             f"{found.rate(max(speed.again)):,.1f}-{found.rate(min(speed.again)):,.1f}",
@@ -58,7 +58,7 @@ def _blocks(found: Bench) -> Iterator[Block]:
         "multiple of tokctl's.",
         *(f"{name}: {safe(why)}" for name, why in found.not_measured),
     ]
-    if others := [speed.library for speed in found.speeds if not speed.same]:
+    if others := [speed.name for speed in found.speeds if not speed.same]:
         notes.append(f"Other ids than tokctl: {', '.join(others)}.")
     if found.validated:
         notes += [_difference(each) for each in found.differences]
@@ -83,7 +83,7 @@ def _records(found: Bench) -> Iterator[Record]:
     for speed in found.speeds:
         yield (
             "speed",
-            speed.library,
+            speed.name,
             f"{found.rate(speed.seconds[0]):.3f}",
             f"{found.rate(median(speed.again)):.3f}",
             f"{found.rate(max(speed.again)):.3f}",
