@@ -1,9 +1,9 @@
 """A comparison or a model as one page of HTML that needs nothing but a browser.
 
 The page holds everything: tables, charts as SVG, a style sheet, one script, and the models, with
-which the script splits any text (`live`). It fetches nothing, and its Content-Security-Policy forbids it to. The text of corpora and models is made
-visible first (`token`, `prose`), and then escaped by the templates; the script makes text of what
-it shows, never markup.
+which the script splits any text (`live`). It fetches nothing, and its Content-Security-Policy
+forbids it to. The text of corpora and models is made visible first (`token`, `prose`), and then
+escaped by the templates; the script makes text of what it shows, never markup.
 """
 
 from __future__ import annotations

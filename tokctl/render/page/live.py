@@ -102,8 +102,6 @@ def _vocabulary(model: FilledRecipe) -> str | None:
     ids = {token: id_ for id_, token in enumerate(tokens)}
     if len(ids) != len(tokens) or b"" in ids:
         return "two of its tokens have the same spelling, or one has none"
-    if not recipe.is_byte_level and any(b"\0" in token for token in tokens):
-        return "a token of it holds a NUL"
     if recipe.segmentation == "merges":
         if len({merge[:2] for merge in model.merges}) != len(model.merges):
             return "it has a pair with two merges"
@@ -183,7 +181,7 @@ def _row(model: FilledRecipe, blobs: list[bytes]) -> dict[str, Any]:
 
 
 def _unknown_score(model: FilledRecipe) -> float:
-    """10 below the lowest score: of the pieces in SentencePiece, of all tokens in Hugging Face's."""
+    """10 below the lowest score: of the pieces in SentencePiece, of all in Hugging Face's."""
     if model.recipe.precision == "double":
         return min(model.scores, default=sys.float_info.max) - 10
     others = model.reserved_ids | model.user_defined
@@ -336,10 +334,19 @@ def _classes() -> Mapping[str, Any]:
     return _runs(_of_characters())
 
 
-def _normalized(parts: list[dict[str, Any]], texts: Sequence[str], between: str) -> list[str]:
-    """What a normalizer makes of each text."""
-    joined = _native.normalize(parts, between.join(texts).encode())
-    return joined.decode().split(between)
+def _changed(parts: list[dict[str, Any]], between: str = "\n", before: str = "") -> dict[str, str]:
+    """The characters that a normalizer changes where they stand behind `before`, with what it makes
+    of both; `between` is none that it changes, or that joins what stands beside it."""
+    found: dict[str, str] = {}
+    characters = [char for char in _characters() if char not in (between, "\n")]
+    for start in range(0, len(characters), 1024):
+        texts = [before + char for char in characters[start : start + 1024]]
+        joined = between.join(texts)
+        made = _native.normalize(parts, joined.encode()).decode()
+        if made != joined:
+            pairs = zip(texts, made.split(between), strict=True)
+            found |= {text[-1]: after for text, after in pairs if after != text}
+    return found
 
 
 @cache
@@ -351,39 +358,31 @@ def _bert_tables() -> dict[str, Any]:
     def bert(name: str) -> list[dict[str, Any]]:
         return [{"kind": "bert", **{step: step == name for step in steps}}]
 
-    texts = [char for char in _characters() if char not in "a\n"]
-    for char, made in zip(texts, _normalized(bert("clean_text"), texts, "a"), strict=True):
+    for char, made in _changed(bert("clean_text"), between="a").items():
         if not made:
             classes[ord(char)] |= _REMOVED
-    nfd = dict(zip(texts, _normalized([{"kind": "nfd"}], texts, "\n"), strict=True))
-    bare = dict(zip(texts, _normalized(bert("strip_accents"), texts, "\n"), strict=True))
-    lower = dict(zip(texts, _normalized(bert("lowercase"), texts, "\n"), strict=True))
-    # U+0345 has the highest combining class: what has a lower one goes in front of it.
-    marks = [char for char in texts if not classes[ord(char)] & (_LETTER | _NUMBER | _SPACE)]
-    swapped = _normalized([{"kind": "nfd"}], ["\u0345" + char for char in marks], "\n")
-    joining = [
-        char
-        for char, made in zip(marks, swapped, strict=True)
-        if char == "\u0345" or (made[0] != "\u0345" and nfd[char] == char)
-    ]
+    decompose = [{"kind": "nfd"}]
+    nfd = _changed(decompose)
+    bare = _changed(bert("strip_accents"))
+    for char, made in bare.items():
+        if not made:
+            classes[ord(char)] |= _MARK
+    # U+0345 has the highest combining class: a mark that has a lower one goes in front of it.
+    last = "\u0345"
+    swapped = _changed(decompose, before=last)
+    joining = [last, *(char for char in swapped if char not in nfd)]
     for char in joining:
         classes[ord(char)] |= _JOINS
-    for char in marks:
-        if not bare[char]:
-            classes[ord(char)] |= _MARK
-    kept = [char for char in joining if bare[char]]
+    kept = [char for char in joining if bare.get(char, char)]
 
     def goes_before(one: str, two: str) -> bool:
-        made = _native.normalize([{"kind": "nfd"}], (two + one).encode()).decode()
+        made = _native.normalize(decompose, (two + one).encode()).decode()
         return one != two and made == one + two
 
-    order = [(char, sum(goes_before(other, char) for other in kept)) for char in kept]
     hangul = range(0xAC00, 0xAC00 + 11172)
     return {
         **_runs(bytes(classes)),
-        "nfd": [
-            (ord(c), made) for c, made in nfd.items() if made != c and ord(c) not in hangul
-        ],
-        "lower": [(ord(c), made) for c, made in lower.items() if made != c],
-        "order": order,
+        "nfd": [(ord(char), made) for char, made in nfd.items() if ord(char) not in hangul],
+        "lower": [(ord(char), made) for char, made in _changed(bert("lowercase")).items()],
+        "order": [(char, sum(goes_before(other, char) for other in kept)) for char in kept],
     }
