@@ -208,9 +208,7 @@ def write_model(
             cards = _cards(tokenizer, measured, 0, ids)
         else:
             cards = token_cards(tokenizer, ids)
-        page = inspect_page(
-            name, summary, curves, cards, measured, use, walk, tokenizer.model
-        )
+        page = inspect_page(name, summary, curves, cards, measured, use, walk, tokenizer.model)
         _write(world, "--html", report.html, page.encode())
     if report.plot is not None:
         from tokctl.render.charts.figures import inspect_drawings

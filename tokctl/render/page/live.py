@@ -38,8 +38,6 @@ _NORMALIZERS = {
     "replace",
 }
 _PRE_TOKENIZERS = {"gpt2", "cl100k", "llama3", "qwen2", "bert", "metaspace"}
-_SEGMENTATIONS = {"merges", "ranks", "longest-match", "viterbi"}
-_ALGORITHMS = {"bpe", "wordpiece", "unigram"}
 
 
 def supported(model: FilledRecipe) -> str | None:
@@ -52,14 +50,14 @@ def supported(model: FilledRecipe) -> str | None:
         for part in parts:
             if part.kind not in known or not _has_plain_options(part):
                 return f"the page does not know its {what} {part.kind}"
-    if recipe.algorithm not in _ALGORITHMS or recipe.segmentation not in _SEGMENTATIONS:
+    by_merging = recipe.lists_merges or recipe.has_ranks
+    if not (by_merging or recipe.matches_longest or recipe.traits.has_scores):
         return f"the page does not segment by {recipe.algorithm}, {recipe.segmentation}"
     if recipe.traits.learns_superwords or model.supermerges or model.events is not None:
         return "the page knows no merges across words, and no removed tokens"
     if len(recipe.pre_tokenizers) > 1:
         return "the page knows one pre-tokenizer for a model, and this one has several"
-    marked = "continuation" if recipe.matches_longest else "none"
-    if recipe.marker.kind != marked:
+    if recipe.marker.text and not (recipe.matches_longest and recipe.marker.is_continuation):
         return f"the page does not know its marker {recipe.marker.kind} {recipe.marker.text}"
     if recipe.drops_unknown:
         return "the page can't leave out unknown characters"
@@ -102,7 +100,7 @@ def _vocabulary(model: FilledRecipe) -> str | None:
     ids = {token: id_ for id_, token in enumerate(tokens)}
     if len(ids) != len(tokens) or b"" in ids:
         return "two of its tokens have the same spelling, or one has none"
-    if recipe.segmentation == "merges":
+    if recipe.lists_merges:
         if len({merge[:2] for merge in model.merges}) != len(model.merges):
             return "it has a pair with two merges"
         if any(tokens[one] + tokens[two] != tokens[new] for one, two, new, *_ in model.merges):
@@ -159,14 +157,14 @@ def _row(model: FilledRecipe, blobs: list[bytes]) -> dict[str, Any]:
         "segmentation": recipe.segmentation,
         "unk": None if recipe.unk_token is None else model.special_ids[recipe.unk_token],
         "unknown": recipe.unknown,
-        "unknownScore": _unknown_score(model) if recipe.segmentation == "viterbi" else 0,
+        "unknownScore": _unknown_score(model) if recipe.traits.has_scores else 0,
         "fuse": recipe.fuse_unknown,
         "bytes": _bytes(model) if recipe.byte_fallback else None,
         "whole": recipe.whole_words,
         "most": recipe.max_input_chars,
         "prefix": recipe.marker.text,
-        "single": recipe.precision == "single",
-        "hasRanks": bool(model.scores) and recipe.segmentation == "ranks",
+        "single": recipe.rounds_to_single,
+        "hasRanks": recipe.has_ranks and bool(model.scores),
         "reserved": sorted(model.reserved_ids),
         "special": sorted(model.special_ids.values()),
         "added": [
@@ -182,7 +180,7 @@ def _row(model: FilledRecipe, blobs: list[bytes]) -> dict[str, Any]:
 
 def _unknown_score(model: FilledRecipe) -> float:
     """10 below the lowest score: of the pieces in SentencePiece, of all in Hugging Face's."""
-    if model.recipe.precision == "double":
+    if not model.recipe.rounds_to_single:
         return min(model.scores, default=sys.float_info.max) - 10
     others = model.reserved_ids | model.user_defined
     scores = [_single(score) for id_, score in enumerate(model.scores) if id_ not in others]
@@ -247,7 +245,7 @@ def _columns(model: FilledRecipe) -> bytes:
     lengths = [len(text.encode("utf-16-le")) // 2 for text in texts]
     text = "".join(texts).encode()
     parts = [_varints(lengths), _varints([len(text)]), text]
-    if recipe.segmentation == "merges":
+    if recipe.lists_merges:
         last, made = -1, []
         for merge in model.merges:
             step = merge.token - last - 1
@@ -255,10 +253,10 @@ def _columns(model: FilledRecipe) -> bytes:
             last = merge.token
         parts += [_varints([len(made)]), _varints(made)]
         parts.append(_varints(lengths[merge.left] for merge in model.merges))
-    elif recipe.segmentation == "ranks" and model.scores:
+    elif recipe.has_ranks and model.scores:
         parts.append(_varints(_ranks(model)))
-    elif recipe.segmentation == "viterbi":
-        single = recipe.precision == "single"
+    elif recipe.traits.has_scores:
+        single = recipe.rounds_to_single
         defined = model.user_defined
         scores = [
             0.1 * (len(token) - 1) if id_ in defined else score
