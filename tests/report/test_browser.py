@@ -64,8 +64,13 @@ class Opened:
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = ordinary()
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(compare_page(found.comparison, found.cards, found.uses), encoding="utf-8")
+    path.write_text(page_of(found), encoding="utf-8")
     return path
+
+
+def page_of(found: Made) -> str:
+    models = {name: model.model for name, model in found.models.items()}
+    return compare_page(found.comparison, found.cards, found.uses, models=models)
 
 
 @pytest.fixture
@@ -229,9 +234,9 @@ def test_nothing_sticks_out(browser: Any, file: Path, width: int) -> None:
 def test_a_hostile_corpus_does_nothing(browser: Any, tmp_path: Path) -> None:
     source = hostile()
     path = tmp_path / "hostile.html"
-    path.write_text(compare_page(source.comparison, source.cards, source.uses), encoding="utf-8")
+    path.write_text(page_of(source), encoding="utf-8")
     found = Opened(browser, path, viewport={"width": 500, "height": 800})
-    assert found.page.locator("script").count() == 2
+    assert found.page.locator("script").count() == 3
     assert found.page.locator("img, iframe, object, embed, link, base, svg script").count() == 0
     text = found.page.locator("main").inner_text()
     assert "alert(1)" in text

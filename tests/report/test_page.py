@@ -69,14 +69,17 @@ class Reader(HTMLParser):
 
 
 def page(made: Any) -> str:
-    return compare_page(made.comparison, made.cards, made.uses)
+    models = {name: model.model for name, model in made.models.items()}
+    return compare_page(made.comparison, made.cards, made.uses, models=models)
 
 
 def model_page(name: str, texts: Any = None) -> str:
     model = every.model(name)
     cards = token_cards(model, range(model.vocab_size))
     ids = range(model.vocab_size)
-    return inspect_page(NAMES[0], summarize(model), model_curves(model), cards, texts, None, ids)
+    curves = model_curves(model)
+    summary = summarize(model)
+    return inspect_page(NAMES[0], summary, curves, cards, texts, None, ids, model.model)
 
 
 def check(text: str) -> Reader:
@@ -89,11 +92,13 @@ def check(text: str) -> Reader:
     allowed += (
         "section table thead tbody tr th td div span small details summary figure figcaption "
     )
-    allowed += "dl dt dd code bdi footer aside script svg g path rect line text"
+    allowed += "dl dt dd code bdi footer aside script svg g path rect line text "
+    allowed += "label textarea input"
     assert set(names) <= set(allowed.split())
     assert names.count("style") == 1
     scripts = [attributes for name, attributes in reader.elements if name == "script"]
-    assert scripts == [{"type": "application/json", "id": "cards"}, {}]
+    data = [{"type": "application/json", "id": name} for name in ("cards", "live")]
+    assert scripts in ([*data, {}], [data[0], {}])
     for name, attributes in reader.elements:
         assert not [key for key in attributes if key.startswith("on") or key == "style"], name
         assert not {"src", "srcset", "action", "formaction", "xlink:href", "data"} & set(attributes)
@@ -104,8 +109,9 @@ def check(text: str) -> Reader:
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
-    json.loads(reader.raw["script"][0])
-    for part in (*reader.raw["script"][1:], *reader.raw["style"]):
+    for part in reader.raw["script"][:-1]:
+        json.loads(part)
+    for part in (reader.raw["script"][-1], *reader.raw["style"]):
         assert not re.search(r"https?:|//[a-z]+\.|@import|url\(|innerHTML|eval|Function", part)
     # A browser may see another end of a line, or none, and a reader another direction.
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]", text)

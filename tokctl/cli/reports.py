@@ -143,7 +143,9 @@ def write_comparison(
     if report.html is not None:
         from tokctl.render.page import compare_page
 
-        _write(world, "--html", report.html, compare_page(comparison, cards, uses, suite).encode())
+        filled = {name: tokenizer.model for name, tokenizer in models.items()}
+        page = compare_page(comparison, cards, uses, suite, filled)
+        _write(world, "--html", report.html, page.encode())
     if report.plot is not None:
         from tokctl.render.charts.figures import compare_drawings
 
@@ -206,7 +208,7 @@ def write_model(
             cards = _cards(tokenizer, measured, 0, ids)
         else:
             cards = token_cards(tokenizer, ids)
-        page = inspect_page(name, summary, curves, cards, measured, use, walk)
+        page = inspect_page(name, summary, curves, cards, measured, use, walk, tokenizer.model)
         _write(world, "--html", report.html, page.encode())
     if report.plot is not None:
         from tokctl.render.charts.figures import inspect_drawings

@@ -324,6 +324,16 @@ class Recipe(Brief):
         return self.segmentation in ("merges", "replay", "ranks")
 
     @property
+    def lists_merges(self) -> bool:
+        """Is the merge of the lowest rank made first, of a list of merges?"""
+        return self.segmentation == "merges"
+
+    @property
+    def rounds_to_single(self) -> bool:
+        """Are sums of log probabilities rounded to 32 bits, as SentencePiece's?"""
+        return self.precision == "single"
+
+    @property
     def removal(self) -> str:
         """Which tokens were taken away: by training, `intermediate` (PickyBPE), `to-symbols` (the
         same in BoundlessBPE: what is left of a token falls into symbols) or `scaffold`

@@ -1,9 +1,9 @@
 """A comparison or a model as one page of HTML that needs nothing but a browser.
 
-The page holds everything: tables, charts as SVG, a style sheet, one small script. It fetches
-nothing, and its Content-Security-Policy forbids it to. The text of corpora and models is made
-visible first (`token`, `prose`), and then escaped by the templates; the script makes text of what
-it shows, never markup.
+The page holds everything: tables, charts as SVG, a style sheet, one script, and the models, with
+which the script splits any text (`live`). It fetches nothing, and its Content-Security-Policy
+forbids it to. The text of corpora and models is made visible first (`token`, `prose`), and then
+escaped by the templates; the script makes text of what it shows, never markup.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from tokctl.render.compare import (
 )
 from tokctl.render.inspect.model import check_rows, histories, summary_facts
 from tokctl.render.inspect.training import language_name, languages_table
+from tokctl.render.page.live import page_data
 from tokctl.render.suite import sections
 from tokctl.render.visible import drawn, visible
 from tokctl.wording import file_names, times
@@ -47,6 +48,8 @@ from tokctl.wording import file_names, times
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from tokctl.model import FilledRecipe
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ def compare_page(
     cards: Mapping[str, Sequence[TokenCard]],
     uses: Mapping[str, UseCurves],
     suite: Suite | None = None,
+    models: Mapping[str, FilledRecipe] | None = None,
 ) -> str:
     """The page of a comparison. The same results give the same bytes.
 
@@ -81,6 +85,7 @@ def compare_page(
             without a card is shown all the same.
         uses: by the model's name, how the texts use its tokens.
         suite: of the same models, to be shown before the rest.
+        models: by their names: the page splits any text with them. None: it does not.
 
     Raises:
         TokctlError: the extra `report` is not installed.
@@ -115,6 +120,7 @@ def compare_page(
         charts=charts(compare_drawings(comparison, uses).values()),
         decks=deck_data(decks, texts),
         made_of=list(made_of(comparison.provenance)) if comparison.provenance else [],
+        live=page_data([(prose(name), models[name]) for name in names]) if models else None,
     )
 
 
@@ -273,6 +279,7 @@ def inspect_page(
     texts: Comparison | None = None,
     use: UseCurves | None = None,
     walk: Sequence[int] = (),
+    model: FilledRecipe | None = None,
 ) -> str:
     """The page of a model. The same results give the same bytes.
 
@@ -282,6 +289,7 @@ def inspect_page(
         texts: the model alone, measured on texts.
         use: how these use its tokens.
         walk: ids to show, from the whole vocabulary.
+        model: the page splits any text with it. None: it does not.
 
     Raises:
         TokctlError: the extra `report` is not installed.
@@ -316,6 +324,7 @@ def inspect_page(
         rounds=summary.rounds,
         charts=charts(inspect_drawings(summary, curves, use).values()),
         decks=deck_data([deck], file_names([t.name for t in texts.texts]) if texts else []),
+        live=page_data([(deck.name, model)]) if model else None,
     )
 
 
@@ -572,7 +581,8 @@ def _rendered(template: str, **data: Any) -> str:
     """The page that a template makes."""
     from markupsafe import Markup
 
-    style, script = Markup(_part("page.css")), Markup(_part("page.js"))
+    style = Markup(_part("page.css"))
+    script = Markup("".join(map(_part, ("segment.js", "page.js", "live.js"))))
     return (
         _environment()
         .get_template(template)

@@ -1,4 +1,3 @@
-"use strict";
 // Pointing at tokens and at marks of charts, the panel, the theme. Everything that comes from
 // a model or a text is set as text, never as markup.
 (() => {
@@ -138,19 +137,49 @@
 
   // Rows of tokens: one stop for the tabulator, arrows inside -------------------
   for (const row of document.querySelectorAll(".chips")) {
+    row.querySelectorAll("button.chip").forEach((chip, place) => { chip.tabIndex = place ? -1 : 0; });
+  }
+  document.addEventListener("keydown", (event) => {
+    const row = event.target instanceof Element && event.target.closest(".chips");
+    if (!row) return;
     const chips = [...row.querySelectorAll("button.chip")];
-    chips.forEach((chip, place) => { chip.tabIndex = place ? -1 : 0; });
-    row.addEventListener("keydown", (event) => {
-      const place = chips.indexOf(document.activeElement);
-      const forward = getComputedStyle(row).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
-      const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
-      const places = { [forward]: place + 1, [back]: place - 1, Home: 0, End: chips.length - 1 };
-      if (place < 0 || !(event.key in places)) return;
-      event.preventDefault();
-      const next = chips[Math.min(chips.length - 1, Math.max(0, places[event.key]))];
-      chips[place].tabIndex = -1;
-      next.tabIndex = 0;
-      next.focus();
+    const place = chips.indexOf(document.activeElement);
+    const forward = getComputedStyle(row).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
+    const places = { [forward]: place + 1, [back]: place - 1, Home: 0, End: chips.length - 1 };
+    if (place < 0 || !(event.key in places)) return;
+    event.preventDefault();
+    const next = chips[Math.min(chips.length - 1, Math.max(0, places[event.key]))];
+    chips[place].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+
+  // Tables that sort -------------------------------------------------------------
+  const valueOf = (row, column) => {
+    const cell = row.cells[column], input = cell.querySelector("input");
+    return (input ? input.value : cell.innerText).trim();
+  };
+  const compared = (one, two) => {
+    const [a, b] = [one, two].map((value) => parseFloat(value.replaceAll(",", "")));
+    if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
+    return Number.isNaN(a) ? one.localeCompare(two) : a - b;
+  };
+  for (const table of document.querySelectorAll("table.sorts")) {
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const sorter = make("button", null, null);
+      sorter.type = "button";
+      sorter.className = "sorter";
+      sorter.append(...head.childNodes);
+      head.append(sorter);
+      sorter.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const rows = [...table.tBodies[0].rows].map((row) => [valueOf(row, column), row]);
+        rows.sort(([one], [two]) => (down ? compared(two, one) : compared(one, two)));
+        table.tBodies[0].append(...rows.map(([, row]) => row));
+      });
     });
   }
 

@@ -1,0 +1,256 @@
+"""The box of a page: any text, split in Chromium into the very ids of tokctl."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.conftest import shared_file
+from tests.explain import every
+from tests.report.made import EVIL, hostile
+from tests.report.test_browser import BROWSER, Opened, browser, page_of
+from tokctl import Tokenizer
+from tokctl.model.presets import preset
+from tokctl.render.page.live import page_data, supported
+
+__all__ = ["browser"]
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
+
+PUBLISHED = ("gpt2.tokenizer.json", "cl100k_base.tiktoken", "sentencepiece-unigram-en.model")
+TRAINED = (
+    "bert",
+    "bert-cased",
+    "sentencepiece-bpe",
+    "sentencepiece-unigram",
+    "llama2",
+    "llama3",
+    "t5",
+)
+SPELLED = ["<|endoftext|>", "[CLS]", "[MASK]", "[UNK]", "<s>", "</s>", "<unk>", "<0x41>", "##", "▁"]
+SPACES = " \t\n\r\u00a0\u3000\u2003\x0b"
+ODD = [
+    "'s",
+    "'RE",
+    "'\u017f",
+    "don't",
+    "😀👩\u200d👩\u200d👧",
+    "e\u0301\u0327",
+    # Marks that BERT's normalizer keeps, and puts in order.
+    "\U0001d16d\u0316\U0001d165\u302e",
+    "가각힣",
+    "1234567",
+    "  x",
+    "{};//\r\n\r\n",
+    "ﬁ①㌀",
+    "İΑΣ",
+    "\u0085\u200b\ufeff\x00",
+]
+
+
+@cache
+def models() -> dict[str, Tokenizer]:
+    """The published ones, and those of the same recipes as others."""
+    texts = [shared_file("corpora/multilingual.txt"), shared_file("corpora/treasure-island.txt")]
+    found = {name: Tokenizer.load(shared_file(f"vocab/{name}")) for name in PUBLISHED}
+    for name in TRAINED:
+        found[name] = Tokenizer.train(texts, vocab_size=5500, recipe=preset(name))
+    return found
+
+
+@cache
+def corpora() -> list[str]:
+    root = shared_file("corpora")
+    return [path.read_text(errors="replace") for path in sorted(root.rglob("*.txt"))]
+
+
+def generated(count: int, seed: int) -> Iterator[str]:
+    """Pieces of texts and code, characters of all planes, white space, special tokens, bytes."""
+    rng = random.Random(seed)
+
+    def characters() -> str:
+        most = rng.choice([0x250, 0x3000, 0x10000, 0x20000, 0x110000])
+        codes = (rng.randrange(most) for _ in range(rng.randrange(1, 6)))
+        return "".join(chr(code) for code in codes if not 0xD800 <= code < 0xE000)
+
+    def part() -> str:
+        text = rng.choice(corpora())
+        start = rng.randrange(len(text))
+        kind = rng.randrange(6)
+        if kind == 0:
+            return text[start : start + rng.randrange(1, 40)]
+        if kind == 1:
+            return "".join(rng.choices(SPACES, k=rng.randrange(1, 6)))
+        if kind == 2:
+            return rng.randbytes(rng.randrange(1, 9)).decode("utf-8", "replace")
+        return characters() if kind == 3 else rng.choice(SPELLED if kind == 4 else ODD)
+
+    for _ in range(count):
+        yield "".join(part() for _ in range(rng.randrange(1, 8)))
+
+
+class Segmenter:
+    """The script of the page by itself."""
+
+    def __init__(self, browser: Any, tokenizers: dict[str, Tokenizer]) -> None:
+        self.tokenizers = tokenizers
+        self.page = browser.new_page()
+        folder = files("tokctl.render.page") / "templates"
+        self.page.add_script_tag(content=(folder / "segment.js").read_text(encoding="utf-8"))
+        data = page_data([(name, one.model) for name, one in tokenizers.items()])
+        assert [row["name"] for row in data["models"] if "reason" in row] == []
+        self.page.evaluate("async (data) => { window.models = await segmenter.open(data); }", data)
+
+    def ids(self, place: int, texts: list[str], special: bool) -> list[list[int]]:
+        script = """([place, texts, special]) => JSON.stringify(
+            JSON.parse(texts).map((text) => models[place].ids(text, special)))"""
+        return list(json.loads(self.page.evaluate(script, [place, json.dumps(texts), special])))
+
+    def check(self, texts: list[str], specials: tuple[bool, ...] = (False, True)) -> None:
+        for place, (name, tokenizer) in enumerate(self.tokenizers.items()):
+            for special in specials:
+                found = self.ids(place, texts, special)
+                allowed = "all" if special else "none"
+                expected = tokenizer.encode_ids(texts, special=allowed, add_special=special)
+                for text, one, other in zip(texts, found, expected, strict=True):
+                    assert one == other, (name, special, text[:200])
+
+
+@pytest.fixture(scope="module")
+def segmenter(browser: Any) -> Segmenter:
+    return Segmenter(browser, models())
+
+
+@pytest.mark.slow
+def test_every_text_has_the_same_ids_as_in_tokctl(segmenter: Segmenter) -> None:
+    segmenter.check(corpora())
+    every_one = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    blocks = range(0, len(every_one), 512)
+    segmenter.check(["".join(every_one[at : at + 512]) for at in blocks])
+    segmenter.check(["x ".join(every_one[at : at + 512]) for at in blocks[:256]])
+    texts = list(generated(100_000, 1))
+    for at in range(0, len(texts), 5_000):
+        segmenter.check(texts[at : at + 5_000], (at % 10_000 > 0,))
+
+
+def test_texts_have_the_same_ids_as_in_tokctl(browser: Any) -> None:
+    texts = ["low lowest newer wider\n", *EVIL, *ODD, "résumé naïve 字 가각"]
+    small = Path(__file__)
+    trained = {
+        name: Tokenizer.train([small], vocab_size=700, recipe=preset(name))
+        for name in ("gpt2", "cl100k", *TRAINED)
+    }
+    made = {name: every.model(name) for name in every.NAMES}
+    trained |= {name: one for name, one in made.items() if supported(one.model) is None}
+    kept = [text.encode("utf-8", "replace").decode() for text in texts]
+    Segmenter(browser, trained).check([*kept, *generated_small(300)])
+
+
+def generated_small(count: int) -> Iterator[str]:
+    """The same without the shared texts."""
+    rng = random.Random(2)
+    words = [*SPELLED, *ODD, "the", " of", "lowest", "\n\n", "   ", "def f(x):", "12", "é", "世界"]
+    for _ in range(count):
+        yield "".join(rng.choices(words, k=rng.randrange(1, 9)))
+
+
+def test_long_words_take_no_quadratic_time(browser: Any) -> None:
+    small = Tokenizer.train([Path(__file__)], vocab_size=500, recipe=preset("gpt2"))
+    Segmenter(browser, {"a": small}).check(["a" * 300_000, "in" * 100_000, " " * 300_000])
+
+
+def test_a_model_that_can_not_be_equal_says_so() -> None:
+    for name in every.NAMES:
+        tokenizer = every.model(name)
+        (row,) = page_data([(name, tokenizer.model)])["models"]
+        assert row.get("reason") == supported(tokenizer.model)
+        assert ("columns" in row) == ("reason" not in row)
+    model = Tokenizer.train([Path(__file__)], vocab_size=500, recipe=preset("gpt2")).model
+    assert supported(model) is None
+    for change in (
+        {"normalizers": ("nfc",)},
+        {"normalizers": ("replace:a=>b", {"kind": "replace", "pattern": "a+", "regex": True})},
+        {"pre_tokenizers": ("digits", "gpt2")},
+        {"pre_tokenizers": ("o200k",)},
+    ):
+        other = replace(model, recipe=replace(model.recipe, **change))
+        assert "the page" in (supported(other) or ""), change
+
+
+@pytest.fixture
+def box(browser: Any, tmp_path: Path) -> Iterator[Opened]:
+    path = tmp_path / "page.html"
+    path.write_text(page_of(hostile()), encoding="utf-8")
+    found = Opened(browser, path, viewport={"width": 1100, "height": 800})
+    found.page.wait_for_selector("#try[data-ready]")
+    yield found
+    assert found.complaints == []
+    assert set(found.requests) == {path.as_uri()}
+    found.context.close()
+
+
+def test_the_box_shows_what_tokctl_says(box: Opened) -> None:
+    text = "low <b>lowest</b> </script><script>alert(1)</script>"
+    box.page.get_by_label("Text", exact=True).fill(text)
+    for place, model in enumerate(hostile().models.values()):
+        row = box.page.locator("#try-rows .chips").nth(place)
+        ids = row.locator(".chip .id").all_text_contents()
+        assert list(map(int, ids)) == model.encode(text).ids
+        counted = box.page.locator("#try-counts tbody tr").nth(place).locator("td").first
+        assert counted.inner_text() == f"{len(ids):,}"
+    assert box.page.locator("#try-rows b, #try-rows script").count() == 0
+    price = box.page.locator("#try-counts input").first
+    price.fill("2")
+    each = len(next(iter(hostile().models.values())).encode(text).ids) / len(text)
+    cost = box.page.locator("#try-counts tbody tr").first.locator("td").last.inner_text()
+    assert float(cost) == pytest.approx(2 * each / 1000, rel=1e-3)
+
+
+def test_the_word_that_is_pointed_at_is_replayed(box: Opened) -> None:
+    box.page.get_by_label("Text", exact=True).fill("low script")
+    first = box.page.locator("#try-rows .chips").first.locator("button.chip").first
+    first.focus()
+    steps = box.page.locator("#try-replay li")
+    lines = [step.locator(".line").inner_text().replace("\n", "") for step in steps.all()]
+    assert len(lines) > 1
+    assert set(lines) == {"low"}
+    assert "merge" in steps.last.inner_text()
+    box.page.keyboard.press("ArrowRight")
+    second = "document.activeElement.parentElement.querySelectorAll('button')[1]"
+    assert box.page.evaluate(f"document.activeElement === {second}")
+
+
+def test_a_link_carries_the_text(box: Opened) -> None:
+    text = "naïve & <i>#%\n字"
+    box.page.get_by_label("Text", exact=True).fill(text)
+    link = box.page.get_by_role("link", name="Link that carries this text")
+    wanted = f"#try={quote(text, safe='')}"
+    for _ in range(100):
+        if link.get_attribute("href") == wanted:
+            break
+        box.page.wait_for_timeout(50)
+    href = str(link.get_attribute("href"))
+    assert href == wanted
+    box.page.get_by_label("Text", exact=True).fill("")
+    box.page.goto(box.page.url.partition("#")[0] + href)
+    box.page.wait_for_selector("#try[data-ready]")
+    assert box.page.get_by_label("Text", exact=True).input_value() == text
+
+
+def test_tables_sort(box: Opened) -> None:
+    head = box.page.locator("#try-counts thead th").nth(1)
+    counts = box.page.locator("#try-counts tbody tr td:nth-child(2)")
+    for direction in ("ascending", "descending"):
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        found = [int(text.replace(",", "")) for text in counts.all_inner_texts()]
+        assert found == sorted(found, reverse=direction == "descending")
