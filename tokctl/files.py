@@ -235,9 +235,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it can't be made, or something is at `path`.
     """
-    with _signals_wait():
-        descriptor, name = _claim(path, folder=True)
-    try:
+    with _claimed_folder(path) as name:
         yield name
         for folder, _, files in os.walk(name, topdown=False):
             for file in files:
@@ -247,12 +245,6 @@ def whole_folder(path: Path) -> Iterator[Path]:
         with _signals_wait():
             name.rename(path)
             sync_folder(path.parent)
-    finally:
-        # The folder that is locked, and not one that has the name by now.
-        with contextlib.suppress(OSError):
-            if systems.is_held(name, descriptor):
-                shutil.rmtree(name, ignore_errors=True)
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -264,11 +256,19 @@ def scratch_folder() -> Iterator[Path]:
     """
     import tempfile
 
+    with _claimed_folder(Path(tempfile.gettempdir(), "scratch")) as name:
+        yield name
+
+
+@contextlib.contextmanager
+def _claimed_folder(target: Path) -> Iterator[Path]:
+    """A hidden folder beside the target, which is gone afterwards where it still has its name."""
     with _signals_wait():
-        descriptor, name = _claim(Path(tempfile.gettempdir(), "scratch"), folder=True)
+        descriptor, name = _claim(target, folder=True)
     try:
         yield name
     finally:
+        # The folder that is locked, and not one that has the name by now.
         with contextlib.suppress(OSError):
             if systems.is_held(name, descriptor):
                 shutil.rmtree(name, ignore_errors=True)
