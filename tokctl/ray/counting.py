@@ -182,13 +182,13 @@ class Cluster:
             # All are merged a last time, and come in stretches of places.
             stretches: list[list[Any]] = []
             rows = length = 0
-            last = list(shuffle.last(least))
-            for _, facts, found in ran(last):
+            partitions = shuffle.finest
+            for _, facts, found in ran(shuffle.last(least)):
                 rows += sum(facts.rows)
                 length += sum(facts.lengths)
                 stretches.append(found)
                 if progress:
-                    progress("merge-counts", len(stretches), len(last))
+                    progress("merge-counts", len(stretches), partitions)
             with explained("the counts"):
                 counts = arrow.collected(_fetched(stretches, progress), rows, length)
         digest = counting.digest_of([digest for some in digests for digest in some])
@@ -382,12 +382,16 @@ class _Shuffle:
         into.missing -= 1
         return [] if into.missing else self._add(into)
 
+    @property
+    def finest(self) -> int:
+        """The most partitions that tables have; once they are leveled, all have so many."""
+        return max((partitions for _, partitions in self._waiting), default=self.partitions)
+
     def leveled(self) -> list[_Merge]:
         """What divides all tables into the same partitions, so many that each can be merged;
         nothing where they are."""
         groups = [group for some in self._waiting.values() for group in some]
-        most = max((len(group.tables) for group in groups), default=self.partitions)
-        partitions = most * self._parts(groups, most)
+        partitions = self.finest * self._parts(groups, self.finest)
         merges = []
         for of, some in list(self._waiting.items()):
             if of[1] < partitions:
