@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # So does `nohup` with the signal that a closed terminal sends; here it goes on being ignored.
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 # Work that takes seconds tells of itself on stderr, and what is short takes seconds on a machine

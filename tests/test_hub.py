@@ -41,7 +41,10 @@ def cache(tmp_path: Path, model: bytes) -> Path:
         folder.mkdir(parents=True)
     (repository / "refs" / "main").write_text(COMMIT)
     (repository / "blobs" / "abc").write_bytes(model)
-    (snapshot / "tokenizer.json").symlink_to("../../blobs/abc")
+    try:
+        (snapshot / "tokenizer.json").symlink_to("../../blobs/abc")
+    except OSError:  # where no links can be made, it puts the file itself there
+        (snapshot / "tokenizer.json").write_bytes(model)
     return home
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import struct
 import subprocess
 import sys
@@ -129,7 +130,7 @@ def test_rows_follow_their_tokens(tmp_path: Path, dtype: str, new_rows: str) -> 
 @given(numbers=st.lists(st.floats(-1e40, 1e40, allow_subnormal=True), min_size=1, max_size=20))
 def test_numbers_are_rounded_once_to_bf16(numbers: list[float]) -> None:
     tensor = StoredTensor("BF16", (1, len(numbers)), 0, 2 * len(numbers))
-    file = RandomAccessFile("none", open("/dev/null", "rb", buffering=0), ByteMeter())  # noqa: PTH123, SIM115
+    file = RandomAccessFile("none", open(os.devnull, "rb", buffering=0), ByteMeter())  # noqa: PTH123, SIM115
     with file.file:
         found = EmbeddingMatrix("m", file, tensor).rounded(numpy.array([numbers]))
     bits = [int.from_bytes(found[at : at + 2], "little") for at in range(0, len(found), 2)]

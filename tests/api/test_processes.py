@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests import systems
 from tests.exact.ids_in_and_out import byte_level
 from tests.formats.models import RECIPES, filled
 from tokctl import Tokenizer, formats
@@ -26,10 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 METHODS = multiprocessing.get_all_start_methods()
 TEXTS = [f"hello there {number}" for number in range(200)]
 
-fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
-
-@fork
+@systems.fork
 @pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "unigram", "wordpiece", "word"])
 @pytest.mark.parametrize("forks", [10, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_child_that_was_forked_while_threads_encode_can_encode(
@@ -48,7 +47,7 @@ def test_a_child_that_was_forked_while_threads_encode_can_encode(
     assert (done.stdout, warned) == (f"0 of {forks} failed\n", [])
 
 
-@fork
+@systems.fork
 def test_a_child_can_ask_for_what_was_being_computed_when_it_was_forked() -> None:
     begun, go_on = threading.Event(), threading.Event()
 

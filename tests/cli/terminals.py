@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import pty
 import select
 import signal
 import struct
 import subprocess
-import termios
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests import systems
 from tests.cli.run import command
 
 #: Seconds after which something is taken to hang.
@@ -92,7 +90,8 @@ def on_a_terminal(
     stderr: int | None = None,
 ) -> Iterator[Terminal]:
     """The same for any process; `stderr` can go elsewhere."""
-    main, other = pty.openpty()
+    fcntl, termios = systems.unix_module("fcntl"), systems.unix_module("termios")
+    main, other = os.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         words,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import tokctl
 
 Models = dict[str, Path]
@@ -24,6 +25,7 @@ def lists_are_read(model: Path) -> bool:
     return done.out.endswith(b"listed\n")
 
 
+@systems.shell
 def test_what_find_names(models: Models, folder: Path) -> None:
     if not lists_are_read(models["bytes"]):
         pytest.skip("lists of names are not read yet")

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests import systems
 from tests.cli.run import error, names, tokctl
 from tokctl import Tokenizer
 
@@ -260,6 +261,7 @@ def test_bin_is_not_for_a_terminal(models: Models) -> None:
     assert tokctl(*arguments, "-o", "ids", stdin=b"low", stdout_is_terminal=True).code == 0
 
 
+@systems.symlinks
 def test_the_source_is_not_overwritten(models: Models) -> None:
     Path("a.txt").write_bytes(b"low\n")
     Path("link").symlink_to("a.txt")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -105,6 +104,3 @@ def test_less_is_left_by_a_key_and_takes_an_interrupt(many: str) -> None:
 
 def test_a_reader_who_leaves_gets_no_complaint(many: str) -> None:
     assert shown(many, "--merges", ":", PAGER="true") == ""
-
-
-assert sys.platform != "win32"

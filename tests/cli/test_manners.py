@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import process, tokctl
 
 Models = dict[str, Path]
@@ -106,6 +107,8 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+@systems.shell
+@systems.full_device
 @pytest.mark.parametrize(
     "line",
     [
@@ -121,12 +124,14 @@ def test_nobody_listens(line: str, folder: Path) -> None:
     assert shell(line, folder).returncode == 0
 
 
+@systems.shell
 def test_a_model_on_stdout_is_nothing_but_the_model(folder: Path) -> None:
     (folder / "text.txt").write_bytes(b"low lower lowest " * 50)
     done = shell("tokctl train -q text.txt -o /dev/stdout | cat", folder)
     assert done.returncode == 0 and done.stdout.endswith(b"}}}\n")
 
 
+@systems.shell
 @pytest.mark.parametrize(
     "line",
     [
@@ -146,6 +151,7 @@ def test_output_never_replaces_what_is_read(line: str, folder: Path) -> None:
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 
+@systems.shell
 @pytest.mark.parametrize(
     "command",
     [

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import command, process
 
 Models = dict[str, Path]
@@ -66,6 +67,7 @@ def ended_by(number: signal.Signals, running: subprocess.Popen[bytes]) -> bytes:
     raise AssertionError("the signal is not heard")
 
 
+@systems.signals
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("line", WAITING)
 def test_signals(line: str, number: signal.Signals, code: int, models: Models) -> None:
@@ -140,6 +142,7 @@ tokctl.__main__.main()
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+@systems.non_blocking
 @pytest.mark.parametrize(
     "line",
     (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import Result, error, tokctl
 from tests.recommend.made import lexicon_text
 from tokctl.analysis.recommend import CANDIDATES
@@ -109,6 +110,7 @@ def test_the_options_make_the_candidate(name: str) -> None:
     assert made.vocab_size == 900
 
 
+@systems.shell
 @pytest.mark.parametrize("name", ["a b's.txt", "-x.txt", "tab\there.txt", "$HOME;é.txt"])
 def test_the_command_works_when_it_is_pasted(name: str, tmp_path: Path) -> None:
     Path("a.txt").rename(name)

@@ -22,7 +22,7 @@ class Disturbed(MetaPathFinder, Loader):
     def find_spec(self, name, path, target=None):
         return ModuleSpec(name, self) if name == "orjson" else None
     def exec_module(self, module):
-        os.kill(os.getpid(), int(sys.argv[1]))
+        signal.raise_signal(int(sys.argv[1]))
         time.sleep(0.1)
         print("made", flush=True)
 
@@ -62,7 +62,7 @@ import os, signal, sys, time
 from tokctl.cli.signals import handle_signals
 
 def disturbed():
-    os.kill(os.getpid(), int(sys.argv[1]))
+    signal.raise_signal(int(sys.argv[1]))
     time.sleep(0.1)
     print("done", flush=True)
 
@@ -120,7 +120,7 @@ def test_who_ignores_ctrl_c_goes_on_doing_so() -> None:
 #: A signal comes when a hidden file has been made, and nothing yet waits to remove it: in the call
 #: that makes it, or when the `with` around that has not come to its block.
 AT_A_FILE = """
-import contextlib, os, sys
+import contextlib, os, signal, sys
 from tokctl import files
 from tokctl.__main__ import main
 
@@ -131,12 +131,12 @@ def opened(self, path):
     made = open_file(self, path)
     assert any(name.endswith(".tmp") for name in os.listdir())
     if not is_file:
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
     return made
 def entered(self):
     made = enter(self)
     if is_file and self.gen.__name__ == "whole_file":
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
     return made
 files.WholeFiles.open = opened
 contextlib._GeneratorContextManager.__enter__ = entered

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import command, names
 
 Models = dict[str, Path]
@@ -53,7 +54,7 @@ def stalls(running: subprocess.Popen[bytes]) -> bool:
     return running.poll() is None
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sees when a process waits")
+@systems.linux
 @pytest.mark.parametrize("line", STALLED)
 def test_nobody_reads_on(line: str, models: Models, folder: Path) -> None:
     before = names(folder)
@@ -95,7 +96,7 @@ main()
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="sees when a process waits")
+@systems.linux
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_at_the_last_flush(number: signal.Signals, code: int) -> None:
     reads, writes = os.pipe()

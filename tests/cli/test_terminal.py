@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import command
 from tests.cli.terminals import terminal
 from tests.cli.test_stops import slow_text
@@ -70,6 +71,7 @@ def test_ctrl_c_takes_the_bar_away(folder: Path, columns: int) -> None:
     assert max(len(line.replace("\x1b[K", "")) for line in lines) <= columns - 3
 
 
+@systems.named_pipes
 @pytest.mark.slow
 def test_no_bar_in_a_dumb_terminal(folder: Path) -> None:
     os.mkfifo(folder / "pipe")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import error, names, process, tokctl
 from tokctl.model import ALGORITHMS
 from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS
@@ -271,6 +272,7 @@ def nobody() -> Iterator[None]:
         os.seteuid(0)
 
 
+@systems.rights
 def test_without_the_right_to_read(folder: Path) -> None:
     Path("text.txt").write_bytes(TEXT)
     Path("text.txt").chmod(0)
@@ -281,6 +283,7 @@ def test_without_the_right_to_read(folder: Path) -> None:
     assert names(folder) == ["text.txt"]
 
 
+@systems.rights
 def test_without_the_right_to_write(folder: Path) -> None:
     Path("text.txt").write_bytes(TEXT)
     Path("closed").mkdir(mode=0o555)

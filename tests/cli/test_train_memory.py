@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
-import resource
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests import systems
 from tests.cli.run import error, names, process, tokctl
 from tests.exact.spilled import document, records
 from tokctl import TokctlError
@@ -79,12 +80,10 @@ def test_too_little_memory_is_refused_before_a_text_is_read() -> None:
     assert done == (2, b"", error("--memory can't be less than 16M", "say 16M"))
 
 
+@systems.limits
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     Path("text").write_bytes(words(400_000))
     made = ("train", "-q", "--vocab", "300", "--memory", "16M", "-o", "m.json", "text")
-
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
     hint = (
         "they go there because of --memory: name a folder with more room in $TMPDIR, or allow "
@@ -92,7 +91,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     )
     (tmp_path / "there").mkdir()
     cases: list[tuple[str, str, dict[str, Any]]] = [
-        (str(tmp_path / "there"), "File too large", {"preexec_fn": limited}),
+        (str(tmp_path / "there"), "File too large", {"preexec_fn": systems.no_file_grows(100_000)}),
         (str(tmp_path / "none"), "No such file or directory", {}),
     ]
     for folder, reason, options in cases:
@@ -107,7 +106,7 @@ def test_temporary_files_go_beside_the_model_unless_a_folder_is_named(tmp_path: 
     world: Any = SimpleNamespace(environ=environ)
     found = train.temporary_folder(world, str(tmp_path / "m.json"))
     assert found == str(tmp_path)
-    assert train.temporary_folder(world, "/dev/null") is None
+    assert train.temporary_folder(world, os.devnull) is None
     environ["TMPDIR"] = "/elsewhere"
     assert train.temporary_folder(world, str(tmp_path / "m.json")) == "/elsewhere"
 

@@ -88,7 +88,6 @@ def test_light_terminals_say_so() -> None:
         assert watching.is_light(world) is light
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are POSIX's")
 @pytest.mark.parametrize("text", ["named", "piped", "none"])
 def test_on_a_terminal(bpe: str, toy: str, text: str) -> None:
     pytest.importorskip("textual", reason="the extra watch is not installed")

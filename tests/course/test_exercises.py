@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import systems
 from tests.cli.run import error, tokctl
 from tests.docs.tutorial import FOLDER, code_of
 from tokctl.analysis import exercises
@@ -219,7 +219,7 @@ def test_what_code_starts_ends_with_it(written: Any, tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no sessions")
+@systems.fork
 def test_a_process_in_a_session_of_its_own_is_not_waited_for(written: Any) -> None:
     code = (
         "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(8)\n    os._exit(0)\n"
@@ -230,8 +230,8 @@ def test_a_process_in_a_session_of_its_own_is_not_waited_for(written: Any) -> No
     assert all(result.ran for result in verdict.results)
 
 
+@systems.limits
 def test_memory_has_a_limit(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("resource", reason="this system has no such limit")
     monkeypatch.setattr(exercises, "MEMORY", 1 << 28)
     failed = judge(exercise("1.2"), written(stub("return bytearray(1 << 29)"))).first_failed
     assert failed is not None and failed.trouble is not None

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests import systems
 from tests.conftest import shared_file
 from tokctl import Tokenizer
 from tokctl.cli.app import COMMANDS
@@ -48,6 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@systems.shell
 @pytest.mark.parametrize(("page", "least"), [(README, 4), (TOUR, 40)], ids=["README", "tour"])
 def test_the_commands(page: str, least: int, folder: Path) -> None:
     """In order, each with a shell, as a reader would."""

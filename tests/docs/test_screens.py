@@ -15,6 +15,7 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
+from tests import systems
 from tests.docs import screens
 from tests.docs.tutorial import ROOT
 
@@ -27,7 +28,7 @@ SHOWN_ON = {"README.md": "docs/pictures/", "docs/watch.md": "pictures/"}
 @pytest.mark.slow
 @EVERY
 def test_it_is_current(name: str) -> None:
-    pytest.importorskip("termios", reason="the commands run on a Unix terminal")
+    systems.unix_module("termios")
     pytest.importorskip("textual", reason="the extra watch is not installed")
     held = (screens.FOLDER / name).read_text(encoding="utf-8")
     assert screens.SCREENS[name]() == held, "python -m tests.docs.screens --write"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.conftest import shared_file
 from tests.docs import tutorial
 from tests.docs.tutorial import (
@@ -21,7 +22,7 @@ from tests.docs.tutorial import (
     steps,
 )
 
-pytest.importorskip("termios", reason="the commands run on a Unix terminal")
+systems.unix_module("termios")
 
 
 @pytest.mark.slow

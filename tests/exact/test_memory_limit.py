@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import systems
 from tests.exact.spilled import BYTES, RECIPES, archive, counted, document, records, texts
 from tokctl import TokctlError, training
 from tokctl.sources import Source
@@ -191,7 +192,7 @@ def peak(memory: int, blocks: int) -> tuple[list[str], int]:
     return found, int(megabytes)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+@systems.linux
 def test_the_peak_of_memory_is_what_was_allowed() -> None:
     limited, small = peak(32 << 20, 15)  # 31 MB of text, 2.3 million words
     plain, large = peak(0, 15)

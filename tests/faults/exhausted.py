@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
+import mmap
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -149,7 +149,7 @@ def main() -> None:
                 done = done + 1 if good else 0
                 runs, errors = runs + 1, errors + (not good)
             print(f"{room:>14,}  {line}", flush=True)
-    print(f"{runs} runs, {errors} of them errors; {resource.getpagesize()} bytes a page")
+    print(f"{runs} runs, {errors} of them errors; {mmap.PAGESIZE} bytes a page")
 
 
 if __name__ == "__main__":

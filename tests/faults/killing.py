@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from tests import systems
 from tests.cli.run import command
 
 
@@ -26,7 +26,7 @@ class Ended(NamedTuple):
 
 
 def stopped(
-    arguments: list[str], folder: Path, seconds: float, number: signal.Signals = signal.SIGKILL
+    arguments: list[str], folder: Path, seconds: float, number: int = systems.KILL
 ) -> Ended:
     """Runs a command line in a folder and sends the signal so many seconds after the start."""
     with subprocess.Popen(

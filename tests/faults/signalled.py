@@ -21,12 +21,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests import systems
 from tests.cli.run import names
 
 ROOT = Path(__file__).parents[2]
 
 #: How a command ends by each signal. A terminal that is closed ends it as the system does.
-SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: -signal.SIGHUP}
+SIGNALS = {number: 128 + number for number in systems.ENDING}
+if HANG_UP := getattr(signal, "SIGHUP", None):
+    SIGNALS[HANG_UP] = -HANG_UP
 
 #: The process: it counts the places, or sends itself a signal at the n-th time that it is at one.
 CHILD = """
@@ -150,7 +153,7 @@ def check(
         assert ended == whole, what
         return False
     assert ended.code == SIGNALS[number], what
-    if number == signal.SIGHUP:
+    if number == HANG_UP:
         return True  # what it leaves behind is like what a kill leaves
     assert ended.left == [], what
     # -q may not have been read yet.

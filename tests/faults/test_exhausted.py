@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import error, process
 from tests.faults.exhausted import check, limited, prepare
 from tokctl import Tokenizer, errors, preset
 from tokctl.errors import OutOfMemoryError, TokctlError
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="address space is limited as Linux does it"
-)
+pytestmark = systems.linux
 
 MB = 1 << 20
 REPLACE = ("--errors", "replace")

@@ -12,6 +12,7 @@ from string import ascii_lowercase
 
 import pytest
 
+from tests import systems
 from tests.cli.run import command, names, process
 from tests.faults.killing import digests, hidden
 from tokctl import Tokenizer
@@ -130,7 +131,7 @@ def test_a_training_on_a_full_disk(folder: Path) -> None:
     assert names(folder / "after") == ["model.json"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@systems.kept_out
 def test_a_folder_that_may_not_be_written_to(folder: Path) -> None:
     closed = folder / "closed"
     closed.mkdir()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import names
 from tokctl.errors import TokctlError
 from tokctl.files import whole_file, whole_files, whole_folder
@@ -49,7 +48,7 @@ def test_it_goes_when_its_process_is_gone(tmp_path: Path, what: str) -> None:
     try:
         assert hidden(tmp_path) == left
         # Those of processes that live stay as they are, whichever other one ends.
-        processes[1].send_signal(signal.SIGKILL)
+        processes[1].kill()
         processes[1].wait()
         with whole_file(tmp_path / "target") as file:
             file.write(b"whole")
@@ -69,6 +68,7 @@ def test_it_goes_when_its_process_is_gone(tmp_path: Path, what: str) -> None:
     assert (tmp_path / "target").read_bytes() == b"whole again"
 
 
+@systems.symlinks
 def test_what_others_made_stays(tmp_path: Path) -> None:
     kept = [".target.tmp", ".target.x1y2.tmp", ".target.tokctl-0.tmp.bak", "target.tokctl-0.tmp"]
     for name in kept:
@@ -86,6 +86,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def unsupported(*_: object) -> None:
         raise OSError(95, os.strerror(95))
 
+    fcntl = systems.unix_module("fcntl")
     monkeypatch.setattr(fcntl, "flock", unsupported)
     (tmp_path / ".target.tokctl-0.tmp").write_text("of another process")
     with whole_file(tmp_path / "target") as file:

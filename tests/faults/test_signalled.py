@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import names
 from tests.faults import signalled
 from tests.faults.signalled import SIGNALS, check, places
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = systems.signals
 
 #: What Rust calls while words are counted in files, and while a pattern splits.
 SPILLING = {"Spill.scratch", "Scratch.append", "Scratch.read", "Scratch.__del__"}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import systems
 from tests.cli.run import command, names, process, tokctl
 from tokctl import Tokenizer
 from tokctl.sources import blocks
@@ -70,6 +71,7 @@ def test_a_table_without_the_column(name: str) -> None:
     failed(name, "lines.jsonl", said="lines.jsonl: line 2")
 
 
+@systems.named_pipes
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "count"])
 def test_a_source_that_vanishes(name: str) -> None:
     """A pipe holds the command up, between the check of its sources and the last of them."""

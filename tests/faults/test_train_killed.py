@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import signal
 import subprocess
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import command, error, names, process
 from tests.cli.test_train_memory import words
 from tests.faults.killing import Moments
@@ -23,10 +23,8 @@ pytestmark = pytest.mark.slow
 SEED = int(os.environ.get("TOKCTL_SEED", "20261"))
 MOMENTS = 50
 #: What a shell shows for them; before Python has begun, the system ends the process itself.
-ENDED = {
-    signal.SIGKILL: (-signal.SIGKILL,),
-    signal.SIGTERM: (143, -signal.SIGTERM),
-    signal.SIGINT: (130, -signal.SIGINT),
+ENDED = {systems.KILL: (systems.KILLED,)} | {
+    number: (128 + number, -number) for number in systems.ENDING
 }
 ALIKE = ("train", "-q", "--vocab", "600", "--min-count", "2", "-o", "m.json")
 FROM_TEXT = (*ALIKE, "--memory", "16M", "--save-counts", "w.tsv", "text")
@@ -106,7 +104,7 @@ def test_whatever_ends_it_and_whenever(undisturbed: Undisturbed, folder: Path) -
             assert model in (old, undisturbed.model), what
             seen["ended"] += 1
         others = left - {"m.json", "w.tsv"}
-        if ending == signal.SIGKILL:
+        if ending == systems.KILL:
             assert all(name.startswith((".m.json.", ".w.tsv.")) for name in others), what
         else:
             assert others == set(), f"{what}: {others}"
@@ -123,13 +121,12 @@ def test_whatever_ends_it_and_whenever(undisturbed: Undisturbed, folder: Path) -
     assert seen["ended"] >= 10 and seen["counts"] >= 2, f"seed {SEED}: {seen}"
 
 
+@systems.limits
 @pytest.mark.parametrize("limit", [100, 1000])
 def test_a_disk_that_is_full_when_the_model_is_written(
     undisturbed: Undisturbed, folder: Path, limit: int
 ) -> None:
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
+    limited = systems.no_file_grows(limit)
     (folder / "w.tsv").write_bytes(undisturbed.counts)
     (folder / "m.json").write_bytes(b"old")
     done = process(*FROM_COUNTS, cwd=folder, preexec_fn=limited)
@@ -144,9 +141,8 @@ def test_a_disk_that_is_full_when_the_model_is_written(
     assert names(folder) == ["m.json", "text", "w.tsv"]
 
 
+@systems.linux
 def test_a_folder_that_takes_no_files(folder: Path) -> None:
-    if not Path("/proc/self").exists():
-        pytest.skip("there is no /proc here, where nobody can make a file")
     done = process("train", "-q", "--vocab", "300", "-o", "/proc/m.json", "text", cwd=folder)
     assert done.code == 2 and done.err.startswith("error: can't write /proc/m.json: "), done.err
     locked = folder / "locked"

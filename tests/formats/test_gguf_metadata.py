@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
 import struct
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import systems
 from tests.cost import cost
 from tokctl import TokctlError, formats
 from tokctl.formats.contract import Source
@@ -137,9 +136,11 @@ def test_hostile_files(name: str, tmp_path: Path) -> None:
     assert cost(refused, 150) <= 150
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a process of its own")
+@systems.fork
 @pytest.mark.parametrize("name", ["empty tokens", "more tokens than any has", "long tokens"])
 def test_memory(name: str, tmp_path: Path) -> None:
+    import resource
+
     path = tmp_path / "x.gguf"
     path.write_bytes(HOSTILE[name])
     child = os.fork()

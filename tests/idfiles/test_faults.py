@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
-import resource
 import signal
 import subprocess
 import time
@@ -15,9 +13,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests import systems
 from tests.cli.run import command, error, process
 from tests.idfiles import made
 from tokctl import Tokenizer
+from tokctl.systems import lock, open_folder
 
 Arguments = tuple[str | Path, ...]
 
@@ -44,7 +44,7 @@ def undisturbed(arguments: Arguments) -> dict[str, bytes]:
     return made.contents(Path("whole"))
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sign", [systems.KILL, *systems.ENDING])
 @pytest.mark.parametrize("times", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_stopped_by_a_signal(
     arguments: Arguments, undisturbed: dict[str, bytes], sign: signal.Signals, times: int
@@ -61,7 +61,7 @@ def test_stopped_by_a_signal(
         time.sleep(draw.random() * 0.01)
         begun.send_signal(sign)
         said = begun.communicate(timeout=600)[1].decode()
-        if sign != signal.SIGKILL and not (folder / "manifest.json").exists():
+        if sign != systems.KILL and not (folder / "manifest.json").exists():
             hint = (
                 f"the complete shards stay in {folder}; to continue, repeat the command "
                 "with --resume\n"
@@ -75,13 +75,13 @@ def test_stopped_by_a_signal(
 
 def test_a_second_process_is_refused(arguments: Arguments) -> None:
     Path("f").mkdir()
-    lock = os.open("f", os.O_RDONLY)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    held = open_folder(Path("f"))
+    lock(held)
     for more in ((), ("--resume",)):
         done = process(*arguments, "-o", "f", *more)
         hint = "wait for it, or choose another folder with -o"
         assert done == (2, b"", error("another process is writing to f", hint))
-    os.close(lock)
+    os.close(held)
     assert process(*arguments, "-o", "f").code == 0
 
 
@@ -134,21 +134,20 @@ def test_a_full_disk(arguments: Arguments, small_disk: Path, form: str) -> None:
     assert made.contents(folder) == made.contents(Path("whole"))
 
 
+@systems.limits
 @pytest.mark.parametrize("form", ["bin", "npy", "parquet", "safetensors", "megatron"])
 def test_a_file_that_can_not_grow(arguments: Arguments, form: str) -> None:
     """Without a full disk: the system lets no file of the process grow."""
 
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-
     given = (*arguments[:4], form, "--lines", "a.txt", "-o", "ids")
-    done = process(*given, preexec_fn=limited)
+    done = process(*given, preexec_fn=systems.no_file_grows(50_000))
     assert done.code == 2
     name = "ids.bin" if form == "megatron" else "ids"
     assert done.err.startswith(f"error: can't write {name}: File too large\n")
     assert not [path for path in Path().iterdir() if "ids" in path.name]
 
 
+@systems.linux
 def test_a_folder_that_can_not_be_made(arguments: Arguments) -> None:
     done = process(*arguments, "-o", "/proc/shards")
     assert done.code == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import Result, command, error, process, tokctl
 from tests.idfiles import made
 
@@ -61,6 +62,7 @@ def test_a_file_of_the_folder_that_is_not_read_can_be_written() -> None:
     assert encode("-o", "ids", "--index", "corpus/sub/i.npy", "corpus") == (2, b"", refused)
 
 
+@systems.symlinks
 def test_the_index_is_another_file() -> None:
     Path("link.npy").symlink_to("ids.npy")
     for index in ("ids.npy", "./corpus/../ids.npy", "link.npy"):

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.pipelines.forms_in import PACKERS
 from tokctl import Tokenizer
+
+pytestmark = systems.shell
 
 
 class Shell:
@@ -48,8 +51,6 @@ class Shell:
 
 @pytest.fixture(scope="module")
 def shell(sample: str, tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    if shutil.which("bash") is None:
-        pytest.skip("there is no bash here")
     folder = tmp_path_factory.mktemp("shell")
     text = sample + "\r\n\nno line feed behind the last line, caf\u00e9 \U0001f980"
     (folder / "corpus.txt").write_bytes(text.encode())

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, all_of, pieces_of, read, text, trickle
 from tokctl.errors import TokctlError
@@ -125,6 +126,7 @@ def test_members_of_every_form(tmp_path: Path) -> None:
     assert names == [name for name, _ in found]
 
 
+@systems.gnu_tar
 def test_what_is_no_regular_file_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_bytes(b"a")
@@ -138,6 +140,7 @@ def test_what_is_no_regular_file_is_passed_over(tmp_path: Path) -> None:
     assert read(path) == [(f"{path}/folder/a.txt", [b"a"])]
 
 
+@systems.gnu_tar
 def test_sparse_files(tmp_path: Path) -> None:
     sparse = tmp_path / "sparse"
     with sparse.open("wb") as file:
@@ -253,7 +256,7 @@ print(run(15000) - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+@systems.linux
 def test_many_members_take_no_memory() -> None:
     command = [sys.executable, "-c", MANY]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)

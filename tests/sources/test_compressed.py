@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, SKIPPED, pieces_of, text, trickle
 from tokctl.errors import TokctlError
@@ -213,7 +214,7 @@ print(size, peak() - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+@systems.linux
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_a_bomb_streams(ending: str, tmp_path: Path) -> None:
     path = tmp_path / "bomb"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.sources.made import COMPRESS, all_of, read, records, text, trickle
 from tokctl.errors import TokctlError
 from tokctl.sources import (
@@ -79,11 +80,9 @@ def test_what_grows_is_read_to_its_end_as_it_is_then(path: Path) -> None:
     assert text(source) == TEXT + b"more"
 
 
+@systems.linux
 def test_special_files_without_a_size() -> None:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        pytest.skip("no /proc here")
-    assert text(open_sources([status])[0]).startswith(b"Name:")
+    assert text(open_sources(["/proc/self/status"])[0]).startswith(b"Name:")
 
 
 def pipe(path: Path, data: bytes) -> threading.Thread:
@@ -94,6 +93,7 @@ def pipe(path: Path, data: bytes) -> threading.Thread:
     return thread
 
 
+@systems.named_pipes
 def test_pipes_are_opened_when_it_is_their_turn(tmp_path: Path) -> None:
     """One writer for two pipes, one after the other, as a script has them."""
     paths = [tmp_path / "one", tmp_path / "two.jsonl"]
@@ -113,6 +113,7 @@ def test_pipes_are_opened_when_it_is_their_turn(tmp_path: Path) -> None:
     thread.join()
 
 
+@systems.named_pipes
 def test_a_pipe_of_another_form(tmp_path: Path) -> None:
     import tarfile
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, batches, pieces_of, records, trickle
 from tokctl.errors import TokctlError
@@ -226,7 +227,7 @@ print(size, peak() - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+@systems.linux
 def test_memory_is_that_of_a_batch() -> None:
     command = [sys.executable, "-c", STREAMED]
     shown = subprocess.run(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import systems
 from tests.sources.made import COMPRESS, batches, records
 from tokctl.errors import TokctlError
 from tokctl.sources import Reading, Records, open_sources, tables
@@ -384,7 +385,7 @@ except TokctlError as error:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+@systems.linux
 def test_a_page_that_wants_all_memory(tmp_path: Path) -> None:
     whole, path = tmp_path / "whole", tmp_path / "t"
     parquet.write_table(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from collections import Counter
 from pathlib import Path
@@ -99,6 +98,8 @@ def _shrunk(
 
 
 def main() -> None:
+    import resource
+
     resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     # The folder is all that is read.

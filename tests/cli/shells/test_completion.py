@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
 from tokctl.analysis import suite
@@ -26,7 +27,7 @@ SCRIPTS = {
 
 
 def needs(shell: str) -> None:
-    if shutil.which(shell) is None:
+    if not systems.UNIX or shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed here")
 
 
