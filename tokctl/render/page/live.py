@@ -22,7 +22,7 @@ from tokctl.model.encoders import byte_ids
 from tokctl.model.parts import AddedToken, Part, native_parts, template_pieces
 from tokctl.model.patterns import DEEPSEEK_V3, PATTERNS
 from tokctl.render.page.live_characters import changes, normal_forms
-from tokctl.render.page.live_patterns import GRAPHEMES, Untranslatable, translated
+from tokctl.render.page.live_patterns import GRAPHEMES, NotInPageError, translated
 
 #: Bytes that the models of one page may take, as they stand in it.
 MOST_BYTES = 12_000_000
@@ -40,7 +40,8 @@ class _Tables:
         self.classes: list[Any] = []
         self.changes: list[Any] = []
         self.blobs: list[bytes] = []
-        self.has_forms = False
+        #: Are normal forms asked for, and compatible ones?
+        self.forms: set[bool] = set()
 
     @staticmethod
     def _place(found: list[Any], one: Any) -> int:
@@ -56,8 +57,9 @@ class _Tables:
         return {"kind": "changes", "changes": self._place(self.changes, changes(name))}
 
     def form(self, name: str) -> dict[str, Any]:
-        self.has_forms = True
-        return {"kind": "form", "compatible": name[2:3] == "k", "composes": name.endswith("c")}
+        is_compatible = "k" in name
+        self.forms.add(is_compatible)
+        return {"kind": "form", "compatible": is_compatible, "composes": name.endswith("c")}
 
     def blob(self, blob: bytes) -> int:
         return self._place(self.blobs, blob)
@@ -66,7 +68,7 @@ class _Tables:
         tables = {
             "classes": [[number for run in runs for number in run] for runs in self.classes],
             "changes": self.changes,
-            "forms": normal_forms() if self.has_forms else None,
+            "forms": normal_forms(compatible=True in self.forms) if self.forms else None,
         }
         return _packed(json.dumps(tables, separators=(",", ":")).encode())
 
@@ -75,7 +77,7 @@ def supported(model: FilledRecipe) -> str | None:
     """Why a page can't split text as the model does; None where it can, id for id."""
     try:
         _pipeline(model, _Tables())
-    except Untranslatable as reason:
+    except NotInPageError as reason:
         return str(reason)
     return _odd(model)
 
@@ -87,14 +89,16 @@ def _odd(model: FilledRecipe) -> str | None:
         return f"the page does not segment by {recipe.algorithm}, {recipe.segmentation}"
     if any(part.kind not in ("template", "trim-offsets") for part in recipe.post_processors):
         return "the page does not know its post-processor"
-    for token in model.added:
-        if token.listed and token.made:
-            return f"its token {token.text} is found, and made of text as well"
-    reserved = model.reserved_ids
-    ordinary = [token for id_, token in enumerate(model.tokens) if id_ not in reserved]
+    never = model.reserved_ids - set(_made(model))
+    ordinary = [token for id_, token in enumerate(model.tokens) if id_ not in never]
     if len(set(ordinary)) != len(ordinary) or b"" in ordinary:
         return "two of its tokens have the same spelling, or one has none"
     return None
+
+
+def _made(model: FilledRecipe) -> list[int]:
+    """The ids of special tokens that are made of text, too, where special tokens are allowed."""
+    return [token.id for token in model.added if token.made]
 
 
 _SEGMENTATIONS = {
@@ -129,7 +133,7 @@ def page_data(models: Sequence[tuple[str, FilledRecipe]]) -> dict[str, Any]:
         try:
             pipeline = _pipeline(model, tables)
             reason = _odd(model)
-        except Untranslatable as refusal:
+        except NotInPageError as refusal:
             reason = str(refusal)
         if reason:
             rows.append({"name": name, "reason": reason})
@@ -157,17 +161,17 @@ def _pipeline(model: FilledRecipe, tables: _Tables) -> dict[str, Any]:
     """Normalizers, pre-tokenizers and added tokens for the script.
 
     Raises:
-        Untranslatable: it can't do one of them.
+        NotInPageError: it can't do one of them.
     """
     recipe = model.recipe
     for place, part in enumerate(recipe.pre_tokenizers):
         if part.kind == "metaspace" and part["prepend"] == "first":
             if recipe.normalizers:
-                raise Untranslatable(
+                raise NotInPageError(
                     "the page can't tell which normalized character was the first of the text"
                 )
             if place:
-                raise Untranslatable("the page can't tell which piece was the first of the text")
+                raise NotInPageError("the page can't tell which piece was the first of the text")
     found = [token for token in model.added if token.listed]
     return {
         "normalizers": [step for part in recipe.normalizers for step in _normalizer(part, tables)],
@@ -252,7 +256,7 @@ def _split(part: Part, tables: _Tables) -> list[dict[str, Any]]:
         return [{"kind": "split", "pattern": part["text"], "behaviour": "removed"}]
     if kind in ("split", "metaspace", "prefix-space", "byte-level"):
         return native_parts([part])
-    raise Untranslatable(f"the page does not know its pre-tokenizer {kind}")
+    raise NotInPageError(f"the page does not know its pre-tokenizer {kind}")
 
 
 # From pre-tokens to ids --------------------------------------------------------------------
@@ -276,6 +280,7 @@ def _row(model: FilledRecipe) -> dict[str, Any]:
         "single": recipe.rounds_to_single,
         "hasRanks": recipe.has_ranks and bool(model.scores),
         "reserved": sorted(model.reserved_ids),
+        "made": _made(model),
         "special": sorted(model.special_ids.values()),
         "before": before,
         "after": after,
@@ -353,7 +358,7 @@ def _columns(model: FilledRecipe) -> bytes:
     parts = [_varints(lengths), _varints([len(text)]), text]
     merges = model.events.merges if model.events is not None else model.merges
     if recipe.segmentation in _BY_MERGES:
-        parts.append(_merges(model, merges, texts))
+        parts.append(_merges(merges, texts, model.reserved_ids))
     elif recipe.has_ranks and model.scores:
         parts.append(_varints(_ranks(model)))
     elif recipe.traits.has_scores:
@@ -370,15 +375,21 @@ def _columns(model: FilledRecipe) -> bytes:
 _BY_MERGES = {"merges", "replay", "events", "events-to-symbols", "demolish", "remerge"}
 
 
-def _merges(model: FilledRecipe, merges: Sequence[Merge], texts: Sequence[str]) -> bytes:
+def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[int]) -> bytes:
     """Merges as varints: their number, whether they are plain, and the merges.
 
     Of plain ones what each makes, mostly the next token, and how long its left side is; of others
     left, right, token.
     """
-    known = {text: id_ for id_, text in enumerate(texts)}
-    plain = len(known) == len(texts) and model.events is None
-    plain = plain and all(texts[one] + texts[two] == texts[new] for one, two, new, *_ in merges)
+    ids = sorted(range(len(texts)), key=lambda id_: id_ not in reserved)
+    known = {texts[id_]: id_ for id_ in ids}
+
+    def is_spelled(one: int, two: int, new: int) -> bool:
+        if max(one, two, new) >= len(texts) or texts[one] + texts[two] != texts[new]:
+            return False
+        return known[texts[one]] == one and known[texts[two]] == two
+
+    plain = all(is_spelled(*merge[:3]) for merge in merges)
     count = _varints([len(merges), int(plain)])
     if not plain:
         return count + _varints(number for merge in merges for number in merge[:3])

@@ -15,19 +15,24 @@ from tokctl import _native
 Run = tuple[int, int, str] | tuple[int, int, str, str]
 
 
+@cache
+def _every_character() -> str:
+    """All but the surrogates, which no text holds."""
+    return "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+
+
 def _changed(part: Mapping[str, Any], between: str, before: str = "") -> dict[str, str]:
     """The characters that a normalizer changes where they stand behind `before`, with what it makes
     of both; `between` is none that it changes, makes, or joins what stands beside it to."""
     found: dict[str, str] = {}
-    codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    characters = [chr(code) for code in codes if chr(code) != between]
-    for start in range(0, len(characters), 1024):
-        texts = [before + char for char in characters[start : start + 1024]]
-        joined = between.join(texts)
+    every = _every_character().replace(between, "")
+    for start in range(0, len(every), 1024):
+        characters = every[start : start + 1024]
+        joined = before + (between + before).join(characters)
         made = _native.normalize([part], joined.encode()).decode()
         if made != joined:
-            pairs = zip(texts, made.split(between), strict=True)
-            found |= {text[-1]: after for text, after in pairs if after != text}
+            pairs = zip(characters, made.split(between), strict=True)
+            found |= {char: after for char, after in pairs if after != before + char}
     return found
 
 
@@ -68,8 +73,8 @@ def _around(char: str, made: str) -> tuple[str, ...]:
 
 
 @cache
-def normal_forms() -> dict[str, Any]:
-    """What Unicode's normal forms need.
+def normal_forms(*, compatible: bool) -> dict[str, Any]:
+    """What Unicode's normal forms need; `compatible`: NFKC and NFKD as well.
 
     Returns:
         `nfd`, `nfkd`: pairs of a code point and its full decomposition, Hangul left out, and of the
@@ -77,12 +82,12 @@ def normal_forms() -> dict[str, Any]:
         composes to; `order`: pairs of a mark and the place of its combining class.
     """
     hangul = range(0xAC00, 0xAC00 + 11172)
-    forms = {form: _changed({"kind": form}, "\n") for form in ("nfd", "nfkd", "nfc")}
+    forms = {form: _changed({"kind": form}, "\n") for form in ("nfd", "nfc")}
     nfd = {char: made for char, made in forms["nfd"].items() if ord(char) not in hangul}
-    nfkd = {char: made for char, made in forms["nfkd"].items() if ord(char) not in hangul}
+    nfkd = _changed({"kind": "nfkd"}, "\n") if compatible else {}
     return {
         "nfd": [(ord(char), made) for char, made in nfd.items()],
-        "nfkd": [(ord(char), made) for char, made in nfkd.items() if made != nfd.get(char)],
+        "nfkd": [(ord(c), made) for c, made in nfkd.items() if made != forms["nfd"].get(c)],
         "excluded": [ord(char) for char in nfd if char in forms["nfc"]],
         "order": [(ord(char), place) for char, place in _order(forms["nfd"]).items()],
     }

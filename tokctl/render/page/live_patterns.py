@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import regex
@@ -37,7 +38,7 @@ GRAPHEMES = (
 )
 
 
-class Untranslatable(Exception):
+class NotInPageError(Exception):
     """A pattern, or another part, that the page can't have; the message says why."""
 
 
@@ -78,8 +79,8 @@ class _Reader:
         #: Groups that are referred to: those of atomic ones.
         self.groups = 0
 
-    def refuse(self, what: str) -> Untranslatable:
-        return Untranslatable(f"the page can't search for {what} of its pattern {self.text:.60}")
+    def refuse(self, what: str) -> NotInPageError:
+        return NotInPageError(f"the page can't search for {what} of its pattern {self.text:.60}")
 
     def takes(self, text: str) -> bool:
         found = self.text.startswith(text, self.at)
@@ -221,12 +222,12 @@ def translated(pattern: str) -> Translated:
     """The pattern for the page.
 
     Raises:
-        Untranslatable: it holds what classes of characters can't express, or a search for it can
+        NotInPageError: it holds what classes of characters can't express, or a search for it can
             take too long.
     """
     check_size(pattern)
     if can_backtrack(pattern) and pattern != GRAPHEMES:
-        raise Untranslatable(f"a search for its pattern {pattern:.60} may take too long in a page")
+        raise NotInPageError(f"a search for its pattern {pattern:.60} may take too long in a page")
     reader = _Reader(pattern)
     body = reader.alternatives("")
     if reader.at < len(pattern):
@@ -239,7 +240,7 @@ def translated(pattern: str) -> Translated:
     runs: list[tuple[int, int]] = []
     places = sorted(changes)
     matching = 0
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         matching ^= changes[start]
         number = numbers.setdefault(matching, len(numbers))
         if runs and runs[-1][1] == number:
@@ -247,7 +248,7 @@ def translated(pattern: str) -> Translated:
         else:
             runs.append((end - start, number))
     if len(numbers) > _MOST_CLASSES:
-        raise Untranslatable(f"its pattern {pattern:.60} tells too many characters apart")
+        raise NotInPageError(f"its pattern {pattern:.60} tells too many characters apart")
     for number in reader.atoms.values():
         members = [f"\\x{one:02x}" for bits, one in numbers.items() if bits >> number & 1]
         body = body.replace(chr(_FIRST_ATOM + number), f"[{''.join(members)}]")

@@ -915,7 +915,9 @@ const segmenter = (() => {
           last += 1 + (step % 2 ? -(step + 1) / 2 : step / 2);
           return last;
         });
-        const all = new Map(model.tokens.map((token, id) => [token, id]));
+        const reserved = new Set(model.reserved), ids = model.tokens.map((token, id) => [token, id]);
+        const all = new Map(ids.filter(([, id]) => reserved.has(id)));
+        for (const [token, id] of ids) if (!reserved.has(id)) all.set(token, id);
         columns.merges = made.map((id) => {
           const token = model.tokens[id], cut = varint();
           return [all.get(token.slice(0, cut)), all.get(token.slice(cut)), id];
@@ -1016,30 +1018,35 @@ const segmenter = (() => {
     const model = { ...described, isBytes: described.units === "bytes" };
     model.byMerges = ["merges", "replay", "events", "events-to-symbols", "demolish", "remerge"].includes(model.segmentation);
     const columns = readColumns(await unpacked(described.columns), model);
-    const reserved = new Set(model.reserved);
-    model.isOrdinary = (id) => !reserved.has(id);
-    model.ordinary = model.tokens.map((token, id) => [token, id]).filter(([, id]) => !reserved.has(id));
-    model.idOf = new Map(model.ordinary);
-    const own = KINDS[model.segmentation](model, columns);
+    // Where special tokens are allowed, some may be made of text, too.
+    const segmenterWith = (made) => {
+      const reserved = new Set(model.reserved.filter((id) => !made.includes(id)));
+      const ordinary = model.tokens.map((token, id) => [token, id]).filter(([, id]) => !reserved.has(id));
+      const all = { ...model, ordinary, idOf: new Map(ordinary), isOrdinary: (id) => !reserved.has(id) };
+      const own = KINDS[model.segmentation](all, columns), cache = new Map();
+      const segment = (part) => {
+        let ids = cache.get(part);
+        if (!ids) {
+          ids = own.segment(part);
+          if (cache.size >= CACHED) cache.clear();
+          if (part.length < 1000) cache.set(part, ids);
+        }
+        return ids;
+      };
+      return { segment, replay: own.replay, cuts: cutsAtWords(all, columns) };
+    };
+    const usual = segmenterWith([]);
+    const own = [usual, model.made.length ? segmenterWith(model.made) : usual];
     const steps = [];
     for (const step of model.normalizers) steps.push(normalizer(step, tables, steps));
     const splits = model.split.map((step) => splitter(step, tables));
-    if (cutsAtWords(model, columns)) splits.push((text) => text.split(/(?<=[^\u2581])(?=\u2581)/));
+    if (own.every(({ cuts }) => cuts)) splits.push((text) => text.split(/(?<=[^\u2581])(?=\u2581)/));
     // Those that are found in the text as given, and those that are found in normalized text.
     const finders = [false, true].map((special) => {
       const listed = model.added.filter(({ always }) => special || always);
       return [false, true].map((later) => finder(listed.filter((token) => Boolean(token.later) === later), model, tables));
     });
-    const cache = new Map(), joined = joiner(model);
-    const segment = (part) => {
-      let ids = cache.get(part);
-      if (!ids) {
-        ids = own.segment(part);
-        if (cache.size >= CACHED) cache.clear();
-        if (part.length < 1000) cache.set(part, ids);
-      }
-      return ids;
-    };
+    const joined = joiner(model);
     // Unknown words side by side are one.
     const fused = (parts) => {
       if (model.segmentation !== "lookup" || !model.fuse || model.unk === null) return parts;
@@ -1050,7 +1057,7 @@ const segmenter = (() => {
       }
       return out;
     };
-    const stretch = (text, atStart) => {
+    const stretch = (text, atStart, { segment }) => {
       let pieces = [text];
       splits.forEach((split, place) => {
         pieces = pieces.length === 1 ? split(pieces[0], atStart && !place)
@@ -1075,7 +1082,7 @@ const segmenter = (() => {
         const normal = steps.reduce((made, step) => step(made, part), part);
         each(later, normal, (one, from, to) => {
           if (one !== null) put(one);
-          else for (const found of stretch(normal.slice(from, to), !start && !from)) parts.push(found);
+          else for (const found of stretch(normal.slice(from, to), !start && !from, own[Number(special)])) parts.push(found);
         });
       });
       if (special) model.after.forEach(put);
@@ -1083,7 +1090,7 @@ const segmenter = (() => {
     };
     return {
       name: model.name, segmentation: model.segmentation, isBytes: model.isBytes, unk: model.unk,
-      tokens: model.tokens, special: new Set(model.special), replay: own.replay, encode,
+      tokens: model.tokens, special: new Set(model.special), replay: usual.replay, encode,
       ids: (text, special) => encode(text, special).flatMap(({ ids }) => ids),
     };
   };
