@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -16,11 +17,14 @@ import pytest
 
 from tests.conftest import shared_file
 from tests.explain import every
+from tests.report import published_forms
 from tests.report.made import EVIL, hostile
 from tests.report.test_browser import BROWSER, Opened, browser, page_of
-from tokctl import Tokenizer
-from tokctl.model.presets import preset
+from tokctl import TokctlError, Tokenizer, formats
+from tokctl.model.patterns import PATTERNS
+from tokctl.model.presets import DEFAULTS, preset
 from tokctl.render.page.live import page_data, supported
+from tokctl.render.page.live_patterns import NotInPageError, translated
 
 __all__ = ["browser"]
 
@@ -35,8 +39,26 @@ TRAINED = (
     "llama2",
     "llama3",
     "t5",
+    "o200k",
+    "qwen",
+    "albert",
+    "char-bpe",
 )
-SPELLED = ["<|endoftext|>", "[CLS]", "[MASK]", "[UNK]", "<s>", "</s>", "<unk>", "<0x41>", "##", "▁"]
+#: Algorithms with models of their own kind.
+NEWER = ("superbpe", "boundless", "picky", "scaffold", "word", "char")
+SPELLED = [
+    *published_forms.FLAGS,
+    "<|endoftext|>",
+    "[CLS]",
+    "[MASK]",
+    "[UNK]",
+    "<s>",
+    "</s>",
+    "<unk>",
+    "<0x41>",
+    "##",
+    "▁",
+]
 SPACES = " \t\n\r\u00a0\u3000\u2003\x0b"
 ODD = [
     "'s",
@@ -53,17 +75,36 @@ ODD = [
     "{};//\r\n\r\n",
     "ﬁ①㌀",
     "İΑΣ",
+    "``x''",
+    "New new\u0327\u0301",
+    "  <mask> <|user|>  <extra_id_0> ",
     "\u0085\u200b\ufeff\x00",
 ]
+
+
+def texts_to_train() -> list[Path]:
+    return [shared_file("corpora/multilingual.txt"), shared_file("corpora/treasure-island.txt")]
 
 
 @cache
 def models() -> dict[str, Tokenizer]:
     """The published ones, and those of the same recipes as others."""
-    texts = [shared_file("corpora/multilingual.txt"), shared_file("corpora/treasure-island.txt")]
     found = {name: Tokenizer.load(shared_file(f"vocab/{name}")) for name in PUBLISHED}
     for name in TRAINED:
-        found[name] = Tokenizer.train(texts, vocab_size=5500, recipe=preset(name))
+        found[name] = Tokenizer.train(texts_to_train(), vocab_size=5500, recipe=preset(name))
+    return found
+
+
+@cache
+def other_models() -> dict[str, Tokenizer]:
+    """Published pipelines around models trained here, and the newer algorithms."""
+    texts = texts_to_train()
+    found = dict(published_forms.every(texts, 5500))
+    for name in NEWER:
+        found[name] = Tokenizer.train(texts, vocab_size=5500, recipe=DEFAULTS[name])
+    found["removals"] = every.model("boundless with removals")
+    by_language = {path.stem: [path] for path in texts}
+    found["parity"] = Tokenizer.train_by_language(by_language, vocab_size=5500)
     return found
 
 
@@ -116,43 +157,81 @@ class Segmenter:
         return list(json.loads(self.page.evaluate(script, [place, json.dumps(texts), special])))
 
     def check(self, texts: list[str], specials: tuple[bool, ...] = (False, True)) -> None:
-        for place, (name, tokenizer) in enumerate(self.tokenizers.items()):
-            for special in specials:
-                found = self.ids(place, texts, special)
-                allowed = "all" if special else "none"
-                expected = tokenizer.encode_ids(texts, special=allowed, add_special=special)
-                for text, one, other in zip(texts, found, expected, strict=True):
-                    assert one == other, (name, special, text[:200])
+        for name in self.tokenizers:
+            self.check_model(name, texts, specials)
+
+    def check_model(
+        self, name: str, texts: list[str], specials: tuple[bool, ...] = (False, True)
+    ) -> None:
+        place, tokenizer = list(self.tokenizers).index(name), self.tokenizers[name]
+        for special in specials:
+            found = self.ids(place, texts, special)
+            allowed = "all" if special else "none"
+            for text, one in zip(texts, found, strict=True):
+                try:
+                    expected = tokenizer.encode_ids(text, special=allowed, add_special=special)
+                except TokctlError:
+                    # It has no token for something; in the page that has this number.
+                    assert -1 in one, (name, special, text[:200])
+                else:
+                    assert one == list(expected), (name, special, text[:200])
 
 
-@pytest.fixture(scope="module")
-def segmenter(browser: Any) -> Segmenter:
-    return Segmenter(browser, models())
-
-
-@pytest.mark.slow
-def test_every_text_has_the_same_ids_as_in_tokctl(segmenter: Segmenter) -> None:
+def check_all(segmenter: Segmenter) -> None:
     segmenter.check(corpora())
     every_one = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     blocks = range(0, len(every_one), 512)
     segmenter.check(["".join(every_one[at : at + 512]) for at in blocks])
     segmenter.check(["x ".join(every_one[at : at + 512]) for at in blocks[:256]])
+    segmenter.check(["E\u0327".join(every_one[at : at + 512]) for at in blocks[:256]])
     texts = list(generated(100_000, 1))
     for at in range(0, len(texts), 5_000):
         segmenter.check(texts[at : at + 5_000], (at % 10_000 > 0,))
 
 
+@pytest.mark.slow
+def test_every_text_has_the_same_ids_as_in_tokctl(browser: Any) -> None:
+    check_all(Segmenter(browser, models()))
+
+
+@pytest.mark.slow
+def test_every_text_has_the_same_ids_with_published_pipelines(browser: Any) -> None:
+    check_all(Segmenter(browser, other_models()))
+
+
 def test_texts_have_the_same_ids_as_in_tokctl(browser: Any) -> None:
-    texts = ["low lowest newer wider\n", *EVIL, *ODD, "résumé naïve 字 가각"]
     small = Path(__file__)
-    trained = {
-        name: Tokenizer.train([small], vocab_size=700, recipe=preset(name))
-        for name in ("gpt2", "cl100k", *TRAINED)
-    }
-    made = {name: every.model(name) for name in every.NAMES}
-    trained |= {name: one for name, one in made.items() if supported(one.model) is None}
+    tokenizers = {name: every.model(name) for name in every.NAMES}
+    tokenizers |= dict(published_forms.every([small], 700))
+    texts = ["", "low lowest newer wider\n", *EVIL, *ODD, "résumé naïve 字 가각"]
     kept = [text.encode("utf-8", "replace").decode() for text in texts]
-    Segmenter(browser, trained).check([*kept, *generated_small(300)])
+    Segmenter(browser, tokenizers).check([*kept, *generated_small(150)])
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [(0, 12), pytest.param(100, 500, marks=pytest.mark.slow)]
+)
+def test_pipelines_put_together_at_random(browser: Any, first: int, count: int) -> None:
+    pytest.importorskip("tokenizers", reason="the pipelines are made for Hugging Face's library")
+    from tests.random_pipelines.documents import document, text
+
+    tokenizers: dict[str, Tokenizer] = {}
+    texts: dict[str, list[str]] = {}
+    for seed in range(first, first + count):
+        made, added = document(seed)
+        try:
+            found = Tokenizer(formats.parse(json.dumps(made).encode(), "random.json"))
+        except TokctlError:
+            continue
+        if supported(found.model) is None:
+            draw, name = random.Random(seed), str(seed)
+            tokenizers[name] = found
+            given = (text(draw, added) for _ in range(30))
+            texts[name] = [one.encode("utf-8", "replace").decode() for one in given]
+    assert len(tokenizers) > count // 3
+    segmenter = Segmenter(browser, tokenizers)
+    for name, given in texts.items():
+        segmenter.check_model(name, given)
 
 
 def generated_small(count: int) -> Iterator[str]:
@@ -163,27 +242,71 @@ def generated_small(count: int) -> Iterator[str]:
         yield "".join(rng.choices(words, k=rng.randrange(1, 9)))
 
 
+#: Of each kind of segmentation, normalizer and pre-tokenizer that walks through its text.
+LONG = ("o200k", "qwen", "albert", "notebook-wordpiece")
+LONG_DEFAULTS = ("superbpe", "picky")
+
+
 def test_long_words_take_no_quadratic_time(browser: Any) -> None:
+    small = Path(__file__)
+    recipes = {name: preset(name) for name in LONG} | {
+        name: DEFAULTS[name] for name in LONG_DEFAULTS
+    }
+    tokenizers = {
+        name: Tokenizer.train([small], vocab_size=500, recipe=recipe)
+        for name, recipe in recipes.items()
+    }
+    letters = ("a", " ", "A", "7", "e\u0301", "字")
+    segmenter = Segmenter(browser, tokenizers)
+    segmenter.check([letter * (100_000 // len(letter)) for letter in letters], (False,))
+
+
+def test_lone_surrogates_are_replaced(browser: Any) -> None:
     small = Tokenizer.train([Path(__file__)], vocab_size=500, recipe=preset("gpt2"))
-    Segmenter(browser, {"a": small}).check(["a" * 300_000, "in" * 100_000, " " * 300_000])
+    segmenter = Segmenter(browser, {"a": small})
+    for text in ("\ud800", "a\udfffb", "\udc00\ud800 ", "😀\ud83d"):
+        replaced = re.sub("[\ud800-\udfff]", "\ufffd", text)
+        assert segmenter.ids(0, [text], False) == [small.encode_ids(replaced)]
 
 
 def test_a_model_that_can_not_be_equal_says_so() -> None:
-    for name in every.NAMES:
-        tokenizer = every.model(name)
-        (row,) = page_data([(name, tokenizer.model)])["models"]
-        assert row.get("reason") == supported(tokenizer.model)
-        assert ("columns" in row) == ("reason" not in row)
     model = Tokenizer.train([Path(__file__)], vocab_size=500, recipe=preset("gpt2")).model
     assert supported(model) is None
     for change in (
-        {"normalizers": ("nfc",)},
-        {"normalizers": ("replace:a=>b", {"kind": "replace", "pattern": "a+", "regex": True})},
-        {"pre_tokenizers": ("digits", "gpt2")},
-        {"pre_tokenizers": ("o200k",)},
+        {"pre_tokenizers": (r"regex:(a|b)\1",)},
+        {"pre_tokenizers": (r"regex:(?:a|aa)+",)},
+        {"pre_tokenizers": (r"regex:\X",)},
+        {"units": "characters", "alphabet": "seen", "pre_tokenizers": ("penn-treebank",)},
     ):
         other = replace(model, recipe=replace(model.recipe, **change))
-        assert "the page" in (supported(other) or ""), change
+        reason = supported(other)
+        assert "page" in (reason or ""), change
+        rows = page_data([("a", other), ("b", model)])["models"]
+        assert rows[0] == {"name": "a", "reason": reason}
+        assert "columns" in rows[1]
+
+
+def test_patterns_over_classes_find_what_they_find_in_text() -> None:
+    """Searched by `re`, which reads what JavaScript does."""
+    regex = pytest.importorskip("regex")
+    patterns = [pattern for name, pattern in PATTERNS.items() if name != "graphemes"]
+    patterns += [
+        r"a{,2}b|(?i:ß|k)|[[:alpha:]_]\B",
+        r"(?>a+|b)(?!a)\d?+.$",
+        r"^\s|\x41\u0042|(?s:.)\Z",
+    ]
+    for pattern in patterns:
+        source, runs = translated(pattern)
+        classes = [number for length, number in runs for _ in range(length)]
+        source = source.replace("(?<g", "(?P<g").replace("$", r"\Z")
+        own = regex.compile(re.sub(r"\\k<(g\d+)>", r"(?P=\1)", source), regex.DOTALL)
+        for text in generated_small(60):
+            spelled = "".join(chr(classes[ord(char)]) for char in text)
+            found = [match.span() for match in own.finditer(spelled)]
+            assert found == [match.span() for match in regex.finditer(pattern, text)], pattern
+    for refused in (r"(a)\1", r"(?:a|aa)+", r"\X", r"a(?i)b", r"(?<=(?>a))"):
+        with pytest.raises(NotInPageError):
+            translated(refused)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What a page needs to split any text in the browser: models in a compact form, and the properties
-of characters, taken from the core, so that no browser's own version of Unicode matters.
+of characters, taken from the core and from the `regex` package, so that no browser's own version of
+Unicode matters.
 
 `templates/segment.js` reads it. A model is in it only where that script gives the very ids of
 tokctl; of every other model, and of whatever is new, the page gives the reason.
@@ -12,100 +13,107 @@ import json
 import struct
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tokctl import _native
-from tokctl.model import FilledRecipe
+from tokctl.model import FilledRecipe, Merge
 from tokctl.model.encoders import byte_ids
-from tokctl.model.parts import Part, native_parts, template_pieces
+from tokctl.model.parts import AddedToken, Part, native_parts, template_pieces
+from tokctl.model.patterns import DEEPSEEK_V3, PATTERNS
+from tokctl.render.page.live_characters import changes, normal_forms
+from tokctl.render.page.live_patterns import GRAPHEMES, NotInPageError, translated
 
 #: Bytes that the models of one page may take, as they stand in it.
 MOST_BYTES = 12_000_000
 
-_NORMALIZERS = {
-    "bert",
-    "nmt_nfkc",
-    "nmt_nfkc_cf",
-    "nfkc_cf",
-    "sp_nfkc",
-    "precompiled",
-    "collapse-spaces",
-    "strip-spaces",
-    "prepend",
-    "replace",
-}
-_PRE_TOKENIZERS = {"gpt2", "cl100k", "llama3", "qwen2", "bert", "metaspace"}
+#: Pre-tokenizers that keep what their pattern matches and drop the rest.
+_DROPPING = ("whitespace", "whitespace-punctuation", "bert", "gpt2-words")
+#: Hugging Face's `Punctuation`, as the core has it.
+_PUNCTUATION = r"[\p{P}$+<=>^`|~]"
+
+
+class _Tables:
+    """What the models of a page share: each thing once, by its place."""
+
+    def __init__(self) -> None:
+        self.classes: list[Any] = []
+        self.changes: list[Any] = []
+        self.blobs: list[bytes] = []
+        #: Are normal forms asked for, and compatible ones?
+        self.forms: set[bool] = set()
+
+    @staticmethod
+    def _place(found: list[Any], one: Any) -> int:
+        if one not in found:
+            found.append(one)
+        return found.index(one)
+
+    def pattern(self, pattern: str) -> dict[str, Any]:
+        source, classes = translated(pattern)
+        return {"classes": self._place(self.classes, classes), "source": source}
+
+    def single(self, name: str) -> dict[str, Any]:
+        return {"kind": "changes", "changes": self._place(self.changes, changes(name))}
+
+    def form(self, name: str) -> dict[str, Any]:
+        is_compatible = "k" in name
+        self.forms.add(is_compatible)
+        return {"kind": "form", "compatible": is_compatible, "composes": name.endswith("c")}
+
+    def blob(self, blob: bytes) -> int:
+        return self._place(self.blobs, blob)
+
+    def packed(self) -> str:
+        tables = {
+            "classes": [[number for run in runs for number in run] for runs in self.classes],
+            "changes": self.changes,
+            "forms": normal_forms(compatible=True in self.forms) if self.forms else None,
+        }
+        return _packed(json.dumps(tables, separators=(",", ":")).encode())
 
 
 def supported(model: FilledRecipe) -> str | None:
     """Why a page can't split text as the model does; None where it can, id for id."""
+    try:
+        _pipeline(model, _Tables())
+    except NotInPageError as reason:
+        return str(reason)
+    return _odd(model)
+
+
+def _odd(model: FilledRecipe) -> str | None:
+    """What the script can't do of segmentation, vocabulary and added tokens."""
     recipe = model.recipe
-    for what, parts, known in (
-        ("normalizer", recipe.normalizers, _NORMALIZERS),
-        ("pre-tokenizer", recipe.pre_tokenizers, _PRE_TOKENIZERS),
-    ):
-        for part in parts:
-            if part.kind not in known or not _has_plain_options(part):
-                return f"the page does not know its {what} {part.kind}"
-    by_merging = recipe.lists_merges or recipe.has_ranks
-    if not (by_merging or recipe.matches_longest or recipe.traits.has_scores):
+    if recipe.segmentation not in _SEGMENTATIONS:
         return f"the page does not segment by {recipe.algorithm}, {recipe.segmentation}"
-    if recipe.traits.learns_superwords or model.supermerges or model.events is not None:
-        return "the page knows no merges across words, and no removed tokens"
-    if len(recipe.pre_tokenizers) > 1:
-        return "the page knows one pre-tokenizer for a model, and this one has several"
-    if recipe.marker.text and not (recipe.matches_longest and recipe.marker.is_continuation):
-        return f"the page does not know its marker {recipe.marker.kind} {recipe.marker.text}"
-    if recipe.drops_unknown:
-        return "the page can't leave out unknown characters"
-    if recipe.normalizers and any(
-        part.kind == "metaspace" and part["prepend"] == "first" for part in recipe.pre_tokenizers
-    ):
-        return "the page can't tell which normalized character was the first of the text"
-    if recipe.unk_token is None and not recipe.has_every_byte:
-        return "it has no unknown token for what its vocabulary lacks"
     if any(part.kind not in ("template", "trim-offsets") for part in recipe.post_processors):
         return "the page does not know its post-processor"
-    if reason := _added(model):
-        return reason
-    return _vocabulary(model)
-
-
-def _has_plain_options(part: Part) -> bool:
-    """Do the options ask for nothing but what the script does?"""
-    options = dict(part.options)
-    return not (options.get("graphemes") or options.get("keep") or options.get("regex"))
-
-
-def _added(model: FilledRecipe) -> str | None:
-    """What is odd about the tokens that are found in text before it is split."""
-    for token in model.added:
-        if not token.listed:
-            continue
-        if token.single_word or token.strip_left or token.strip_right:
-            return f"its token {token.text} takes heed of what stands beside it"
-        if token.longest_first or token.made:
-            return f"its token {token.text} is found in a way that the page does not know"
-        if token.normalized and model.recipe.normalizers:
-            return f"its token {token.text} is found in normalized text"
-    return None
-
-
-def _vocabulary(model: FilledRecipe) -> str | None:
-    """What is odd about tokens and merges."""
-    tokens, recipe = model.tokens, model.recipe
-    ids = {token: id_ for id_, token in enumerate(tokens)}
-    if len(ids) != len(tokens) or b"" in ids:
+    never = model.reserved_ids - set(_made(model))
+    ordinary = [token for id_, token in enumerate(model.tokens) if id_ not in never]
+    if len(set(ordinary)) != len(ordinary) or b"" in ordinary:
         return "two of its tokens have the same spelling, or one has none"
-    if recipe.lists_merges:
-        if len({merge[:2] for merge in model.merges}) != len(model.merges):
-            return "it has a pair with two merges"
-        if any(tokens[one] + tokens[two] != tokens[new] for one, two, new, *_ in model.merges):
-            return "a merge of it makes a token that is spelled otherwise"
     return None
+
+
+def _made(model: FilledRecipe) -> list[int]:
+    """The ids of special tokens that are made of text, too, where special tokens are allowed."""
+    return [token.id for token in model.added if token.made]
+
+
+_SEGMENTATIONS = {
+    "merges",
+    "replay",
+    "ranks",
+    "symbols",
+    "longest-match",
+    "viterbi",
+    "lookup",
+    "events",
+    "events-to-symbols",
+    "demolish",
+    "remerge",
+}
 
 
 def page_data(models: Sequence[tuple[str, FilledRecipe]]) -> dict[str, Any]:
@@ -118,27 +126,27 @@ def page_data(models: Sequence[tuple[str, FilledRecipe]]) -> dict[str, Any]:
         `models`: for each `name`, and either `reason` or what the script needs; `unicode` and
         `blobs`: the tables that they share, compressed, in base64.
     """
-    blobs: list[bytes] = []
+    tables = _Tables()
     rows: list[dict[str, Any]] = []
     left = MOST_BYTES
     for name, model in models:
-        reason = supported(model)
-        row = {"name": name, "reason": reason} if reason else {"name": name, **_row(model, blobs)}
-        if not reason:
-            left -= len(row["columns"])
-            if left < 0:
-                row = {"name": name, "reason": "the page would become too large with it"}
+        try:
+            pipeline = _pipeline(model, tables)
+            reason = _odd(model)
+        except NotInPageError as refusal:
+            reason = str(refusal)
+        if reason:
+            rows.append({"name": name, "reason": reason})
+            continue
+        row = {"name": name, **pipeline, **_row(model)}
+        left -= len(row["columns"])
+        if left < 0:
+            row = {"name": name, "reason": "the page would become too large with it"}
         rows.append(row)
-    has_bert = any(
-        step["kind"] == "bert" for row in rows if "columns" in row for step in row["normalizers"]
-    )
-    tables = {"nfd": [], "lower": [], "order": [], **_classes()}
-    if has_bert:
-        tables = _bert_tables()
     return {
         "models": rows,
-        "unicode": _packed(json.dumps(tables, separators=(",", ":")).encode()),
-        "blobs": list(map(_packed, blobs)),
+        "unicode": tables.packed(),
+        "blobs": list(map(_packed, tables.blobs)),
     }
 
 
@@ -146,14 +154,120 @@ def _packed(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
-def _row(model: FilledRecipe, blobs: list[bytes]) -> dict[str, Any]:
+# From text to pre-tokens -------------------------------------------------------------------
+
+
+def _pipeline(model: FilledRecipe, tables: _Tables) -> dict[str, Any]:
+    """Normalizers, pre-tokenizers and added tokens for the script.
+
+    Raises:
+        NotInPageError: it can't do one of them.
+    """
+    recipe = model.recipe
+    for place, part in enumerate(recipe.pre_tokenizers):
+        if part.kind == "metaspace" and part["prepend"] == "first":
+            if recipe.normalizers:
+                raise NotInPageError(
+                    "the page can't tell which normalized character was the first of the text"
+                )
+            if place:
+                raise NotInPageError("the page can't tell which piece was the first of the text")
+    found = [token for token in model.added if token.listed]
+    return {
+        "normalizers": [step for part in recipe.normalizers for step in _normalizer(part, tables)],
+        "split": [step for part in recipe.pre_tokenizers for step in _split(part, tables)],
+        "added": [_found(model, token) for token in found],
+        "byLength": any(token.longest_first for token in found),
+        "space": tables.pattern(r"\s")["classes"],
+        "word": tables.pattern(r"\w")["classes"],
+    }
+
+
+def _found(model: FilledRecipe, token: AddedToken) -> dict[str, Any]:
+    """An added token for the script, with what differs from what most are."""
+    text = token.text
+    if token.normalized and not token.literal and model.recipe.normalizers:
+        parts = native_parts(model.recipe.normalizers)
+        text = _native.normalize(parts, text.encode()).decode()
+    row = {
+        "text": text,
+        "id": token.id,
+        "always": not token.special or token.named,
+        "alone": token.single_word,
+        "left": token.strip_left,
+        "right": token.strip_right,
+        "later": token.normalized,
+    }
+    return {name: value for name, value in row.items() if value is not False}
+
+
+def _normalizer(part: Part, tables: _Tables) -> list[dict[str, Any]]:
+    kind = part.kind
+    if kind in ("nfc", "nfd", "nfkc", "nfkd"):
+        return [tables.form(kind)]
+    if kind in ("lowercase", "strip-accents", "nmt", "delete-newlines"):
+        return [tables.single(kind)]
+    if kind == "bert":
+        steps = [tables.single(f"bert {name}") for name, asked in part.options if asked]
+        if part["strip_accents"]:
+            steps.insert(part["clean_text"] + part["cjk_spacing"], tables.form("nfd"))
+        return steps
+    if kind == "strip":
+        space = tables.pattern(r"\s")["classes"]
+        return [{"kind": "strip", "classes": space, **dict(part.options)}]
+    if kind == "replace" and part["regex"]:
+        return [{"kind": "search", **tables.pattern(part["pattern"]), "content": part["content"]}]
+    (step,) = native_parts([part])
+    if step["kind"] == "chars-map":
+        blob = step["blob"] if "blob" in step else _native.chars_map_named(step["name"])
+        step = {"kind": "chars-map", "blob": tables.blob(blob), "keep": step["keep"]}
+        if dict(part.options).get("graphemes"):
+            step["graphemes"] = tables.pattern(GRAPHEMES)
+    return [step]
+
+
+def _split(part: Part, tables: _Tables) -> list[dict[str, Any]]:
+    kind = part.kind
+
+    def by(pattern: str, behaviour: str = "isolated", **more: Any) -> dict[str, Any]:
+        return {"kind": "search", **tables.pattern(pattern), "behaviour": behaviour, **more}
+
+    if kind in _DROPPING:
+        return [by(PATTERNS[kind], "removed", invert=True)]
+    if kind == "graphemes":
+        return [by(GRAPHEMES)]
+    if kind in PATTERNS:
+        return [by(PATTERNS[kind])]
+    if kind == "deepseek-v3":
+        return [by(pattern) for pattern in DEEPSEEK_V3]
+    if kind == "digits":
+        return [by(r"\p{N}" if part["individual"] else r"\p{N}+")]
+    if kind == "digit-groups":
+        return [by(r"\p{N}+", groups=part["length"])]
+    if kind == "digit-cuts":
+        return [by(r"\d+", cuts=part["length"])]
+    if kind == "fixed":
+        return [by(rf"(?s:.){{1,{part['length']}}}")]
+    if kind == "punctuation":
+        return [by(_PUNCTUATION, part["behaviour"])]
+    if kind == "split" and part["regex"]:
+        return [by(part["pattern"], part["behaviour"], invert=part["invert"])]
+    if kind == "delimiter":
+        return [{"kind": "split", "pattern": part["text"], "behaviour": "removed"}]
+    if kind in ("split", "metaspace", "prefix-space", "byte-level"):
+        return native_parts([part])
+    raise NotInPageError(f"the page does not know its pre-tokenizer {kind}")
+
+
+# From pre-tokens to ids --------------------------------------------------------------------
+
+
+def _row(model: FilledRecipe) -> dict[str, Any]:
     recipe = model.recipe
     before, after = _template(model)
     return {
         "size": model.size,
         "units": recipe.units,
-        "normalizers": [_step(part, blobs) for part in recipe.normalizers],
-        "split": native_parts(recipe.pre_tokenizers),
         "segmentation": recipe.segmentation,
         "unk": None if recipe.unk_token is None else model.special_ids[recipe.unk_token],
         "unknown": recipe.unknown,
@@ -162,20 +276,28 @@ def _row(model: FilledRecipe, blobs: list[bytes]) -> dict[str, Any]:
         "bytes": _bytes(model) if recipe.byte_fallback else None,
         "whole": recipe.whole_words,
         "most": recipe.max_input_chars,
-        "prefix": recipe.marker.text,
+        "marker": recipe.marker,
         "single": recipe.rounds_to_single,
         "hasRanks": recipe.has_ranks and bool(model.scores),
         "reserved": sorted(model.reserved_ids),
+        "made": _made(model),
         "special": sorted(model.special_ids.values()),
-        "added": [
-            (token.text, token.id, not token.special or token.named)
-            for token in model.added
-            if token.listed
-        ],
         "before": before,
         "after": after,
+        **_history(model),
         "columns": _packed(_columns(model)),
     }
+
+
+def _history(model: FilledRecipe) -> dict[str, Any]:
+    """Merges that make no plain list: removals, and merges across pre-tokens."""
+    found: dict[str, Any] = {}
+    if model.events is not None:
+        found["removed"] = len(model.events.removed)
+        found["removals"] = [removal[:2] for removal in model.events.removals]
+    if model.supermerges:
+        found["supermerges"] = [merge[:3] for merge in model.supermerges]
+    return found
 
 
 def _unknown_score(model: FilledRecipe) -> float:
@@ -215,17 +337,6 @@ def _template(model: FilledRecipe) -> tuple[list[int], list[int]]:
     return sides
 
 
-def _step(part: Part, blobs: list[bytes]) -> dict[str, Any]:
-    """A normalizer for the script; rules of SentencePiece's are shared by the models."""
-    (step,) = native_parts([part])
-    if step["kind"] != "chars-map":
-        return step
-    blob = step["blob"] if "blob" in step else _native.chars_map_named(step["name"])
-    if blob not in blobs:
-        blobs.append(blob)
-    return {"kind": "chars-map", "blob": blobs.index(blob)}
-
-
 def _varints(numbers: Iterable[int]) -> bytes:
     out = bytearray()
     for number in numbers:
@@ -245,14 +356,9 @@ def _columns(model: FilledRecipe) -> bytes:
     lengths = [len(text.encode("utf-16-le")) // 2 for text in texts]
     text = "".join(texts).encode()
     parts = [_varints(lengths), _varints([len(text)]), text]
-    if recipe.lists_merges:
-        last, made = -1, []
-        for merge in model.merges:
-            step = merge.token - last - 1
-            made.append(2 * step if step >= 0 else -2 * step - 1)
-            last = merge.token
-        parts += [_varints([len(made)]), _varints(made)]
-        parts.append(_varints(lengths[merge.left] for merge in model.merges))
+    merges = model.events.merges if model.events is not None else model.merges
+    if recipe.segmentation in _BY_MERGES:
+        parts.append(_merges(merges, texts, model.reserved_ids))
     elif recipe.has_ranks and model.scores:
         parts.append(_varints(_ranks(model)))
     elif recipe.traits.has_scores:
@@ -266,6 +372,36 @@ def _columns(model: FilledRecipe) -> bytes:
     return b"".join(parts)
 
 
+_BY_MERGES = {"merges", "replay", "events", "events-to-symbols", "demolish", "remerge"}
+
+
+def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[int]) -> bytes:
+    """Merges as varints: their number, whether they are plain, and the merges.
+
+    Of plain ones what each makes, mostly the next token, and how long its left side is; of others
+    left, right, token.
+    """
+    ids = sorted(range(len(texts)), key=lambda id_: id_ not in reserved)
+    known = {texts[id_]: id_ for id_ in ids}
+
+    def is_spelled(one: int, two: int, new: int) -> bool:
+        if max(one, two, new) >= len(texts) or texts[one] + texts[two] != texts[new]:
+            return False
+        return known[texts[one]] == one and known[texts[two]] == two
+
+    plain = all(is_spelled(*merge[:3]) for merge in merges)
+    count = _varints([len(merges), int(plain)])
+    if not plain:
+        return count + _varints(number for merge in merges for number in merge[:3])
+    last, made = -1, []
+    for merge in merges:
+        step = merge.token - last - 1
+        made.append(2 * step if step >= 0 else -2 * step - 1)
+        last = merge.token
+    sides = (len(texts[merge.left].encode("utf-16-le")) // 2 for merge in merges)
+    return count + _varints(made) + _varints(sides)
+
+
 def _ranks(model: FilledRecipe) -> list[int]:
     """The rank of each token: that of its score, the highest first."""
     reserved = model.reserved_ids
@@ -274,113 +410,3 @@ def _ranks(model: FilledRecipe) -> list[int]:
     )
     ranks = {score: rank for rank, score in enumerate(scores)}
     return [ranks.get(score, 0) for score in model.scores]
-
-
-# The properties of characters -----------------------------------------------------------
-
-_LETTER, _NUMBER, _SPACE, _PUNCTUATION, _REMOVED, _MARK, _JOINS = (1 << n for n in range(7))
-
-
-@cache
-def _characters() -> list[str]:
-    """Every character but the surrogates, which no text holds."""
-    return [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-
-
-@cache
-def _of_characters() -> bytes:
-    """The class of every code point, as the core's pre-tokenizers show it."""
-    classes = bytearray(0x110000)
-    text = "".join(_characters()).encode()
-
-    def mark(name: str, kind: Callable[[str, bool, int], int]) -> None:
-        done = 0
-        for start, end in [*_native.pre_tokens([{"kind": name}], text), (len(text), len(text))]:
-            for place, stop, is_gap in ((done, start, True), (start, end, False)):
-                part = text[place:stop].decode()
-                found = kind(part[0], is_gap, len(part)) if part else 0
-                for char in part if found else "":
-                    classes[ord(char)] |= found
-            done = end
-
-    def word_kind(first: str, is_gap: bool, _: int) -> int:
-        if is_gap:
-            return _SPACE
-        for other, kind in (("a", _LETTER), ("1", _NUMBER)):
-            joined = (other + first).encode()
-            if len(_native.pre_tokens([{"kind": "gpt2-words"}], joined)) == 1:
-                return kind
-        return 0
-
-    def is_punctuation(first: str, is_gap: bool, length: int) -> int:
-        if is_gap or length > 1:
-            return 0
-        around = f"a{first}".encode()
-        return _PUNCTUATION * (len(_native.pre_tokens([{"kind": "bert"}], around)) == 2)
-
-    mark("gpt2-words", word_kind)
-    mark("bert", is_punctuation)
-    return bytes(classes)
-
-
-def _runs(classes: bytes) -> dict[str, Any]:
-    return {"classes": [(len(list(group)), kind) for kind, group in groupby(classes)]}
-
-
-@cache
-def _classes() -> Mapping[str, Any]:
-    return _runs(_of_characters())
-
-
-def _changed(parts: list[dict[str, Any]], between: str = "\n", before: str = "") -> dict[str, str]:
-    """The characters that a normalizer changes where they stand behind `before`, with what it makes
-    of both; `between` is none that it changes, or that joins what stands beside it."""
-    found: dict[str, str] = {}
-    characters = [char for char in _characters() if char not in (between, "\n")]
-    for start in range(0, len(characters), 1024):
-        texts = [before + char for char in characters[start : start + 1024]]
-        joined = between.join(texts)
-        made = _native.normalize(parts, joined.encode()).decode()
-        if made != joined:
-            pairs = zip(texts, made.split(between), strict=True)
-            found |= {text[-1]: after for text, after in pairs if after != text}
-    return found
-
-
-@cache
-def _bert_tables() -> dict[str, Any]:
-    """The classes, decompositions, lower case, and the order of the marks that stay."""
-    classes = bytearray(_of_characters())
-    steps = ("clean_text", "cjk_spacing", "strip_accents", "lowercase")
-
-    def bert(name: str) -> list[dict[str, Any]]:
-        return [{"kind": "bert", **{step: step == name for step in steps}}]
-
-    for char, made in _changed(bert("clean_text"), between="a").items():
-        if not made:
-            classes[ord(char)] |= _REMOVED
-    decompose = [{"kind": "nfd"}]
-    nfd = _changed(decompose)
-    bare = _changed(bert("strip_accents"))
-    for char, made in bare.items():
-        if not made:
-            classes[ord(char)] |= _MARK
-    # U+0345 has the highest combining class: a mark that has a lower one goes in front of it.
-    last = "\u0345"
-    swapped = _changed(decompose, before=last)
-    joining = [last, *(char for char in swapped if char not in nfd)]
-    for char in joining:
-        classes[ord(char)] |= _JOINS
-    kept = [char for char in joining if bare.get(char, char)]
-
-    def goes_before(one: str, two: str) -> bool:
-        made = _native.normalize(decompose, (two + one).encode()).decode()
-        return one != two and made == one + two
-
-    hangul = range(0xAC00, 0xAC00 + 11172)
-    return {
-        **_runs(bytes(classes)),
-        "nfd": [(ord(char), made) for char, made in nfd.items() if ord(char) not in hangul],
-        "lower": [(ord(char), made) for char, made in _changed(bert("lowercase")).items()],
-        "order": [(char, sum(goes_before(other, char) for other in kept)) for char in kept],
-    }

@@ -1,11 +1,12 @@
 "use strict";
-// Text to ids, as tokctl's core does it: BPE, WordPiece and Unigram with the normalizers and
-// pre-tokenizers that `live.py` allows. It asks the browser nothing about Unicode: the properties
-// of all characters come from the core, so every browser gives the same ids.
+// Text to ids, as tokctl's core does it, with the normalizers, pre-tokenizers and models that
+// `live.py` allows. It asks the browser nothing about Unicode: what is to be known of characters
+// comes from tokctl, so every browser gives the same ids.
 const segmenter = (() => {
-  const LETTER = 1, NUMBER = 2, SPACE = 4, PUNCTUATION = 8, REMOVED = 16, MARK = 32, JOINS = 64;
-  const KIND = LETTER | NUMBER | SPACE;
   const CACHED = 50_000;
+  const CHARACTERS = 0x110000;
+  // In place of an id where the model has none.
+  const NONE = -1;
 
   // Data ------------------------------------------------------------------------
   const unpacked = async (base64) => {
@@ -15,278 +16,456 @@ const segmenter = (() => {
   };
   const inflatedJson = async (base64) => JSON.parse(new TextDecoder().decode(await unpacked(base64)));
 
+  // By code point, its class; from pairs of a length and a class.
   const classTable = (runs) => {
-    const classes = new Uint8Array(0x110000);
-    let at = 0;
-    for (const [length, value] of runs) classes.fill(value, at, at += length);
+    const classes = new Uint8Array(CHARACTERS);
+    for (let run = 0, at = 0; run < runs.length; run += 2) classes.fill(runs[run + 1], at, at += runs[run]);
     return classes;
   };
 
+  // By code point, the place of what it becomes; 0 where it stays.
+  const changeTable = (runs) => {
+    const places = new Uint16Array(CHARACTERS), made = [null];
+    let at = 0;
+    for (const [gap, length, before, behind] of runs) {
+      places.fill(made.length, at += gap, at += length);
+      made.push([before, behind]);
+    }
+    return { places, made };
+  };
+
+  const width = (code) => (code > 0xffff ? 2 : 1);
+  const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
+
   // The characters of UTF-8 bytes, one for each byte: how tokens of bytes are kept here.
   const bytesOf = (text) => {
-    if (/^[\x00-\x7f]*$/.test(text)) return text;
+    if (isAscii(text)) return text;
     let bytes = "";
     for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
     return bytes;
   };
 
+  // Patterns ----------------------------------------------------------------------
+  // They are over classes of characters: a text is searched as its classes, one unit each.
+  const searcher = ({ classes: place, source }, { classes: tables }) => {
+    const classes = tables[place], regex = new RegExp(source, "g");
+    const units = new Uint8Array(8192);
+    const spelled = (text) => {
+      let out = "", count = 0;
+      for (let at = 0; at < text.length; count += 1) {
+        if (count === units.length) { out += String.fromCharCode.apply(null, units); count = 0; }
+        const code = text.codePointAt(at);
+        units[count] = classes[code];
+        at += width(code);
+      }
+      return out + String.fromCharCode.apply(null, units.subarray(0, count));
+    };
+    // Places of characters in the text, if they are not those of their classes.
+    const placesIn = (text, count) => {
+      if (count === text.length) return null;
+      const places = new Uint32Array(count + 1);
+      for (let at = 0, number = 0; number < count; number += 1) {
+        at += width(text.codePointAt(at));
+        places[number + 1] = at;
+      }
+      return places;
+    };
+    // Starts and ends, in turn, of the matches in a text: none is empty where the last one ended, and
+    // behind an empty one the search goes on a character further. `share`: what is made of one.
+    return (text, share) => {
+      const found = [], searched = spelled(text);
+      const end = searched.length;
+      let done = 0, isBehind = false;
+      for (let at = 0; at <= end;) {
+        regex.lastIndex = at;
+        const match = regex.exec(searched);
+        if (!match) break;
+        const start = match.index, stop = start + match[0].length;
+        if (start === stop && start === done && isBehind) { at = start + 1; continue; }
+        if (share) share(start, stop, found);
+        else found.push(start, stop);
+        at = done = stop;
+        isBehind = true;
+      }
+      const places = placesIn(text, end);
+      return places ? found.map((at) => places[at]) : found;
+    };
+  };
+
+  const literalMatches = (text, wanted) => {
+    const found = [];
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      found.push(at, at + wanted.length);
+    }
+    return found;
+  };
+
+  // Texts by their UTF-16 units, in one table of (node, unit) with open addressing.
+  const trieOf = (entries) => {
+    let units = 1;
+    for (const [text] of entries) units += text.length;
+    const size = 2 ** Math.ceil(Math.log2(units * 2 + 2));
+    const keys = new Float64Array(size), nodes = new Int32Array(size), values = new Int32Array(units + 1).fill(-1);
+    let last = 0;
+    const slot = (key) => {
+      let at = Math.imul(key % 4294967291 | 0, 0x9e3779b1) >>> 0 & (size - 1);
+      while (keys[at] && keys[at] !== key) at = (at + 1) & (size - 1);
+      return at;
+    };
+    const step = (node, unit) => nodes[slot(node * 65536 + unit + 1)] || -1;
+    for (const [text, value] of entries) {
+      let node = 0;
+      for (let at = 0; at < text.length; at += 1) {
+        const key = node * 65536 + text.charCodeAt(at) + 1, place = slot(key);
+        if (!keys[place]) { keys[place] = key; nodes[place] = last += 1; }
+        node = nodes[place];
+      }
+      values[node] = value;
+    }
+    return { step, values };
+  };
+
+  // The longest text of a trie that starts at a place: its end, and its value.
+  const longestAt = ({ step, values }, text, at) => {
+    let node = 0, end = -1, value = -1;
+    for (let place = at; place < text.length;) {
+      node = step(node, text.charCodeAt(place));
+      if (node < 0) break;
+      place += 1;
+      if (values[node] >= 0) { end = place; value = values[node]; }
+    }
+    return [end, value];
+  };
+
   // Normalizers: each makes a text of a text ----------------------------------------
-  const blobRules = (blob) => {
+  const changer = ({ places, made }) => (text) => {
+    let out = "", kept = 0;
+    for (let at = 0; at < text.length;) {
+      const code = text.codePointAt(at), size = width(code);
+      if (places[code]) {
+        const [before, behind] = made[places[code]];
+        out += text.slice(kept, at) + before;
+        if (behind !== undefined) out += text.slice(at, at + size) + behind;
+        kept = at + size;
+      }
+      at += size;
+    }
+    return kept ? out + text.slice(kept) : text;
+  };
+
+  // Unicode's normal forms: groups of characters are taken apart, put in order, and composed.
+  const normalForms = ({ nfd, nfkd, excluded, order }) => {
+    const CANONICAL = 1, COMPATIBLE = 2, ORDERED = 4, SECOND = 8, EXCLUDED = 16, HANGUL = 32;
+    const flags = new Uint8Array(CHARACTERS), ranks = new Map(), canonical = new Map(nfd);
+    const compatible = new Map([...nfd, ...nfkd]);
+    const left = new Set(excluded), whole = new Map(), pairs = new Map();
+    for (const [code, text] of nfd) {
+      flags[code] |= CANONICAL;
+      if (left.has(code)) flags[code] |= EXCLUDED;
+      else whole.set(text, String.fromCodePoint(code));
+    }
+    for (const [code] of nfkd) flags[code] |= COMPATIBLE;
+    for (const [code, rank] of order) { flags[code] |= ORDERED; ranks.set(String.fromCodePoint(code), rank + 1); }
+    for (const [text, char] of whole) {
+      const all = [...text], last = all.pop(), rest = all.join("");
+      pairs.set((all.length > 1 ? whole.get(rest) : rest) + last, char);
+      flags[last.codePointAt(0)] |= SECOND;
+    }
+    const [FIRST, L, V, T] = [0xac00, 0x1100, 0x1161, 0x11a7];
+    flags.fill(HANGUL, FIRST, FIRST + 11172);
+    flags.fill(SECOND, V, V + 21);
+    flags.fill(SECOND, T + 1, T + 28);
+    const takenApart = (char, map, out) => {
+      const code = char.codePointAt(0), place = code - FIRST;
+      if (place < 0 || place >= 11172) { out.push(...(map.get(code) ?? char)); return; }
+      out.push(String.fromCharCode(L + Math.floor(place / 588)), String.fromCharCode(V + Math.floor((place % 588) / 28)));
+      if (place % 28) out.push(String.fromCharCode(T + (place % 28)));
+    };
+    const together = (one, two) => {
+      const a = one.charCodeAt(0), b = two.charCodeAt(0);
+      if (a >= L && a < L + 19 && b >= V && b < V + 21) {
+        return String.fromCharCode(FIRST + ((a - L) * 21 + b - V) * 28);
+      }
+      const place = a - FIRST;
+      if (place >= 0 && place < 11172 && place % 28 === 0 && b > T && b < T + 28) {
+        return String.fromCharCode(a + b - T);
+      }
+      return pairs.get(one + two);
+    };
+    const composed = (parts) => {
+      let out = "", starter = null, marks = "", between = -1;
+      for (const part of parts) {
+        const rank = ranks.get(part) ?? 0;
+        if (starter === null) {
+          if (rank) out += part;
+          else starter = part;
+          continue;
+        }
+        const both = between < rank ? together(starter, part) : undefined;
+        if (both !== undefined) { starter = both; continue; }
+        if (rank) { marks += part; between = rank; continue; }
+        out += starter + marks;
+        [starter, marks, between] = [part, "", -1];
+      }
+      return out + (starter ?? "") + marks;
+    };
+    const inOrder = (parts) => {
+      for (let at = 0; at < parts.length;) {
+        let end = at;
+        while (end < parts.length && ranks.has(parts[end])) end += 1;
+        if (end - at > 1) {
+          const marks = parts.slice(at, end).sort((a, b) => ranks.get(a) - ranks.get(b));
+          for (const mark of marks) parts[at++] = mark;
+        }
+        at = end + 1;
+      }
+      return parts;
+    };
+    return (isCompatible, composes) => {
+      const map = isCompatible ? compatible : canonical;
+      const concerned = ORDERED | (isCompatible ? COMPATIBLE : 0) |
+        (composes ? EXCLUDED | SECOND : CANONICAL | HANGUL);
+      return (text) => {
+        if (isAscii(text)) return text;
+        let out = "", kept = 0, last = 0;
+        for (let at = 0; at < text.length;) {
+          const code = text.codePointAt(at);
+          if (!(flags[code] & concerned)) { last = at; at += width(code); continue; }
+          const from = composes && at > kept ? last : at;
+          const parts = [];
+          for (let place = from; place < text.length;) {
+            const next = text.codePointAt(place);
+            if (place > from && !(flags[next] & concerned)) break;
+            takenApart(String.fromCodePoint(next), map, parts);
+            place += width(next);
+            at = place;
+          }
+          inOrder(parts);
+          out += text.slice(kept, from) + (composes ? composed(parts) : parts.join(""));
+          kept = at;
+        }
+        return kept ? out + text.slice(kept) : text;
+      };
+    };
+  };
+
+  // SentencePiece's rules: the longest key that stands here (a Darts-clone double array) and ends
+  // with a character; or, as Hugging Face has it, the shortest one of each grapheme.
+  const rulesOf = (blob) => {
     const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
     const size = blob.length ? view.getUint32(0, true) : 0;
     const units = Uint32Array.from({ length: size / 4 }, (_, at) => view.getUint32(4 + 4 * at, true));
     const values = blob.subarray(4 + size);
     const offset = (unit) => (unit >>> 10) << ((unit & 0x200) >>> 6);
-    const encoder = new TextEncoder(), decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    return (text) => {
-      if (!units.length) return text;
-      const bytes = encoder.encode(text);
-      const parts = [];
-      let kept = 0, at = 0;
-      while (at < bytes.length) {
-        // The longest key that stands here (a Darts-clone double array), ending with a character.
-        let node = offset(units[0]), found = -1, leaf = 0;
-        for (let end = at; end < bytes.length && bytes[end]; ) {
-          const place = node ^ bytes[end];
-          const unit = units[place];
-          if (unit === undefined || ((unit & 0x800000ff) >>> 0) !== bytes[end]) break;
-          node = place ^ offset(unit);
-          end += 1;
-          if (unit & 0x100 && (bytes[end] & 0xc0) !== 0x80) { found = end; leaf = units[node]; }
+    // Where the key ends that stands at a place, -1 for none, and what it becomes.
+    return (bytes, at, stop, takesShortest) => {
+      let node = units.length ? offset(units[0]) : 0, found = -1, leaf = 0;
+      for (let end = at; units.length && end < stop && bytes[end];) {
+        const place = node ^ bytes[end], unit = units[place];
+        if (unit === undefined || ((unit & 0x800000ff) >>> 0) !== bytes[end]) break;
+        node = place ^ offset(unit);
+        end += 1;
+        if (unit & 0x100 && (bytes[end] & 0xc0) !== 0x80) {
+          found = end;
+          leaf = units[node];
+          if (takesShortest) break;
         }
-        if (found < 0) {
-          do at += 1; while ((bytes[at] & 0xc0) === 0x80);
-          continue;
-        }
-        const start = leaf & 0x7fffffff;
-        parts.push(bytes.subarray(kept, at), values.subarray(start, values.indexOf(0, start)));
-        kept = at = found;
       }
-      if (!parts.length) return text;
-      parts.push(bytes.subarray(kept));
-      const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-      let place = 0;
-      for (const part of parts) { whole.set(part, place); place += part.length; }
-      return decoder.decode(whole);
+      if (found < 0) return [-1, null];
+      const start = leaf & 0x7fffffff;
+      return [found, values.subarray(start, values.indexOf(0, start))];
     };
   };
-
-  const isIdeograph = (code) => (
-    (code >= 0x3400 && code <= 0x4dbf) || (code >= 0x4e00 && code <= 0x9fff) ||
-    (code >= 0xf900 && code <= 0xfaff) || (code >= 0x20000 && code <= 0x2a6df) ||
-    (code >= 0x2a700 && code <= 0x2b81f) || (code >= 0x2b920 && code <= 0x2ceaf) ||
-    (code >= 0x2f800 && code <= 0x2fa1f));
-
-  // BERT's: clean, space ideographs, NFD without nonspacing marks, lower case.
-  const bertRules = (step, unicode) => {
-    const { classes, nfd, lower, order } = unicode;
-    const decomposed = (code) => {
-      const place = code - 0xac00;
-      if (place < 0 || place >= 11172) return nfd.get(code) ?? String.fromCodePoint(code);
-      const tail = place % 28;
-      return String.fromCodePoint(0x1100 + Math.floor(place / 588),
-        0x1161 + Math.floor((place % 588) / 28), ...(tail ? [0x11a7 + tail] : []));
+  const charsMap = (step, tables) => {
+    const rule = tables.blobs[step.blob];
+    const encoder = new TextEncoder(), decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const graphemes = step.graphemes && searcher(step.graphemes, tables);
+    const kept = step.keep.length ? trieOf(step.keep.map((text) => [bytesOf(text), text.length])) : null;
+    const next = (bytes, at) => {
+      do at += 1; while ((bytes[at] & 0xc0) === 0x80);
+      return at;
     };
-    const lowered = (text) => {
-      if (!step.lowercase) return text;
-      let out = "";
-      for (const char of text) out += lower.get(char.codePointAt(0)) ?? char;
-      return out;
-    };
-    const cleaned = (code) => {
-      if (!step.clean_text) return String.fromCodePoint(code);
-      if (classes[code] & REMOVED) return "";
-      return classes[code] & SPACE ? " " : String.fromCodePoint(code);
-    };
-    const spaced = (char) => (
-      step.cjk_spacing && char && isIdeograph(char.codePointAt(0)) ? ` ${char} ` : char);
-    const isMark = (char) => classes[char.codePointAt(0)] & MARK;
-    const one = (code) => {
-      let text = spaced(cleaned(code));
-      if (step.strip_accents) {
-        text = [...text].map((char) => decomposed(char.codePointAt(0))).join("");
-        text = [...text].filter((char) => !isMark(char)).join("");
-      }
-      return lowered(text);
-    };
-    // A few marks are kept, and stand in canonical order among themselves.
-    const ordered = (text) => {
-      const marks = [], out = [];
-      const write = () => {
-        marks.sort((a, b) => order.get(a) - order.get(b));
-        out.push(...marks.splice(0));
-      };
-      for (const char of text) {
-        for (const part of spaced(cleaned(char.codePointAt(0)))) {
-          for (const piece of decomposed(part.codePointAt(0))) {
-            if (order.has(piece)) { marks.push(piece); continue; }
-            if (!(classes[piece.codePointAt(0)] & JOINS)) write();
-            if (!isMark(piece)) out.push(piece);
+    // Calls `each(start, end, value, bytes)` for all of a text; without a value it stays.
+    const walk = (text, each) => {
+      const bytes = encoder.encode(text);
+      const spelled = kept && bytesOf(text);
+      let at = 0;
+      if (graphemes) {
+        const ends = graphemes(text);
+        for (let place = 0; place < ends.length; place += 2) {
+          const grapheme = text.slice(ends[place], ends[place + 1]);
+          let end = at;
+          for (const char of grapheme) { const code = char.codePointAt(0); end += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
+          const [found, value] = end - at < 6 ? rule(bytes, at, end, true) : [-1, null];
+          if (found >= 0) { each(at, end, value, bytes); at = end; continue; }
+          while (at < end) {
+            const stop = next(bytes, at);
+            each(at, stop, rule(bytes, at, stop, true)[1], bytes);
+            at = stop;
           }
         }
+        return bytes;
       }
-      write();
-      return lowered(out.join(""));
-    };
-    const known = new Map();
-    return (text) => {
-      let out = "", isOrdered = true;
-      for (let at = 0; at < text.length; ) {
-        const code = text.codePointAt(at);
-        let made = known.get(code);
-        if (made === undefined) known.set(code, made = one(code));
-        if (isOrdered && code > 0x7f && step.strip_accents) {
-          isOrdered = !order.has(text[at]) && !(made && [...made].some((char) => order.has(char)));
-        }
-        out += made;
-        at += code > 0xffff ? 2 : 1;
+      while (at < bytes.length) {
+        const [stays] = kept ? longestAt(kept, spelled, at) : [-1];
+        const [found, value] = stays < 0 ? rule(bytes, at, bytes.length, false) : [stays, null];
+        const end = found < 0 ? next(bytes, at) : found;
+        each(at, end, value, bytes);
+        at = end;
       }
-      return isOrdered ? out : ordered(text);
+      return bytes;
     };
+    const run = (text) => {
+      const changes = [];
+      const bytes = walk(text, (start, end, value) => { if (value) changes.push([start, end, value]); });
+      if (!changes.length) return text;
+      const length = changes.reduce((sum, [start, end, value]) => sum + value.length - end + start, bytes.length);
+      const made = new Uint8Array(length);
+      let from = 0, to = 0;
+      const put = (part) => { made.set(part, to); to += part.length; };
+      for (const [start, end, value] of changes) { put(bytes.subarray(from, start)); put(value); from = end; }
+      put(bytes.subarray(from));
+      return decoder.decode(made);
+    };
+    // Nothing but spaces, or what is replaced by one?
+    run.isBlank = (text) => {
+      let isBlank = true;
+      walk(text, (start, end, value, bytes) => {
+        isBlank &&= value ? value.length === 1 && value[0] === 32 : end - start === 1 && bytes[start] === 32;
+      });
+      return isBlank;
+    };
+    return run;
   };
 
-  const normalizer = (step, unicode, blobs) => {
+  const trimmed = (text, step, isBlank) => {
+    let start = 0, end = text.length;
+    while (step.left && start < end && isBlank(text.charCodeAt(start))) start += 1;
+    while (step.right && end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+    return text.slice(start, end);
+  };
+
+  // Each takes the text as it is by now, and as it was given.
+  const normalizer = (step, tables, before) => {
     switch (step.kind) {
-      case "chars-map": return blobRules(blobs[step.blob]);
-      case "bert": return bertRules(step, unicode);
+      case "chars-map": return charsMap(step, tables);
+      case "changes": return changer(tables.changes[step.changes]);
+      case "form": return tables.forms(step.compatible, step.composes);
       case "collapse-spaces": return (text) => text.replace(/ {2,}/g, " ");
-      case "strip-spaces": return (text) => {
-        const left = step.left ? text.replace(/^ +/, "") : text;
-        let end = left.length;
-        while (step.right && end && left[end - 1] === " ") end -= 1;
-        return left.slice(0, end);
-      };
+      case "strip-spaces": return (text) => trimmed(text, step, (unit) => unit === 32);
+      // No white space is outside of the basic plane.
+      case "strip": return (text) => trimmed(text, step, (unit) => tables.classes[step.classes][unit]);
       case "prepend": return (text) => (text ? step.text + text : text);
       case "replace": return (text) => text.replaceAll(step.pattern, () => step.content);
+      case "search": {
+        const search = searcher(step, tables);
+        return (text) => {
+          if (!text) return text;
+          const found = search(text);
+          let out = "", kept = 0;
+          for (let at = 0; at < found.length; at += 2) {
+            out += text.slice(kept, found[at]) + step.content;
+            kept = found[at + 1];
+          }
+          return out + text.slice(kept);
+        };
+      }
+      case "dummy-space": {
+        const isBlank = before[0]?.isBlank ?? ((text) => /^ *$/.test(text));
+        return (text, given) => {
+          if (!text && isBlank(given)) return text;
+          return step.behind ? `${text} ` : ` ${text}`;
+        };
+      }
       default: throw new Error(`no normalizer ${step.kind}`);
     }
   };
 
-  // Pre-tokenizers: each makes parts of a text ----------------------------------------
-  const width = (code) => (code > 0xffff ? 2 : 1);
-
-  const scanners = ({ classes }) => {
-    const kindAt = (text, at) => classes[text.codePointAt(at)] & KIND;
-    const runEnd = (text, at, kind) => {
-      while (at < text.length) {
-        const code = text.codePointAt(at);
-        if ((classes[code] & KIND) !== kind) break;
-        at += width(code);
+  // Pre-tokenizers: each makes pieces of a text -----------------------------------------
+  // The pieces of a text, by Hugging Face's behaviours, as starts and ends in turn.
+  const piecesOf = (matches, length, behaviour, invert) => {
+    const out = [];
+    let held = -1, heldEnd = 0, wasMatch = false, done = 0;
+    const emit = (start, end) => { if (start < end) out.push(start, end); };
+    const push = (start, end, isMatch) => {
+      const joins = behaviour === "merged-with-previous" ? isMatch
+        : behaviour === "merged-with-next" ? !isMatch
+          : behaviour === "contiguous" && isMatch === wasMatch;
+      let from = start;
+      if (held >= 0) {
+        if (joins) from = held;
+        else emit(held, heldEnd);
+        held = -1;
       }
-      return at;
+      const holds = behaviour === "merged-with-previous" ? !isMatch
+        : behaviour === "merged-with-next" ? isMatch : behaviour === "contiguous";
+      if (holds) { held = from; heldEnd = end; }
+      else if (behaviour !== "removed" || !isMatch) emit(from, end);
+      wasMatch = isMatch;
     };
-    const isBreak = (unit) => unit === 10 || unit === 13;
-
-    const short = /'(?:[stmd]|re|ve|ll)/y;
-    // Of the letters outside ASCII the long s folds to one of these.
-    const shortInAnyCase = /'(?:[sStTmMdD\u017f]|[rRvV][eE]|[lL][lL])/y;
-
-    const gpt2End = (text, at) => {
-      if (text.charCodeAt(at) === 39) {
-        short.lastIndex = at;
-        if (short.test(text)) return short.lastIndex;
-      }
-      const code = text.codePointAt(at), kind = classes[code] & KIND;
-      if (kind !== SPACE) return runEnd(text, at + width(code), kind);
-      const next = at + 1;
-      if (next === text.length) return next;
-      const behind = kindAt(text, next);
-      if (behind !== SPACE) return code === 32 ? runEnd(text, next, behind) : next;
-      const end = runEnd(text, next, SPACE);
-      return end === text.length ? end : end - 1;
-    };
-
-    // No white space is outside the basic plane, so a space is one unit.
-    const spaceEnd = (text, at, wholeAtEnd) => {
-      let end = at, last = at, afterBreak = at;
-      while (end < text.length && classes[text.charCodeAt(end)] & SPACE) {
-        last = end;
-        end += 1;
-        if (isBreak(text.charCodeAt(last))) afterBreak = end;
-      }
-      const atEnd = end === text.length;
-      if (afterBreak > at && !(wholeAtEnd && atEnd)) return afterBreak;
-      return atEnd || last === at ? end : last;
-    };
-
-    const cl100kEnd = (numbers, wholeAtEnd) => (text, at) => {
-      if (text.charCodeAt(at) === 39) {
-        shortInAnyCase.lastIndex = at;
-        if (shortInAnyCase.test(text)) return shortInAnyCase.lastIndex;
-      }
-      const code = text.codePointAt(at), kind = classes[code] & KIND;
-      const next = at + width(code);
-      if (kind === LETTER) return runEnd(text, next, LETTER);
-      if (kind === NUMBER) {
-        let end = at;
-        for (let left = numbers; left && end < text.length; left -= 1) {
-          const one = text.codePointAt(end);
-          if ((classes[one] & KIND) !== NUMBER) break;
-          end += width(one);
-        }
-        return end;
-      }
-      const following = next < text.length ? kindAt(text, next) : -1;
-      if (following === LETTER && !isBreak(code)) return runEnd(text, next, LETTER);
-      if (kind === SPACE && !(code === 32 && following === 0)) return spaceEnd(text, at, wholeAtEnd);
-      let end = runEnd(text, next, 0);
-      while (end < text.length && isBreak(text.charCodeAt(end))) end += 1;
-      return end;
-    };
-
-    const byEnd = (endOf) => (text) => {
-      const parts = [];
-      for (let at = 0; at < text.length; ) {
-        const end = endOf(text, at);
-        parts.push(text.slice(at, end));
-        at = end;
-      }
-      return parts;
-    };
-
-    const bert = (text) => {
-      const parts = [];
-      let start = -1, at = 0;
-      while (at < text.length) {
-        const code = text.codePointAt(at), kind = classes[code] & (SPACE | PUNCTUATION);
-        const end = at + width(code);
-        if (!kind) { if (start < 0) start = at; }
-        else {
-          if (start >= 0) parts.push(text.slice(start, at));
-          start = -1;
-          if (kind & PUNCTUATION) parts.push(text.slice(at, end));
-        }
-        at = end;
-      }
-      if (start >= 0) parts.push(text.slice(start));
-      return parts;
-    };
-
-    const metaspace = ({ replacement, prepend, split }) => (text, atStart) => {
-      const wanted = prepend === "always" || (prepend === "first" && atStart);
-      const isFirst = text.startsWith(" ") || text.startsWith(replacement);
-      const spelled = (wanted && text && !isFirst ? replacement : "") + text.replaceAll(" ", () => replacement);
-      if (!split || !spelled) return spelled ? [spelled] : [];
-      const parts = [];
-      let start = 0;
-      for (;;) {
-        const next = spelled.indexOf(replacement, start + 1);
-        if (next < 0) break;
-        parts.push(spelled.slice(start, next));
-        start = next;
-      }
-      return [...parts, spelled.slice(start)];
-    };
-
-    return {
-      gpt2: () => byEnd(gpt2End),
-      cl100k: () => byEnd(cl100kEnd(3, true)),
-      llama3: () => byEnd(cl100kEnd(3, false)),
-      qwen2: () => byEnd(cl100kEnd(1, false)),
-      bert: () => bert,
-      metaspace,
-    };
+    for (let at = 0; at < matches.length; at += 2) {
+      if (done < matches[at]) push(done, matches[at], invert);
+      push(matches[at], matches[at + 1], !invert);
+      done = matches[at + 1];
+    }
+    if (done < length) push(done, length, invert);
+    if (held >= 0) emit(held, heldEnd);
+    return out;
   };
+
+  const splitter = (step, tables) => {
+    const { behaviour, invert = false } = step;
+    const slices = (text, ends) => {
+      const out = [];
+      for (let at = 0; at < ends.length; at += 2) out.push(text.slice(ends[at], ends[at + 1]));
+      return out;
+    };
+    switch (step.kind) {
+      case "search": {
+        const search = searcher(step, tables);
+        let share;
+        // Numbers in groups of so many, counted from their ends.
+        if (step.groups) {
+          share = (start, end, found) => {
+            for (let at = start; at < end;) {
+              const next = at + ((end - at - 1) % step.groups) + 1;
+              found.push(at, next);
+              at = next;
+            }
+          };
+        }
+        // Empty matches, between which the text is cut.
+        if (step.cuts) {
+          share = (start, end, found) => {
+            for (let at = start + ((end - start) % step.cuts); at < end; at += step.cuts) found.push(at, at);
+          };
+        }
+        return (text) => slices(text, piecesOf(search(text, share), text.length, behaviour, invert));
+      }
+      case "split": return (text) => slices(text,
+        piecesOf(literalMatches(text, step.pattern), text.length, behaviour, invert));
+      case "prefix-space": return (text) => [text.startsWith(" ") ? text : ` ${text}`];
+      case "byte-level": return (text) => [[...bytesOf(text)].map((byte) => STAND_INS[byte.charCodeAt(0)]).join("")];
+      case "metaspace": return (text, atStart) => {
+        const { replacement, prepend } = step;
+        const wanted = prepend === "always" || (prepend === "first" && atStart);
+        const isFirst = text.startsWith(" ") || text.startsWith(replacement);
+        const spelled = (wanted && !isFirst ? replacement : "") + text.replaceAll(" ", () => replacement);
+        if (!step.split) return [spelled];
+        return slices(spelled, piecesOf(literalMatches(spelled, replacement), spelled.length, "merged-with-next", false));
+      };
+      default: throw new Error(`no pre-tokenizer ${step.kind}`);
+    }
+  };
+
+  // How GPT-2's vocabulary spells each byte.
+  const STAND_INS = (() => {
+    let next = 256;
+    return Array.from({ length: 256 }, (_, byte) => {
+      const isPrinted = (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
+      return String.fromCharCode(isPrinted ? byte : next++);
+    });
+  })();
 
   // Models: each makes ids of a part, and tells how ---------------------------------------
   // The lowest of (rank, place) first.
@@ -319,124 +498,289 @@ const segmenter = (() => {
   const PLACES = 2 ** 24;
 
   const fallBack = (model, text) => {
-    if (!model.bytes) return null;
+    if (!model.bytes || !text) return null;
     const ids = [...bytesOf(text)].map((byte) => model.bytes[byte.charCodeAt(0)]);
-    return ids.includes(-1) ? null : ids;
+    return ids.includes(NONE) ? null : ids;
   };
 
-  const merging = (model, columns) => {
-    const { tokens, idOf } = model;
-    let join;
-    if (model.segmentation === "ranks") {
-      // Any two neighbours that spell a token.
-      const rankOf = columns.ranks;
-      join = (left, right) => {
-        if (!model.isOrdinary(left) || !model.isOrdinary(right)) return undefined;
-        const token = idOf.get(tokens[left] + tokens[right]);
-        return token === undefined ? undefined : [rankOf ? rankOf[token] : token, token];
-      };
-    } else {
-      const pairs = new Map();
-      columns.merges.forEach(([left, right, token], rank) => {
-        pairs.set(left * model.size + right, [rank, token]);
-      });
-      join = (left, right) => pairs.get(left * model.size + right);
+  // Which pairs merge, with which rank: those of a list of (left, right, token).
+  const listed = (merges, size) => {
+    const pairs = new Map(), later = new Map(), last = new Map();
+    merges.forEach(([left, right], rank) => {
+      const key = left * size + right, first = pairs.get(key);
+      if (first === undefined) pairs.set(key, rank);
+      else { later.set(last.get(key) ?? first, rank); last.set(key, rank); }
+    });
+    return {
+      // The first rank of the pair that comes after another one; NONE for no such.
+      rank: (left, right, after = -1) => {
+        if (left < 0 || right < 0) return NONE;
+        let rank = pairs.get(left * size + right) ?? NONE;
+        while (rank >= 0 && rank <= after) rank = later.get(rank) ?? NONE;
+        return rank;
+      },
+      is: (rank, left, right) => merges[rank][0] === left && merges[rank][1] === right,
+      token: (rank) => merges[rank][2],
+    };
+  };
+  // Any two neighbours that spell a token.
+  const spelling = ({ tokens, idOf, isOrdinary }, ranks) => {
+    const token = (_, left, right) => idOf.get(tokens[left] + tokens[right]);
+    const rank = (left, right) => {
+      if (left < 0 || right < 0 || !isOrdinary(left) || !isOrdinary(right)) return NONE;
+      const found = token(0, left, right);
+      return found === undefined ? NONE : ranks ? ranks[found] : found;
+    };
+    return { rank, is: (one, left, right) => rank(left, right) === one, token };
+  };
+
+  // Lowest rank first, leftmost first, by a heap over a linked list. Where merges are replayed, a pair
+  // that comes to be only after its rank has passed stays.
+  const merged = (ids, ranking, replays, done) => {
+    const end = ids.length, GONE = -2;
+    const before = Int32Array.from(ids, (_, at) => at - 1);
+    const after = Int32Array.from(ids, (_, at) => at + 1);
+    const heap = new Heap();
+    const offer = (at, passed) => {
+      if (at < 0 || after[at] >= end) return;
+      const rank = ranking.rank(ids[at], ids[after[at]], passed);
+      if (rank >= 0) heap.push(rank * PLACES + at);
+    };
+    for (let at = 0; at < end; at += 1) offer(at, -1);
+    while (heap.items.length) {
+      const item = heap.pop();
+      const at = item % PLACES, rank = (item - at) / PLACES, next = after[at];
+      if (ids[at] < 0 || next >= end || !ranking.is(rank, ids[at], ids[next])) continue;
+      const pair = [ids[at], ids[next]];
+      ids[at] = ranking.token(rank, ...pair);
+      ids[next] = GONE;
+      after[at] = after[next];
+      if (after[at] < end) before[after[at]] = at;
+      if (done) done({ rank, pair, token: ids[at] }, ids.filter((id) => id !== GONE));
+      offer(before[at], replays ? rank : -1);
+      offer(at, replays ? rank : -1);
     }
-    const symbols = (part) => {
+    return ids.filter((id) => id !== GONE);
+  };
+
+  // What a pre-token starts as.
+  const symbolsOf = (model) => {
+    const { idOf, marker: [kind, mark] } = model;
+    const isFused = kind === "end-fused", goesOn = kind === "continuation";
+    return (part) => {
       const ids = [];
       let isHeld = false;
-      for (const char of part) {
-        const id = idOf.get(char);
-        if (id !== undefined) { ids.push(id); isHeld = false; continue; }
-        const bytes = fallBack(model, char);
-        if (bytes) ids.push(...bytes);
-        else if (!isHeld || !model.fuse) { ids.push(model.unk); isHeld = true; }
+      const push = (spelled, falls) => {
+        const id = idOf.get(spelled);
+        if (id !== undefined) { ids.push(id); isHeld = false; return; }
+        const bytes = falls ? fallBack(model, spelled) : null;
+        if (bytes) { ids.push(...bytes); return; }
+        if (model.unknown === "drop") return;
+        if (!isHeld || !model.fuse) { ids.push(model.unk ?? NONE); isHeld = model.unk !== null; }
+      };
+      if (kind === "start") push(mark, false);
+      for (let at = 0; at < part.length;) {
+        const end = at + width(part.codePointAt(at));
+        const char = part.slice(at, end);
+        push((goesOn && at ? mark : "") + char + (isFused && end === part.length ? mark : ""), true);
+        at = end;
       }
+      if (kind === "end") push(mark, false);
       return ids;
     };
-    // Lowest rank first, leftmost first, by a heap over a linked list.
-    const merge = (ids, done) => {
-      const end = ids.length;
-      const before = Int32Array.from(ids, (_, at) => at - 1);
-      const after = Int32Array.from(ids, (_, at) => at + 1);
-      const heap = new Heap();
-      const offer = (at) => {
-        if (at < 0 || after[at] >= end) return;
-        const found = join(ids[at], ids[after[at]]);
-        if (found) heap.push(found[0] * PLACES + at);
-      };
-      for (let at = 0; at < end; at += 1) offer(at);
-      while (heap.items.length) {
-        const item = heap.pop();
-        const at = item % PLACES, rank = (item - at) / PLACES, next = after[at];
-        if (ids[at] < 0 || next >= end) continue;
-        const found = join(ids[at], ids[next]);
-        if (!found || found[0] !== rank) continue;
-        const pair = [ids[at], ids[next]];
-        ids[at] = found[1];
-        ids[next] = -1;
-        after[at] = after[next];
-        if (after[at] < end) before[after[at]] = at;
-        if (done) done(rank, pair, found[1], ids);
-        offer(before[at]);
-        offer(at);
-      }
-      return ids.filter((id) => id >= 0);
-    };
+  };
+
+  // A part to its ids, and the steps to them, by what merges symbols.
+  const bySymbols = (model, merge) => {
+    const symbols = symbolsOf(model);
+    const spelledOf = (part) => (model.isBytes ? bytesOf(part) : part);
+    const wholeOf = (spelled) => (model.whole ? model.idOf.get(spelled) : undefined);
     return {
       segment(part) {
-        const spelled = model.isBytes ? bytesOf(part) : part;
-        const whole = model.whole ? idOf.get(spelled) : undefined;
+        const spelled = spelledOf(part), whole = wholeOf(spelled);
         return whole === undefined ? merge(symbols(spelled)) : [whole];
       },
       replay(part, most) {
-        const spelled = model.isBytes ? bytesOf(part) : part;
+        const spelled = spelledOf(part), whole = wholeOf(spelled);
         const ids = symbols(spelled), steps = [{ ids: [...ids] }];
-        merge(ids, (rank, pair, token, now) => {
-          if (steps.length <= most) {
-            steps.push({ rank, pair, token, ids: now.filter((id) => id >= 0) });
-          }
-        });
-        const whole = model.whole ? idOf.get(spelled) : undefined;
+        merge(ids, (step, now) => { if (steps.length <= most) steps.push({ ...step, ids: now }); });
         if (whole !== undefined && steps.at(-1).ids.length > 1) steps.push({ token: whole, ids: [whole] });
         return steps;
       },
     };
   };
 
-  // Texts by their UTF-16 units, in one table of (node, unit) with open addressing.
-  const trieOf = (entries) => {
-    let units = 1;
-    for (const [text] of entries) units += text.length;
-    const size = 2 ** Math.ceil(Math.log2(units * 2 + 2));
-    const keys = new Float64Array(size), nodes = new Int32Array(size), values = new Int32Array(units + 1).fill(-1);
-    let last = 0;
-    const slot = (key) => {
-      let at = Math.imul(key % 4294967291 | 0, 0x9e3779b1) >>> 0 & (size - 1);
-      while (keys[at] && keys[at] !== key) at = (at + 1) & (size - 1);
-      return at;
-    };
-    const step = (node, unit) => nodes[slot(node * 65536 + unit + 1)] || -1;
-    for (const [text, value] of entries) {
-      let node = 0;
-      for (let at = 0; at < text.length; at += 1) {
-        const key = node * 65536 + text.charCodeAt(at) + 1, place = slot(key);
-        if (!keys[place]) { keys[place] = key; nodes[place] = last += 1; }
-        node = nodes[place];
-      }
-      values[node] = value;
+  const merging = (model, { merges = [], ranks }) => {
+    const ranking = model.segmentation === "ranks" ? spelling(model, ranks) : listed(merges, model.size);
+    const replays = model.segmentation === "replay";
+    return bySymbols(model, (ids, done) => merged(ids, ranking, replays, done));
+  };
+
+  // Initial symbols of each token that is merged.
+  const widthsOf = (merges) => {
+    const widths = new Map();
+    for (const [left, right, token] of merges) {
+      widths.set(token, (widths.get(left) ?? 1) + (widths.get(right) ?? 1));
     }
-    return { step, values };
+    return widths;
+  };
+
+  // PickyBPE and BoundlessBPE: merges and removals in the order of the training. An event has a time,
+  // twice its rank that of a merge, and one more that of the removals after it. A symbol takes as many
+  // slots as it has initial symbols, so that a removed token can be split where it is.
+  const events = (model, { merges }) => {
+    const toSymbols = model.segmentation === "events-to-symbols";
+    const ranking = listed(merges, model.size + model.removed), widths = widthsOf(merges);
+    const pasts = new Map(model.removals.map(([, token]) => [token, { sides: null, times: [] }]));
+    let waiting = 0;
+    merges.forEach(([left, right, token], rank) => {
+      const past = pasts.get(token);
+      if (past) { past.sides ??= [left, right]; past.times.push(2 * rank); }
+      for (; model.removals[waiting]?.[0] === rank + 1; waiting += 1) {
+        pasts.get(model.removals[waiting][1]).times.push(2 * rank + 1);
+      }
+    });
+    const removalFrom = (token, time) => pasts.get(token)?.times.find((one) => one >= time && one % 2);
+    const isPresent = ({ times }, time) => (times.findLast((one) => one <= time) ?? 1) % 2 === 0;
+    // What a removed token falls into: its sides, and those of a side that is not there theirs.
+    const partsOf = (token, time) => {
+      const open = [token], parts = [];
+      while (open.length) {
+        const id = open.pop(), past = pasts.get(id);
+        if (past && !isPresent(past, time)) open.push(past.sides[1], past.sides[0]);
+        else parts.push([id, widths.get(id) ?? 1]);
+      }
+      return parts;
+    };
+    return bySymbols(model, (initial, done) => {
+      const end = initial.length, INSIDE = -2;
+      const ids = [...initial], wide = new Int32Array(end).fill(1), heap = new Heap();
+      const before = Int32Array.from(ids, (_, at) => at - 1);
+      const say = (step) => { if (done) done(step, ids.filter((id) => id !== INSIDE)); };
+      const offerPair = (at, passed) => {
+        const next = at + wide[at];
+        if (at < 0 || next >= end) return;
+        const rank = ranking.rank(ids[at], ids[next], passed);
+        if (rank >= 0) heap.push(2 * rank * PLACES + at);
+      };
+      const offerRemoval = (at, time) => {
+        const removal = removalFrom(ids[at], time + 1);
+        if (removal !== undefined) heap.push(removal * PLACES + at);
+      };
+      for (let at = 0; at < end; at += 1) offerPair(at, -1);
+      while (heap.items.length) {
+        const item = heap.pop(), at = item % PLACES, time = (item - at) / PLACES, rank = time >> 1;
+        if (time % 2 === 0) {
+          const next = at + wide[at], [left, right, token] = merges[rank];
+          if (ids[at] !== left || next >= end || ids[next] !== right) continue;
+          ids[at] = token;
+          wide[at] += wide[next];
+          ids[next] = INSIDE;
+          if (at + wide[at] < end) before[at + wide[at]] = at;
+          say({ rank, pair: [left, right], token });
+          offerPair(before[at], rank);
+          offerPair(at, rank);
+          offerRemoval(at, time);
+          continue;
+        }
+        if (removalFrom(ids[at], time) !== time) continue;
+        const token = ids[at], stop = at + wide[at];
+        const parts = toSymbols ? initial.slice(at, stop).map((id) => [id, 1]) : partsOf(token, time);
+        let place = at, last = before[at];
+        for (const [id, size] of parts) {
+          ids[place] = id;
+          wide[place] = size;
+          before[place] = last;
+          last = place;
+          place += size;
+        }
+        if (stop < end) before[stop] = last;
+        say({ removed: token });
+        offerPair(before[at], rank);
+        for (place = at; place < stop; place += wide[place]) { offerPair(place, rank); offerRemoval(place, time); }
+      }
+      return ids.filter((id) => id !== INSIDE);
+    });
+  };
+
+  // Scaffold-BPE and LiteToken: merges; then each token without an id becomes the fewest tokens that
+  // it was merged of, and with LiteToken these merge again.
+  const demolition = (model, { merges }) => {
+    const { size } = model, all = size + model.removed;
+    const ranking = listed(merges, all), widths = widthsOf(merges), kept = merges.filter(([, , token]) => token < size);
+    const again = model.segmentation === "remerge" ? listed(kept, all) : null;
+    const sides = new Map(), fewest = new Map();
+    const count = (id) => (id < size ? 1 : fewest.get(id) ?? Infinity);
+    const shorterFirst = merges.filter(([, , token]) => token >= size)
+      .sort(([, , one], [, , two]) => widths.get(one) - widths.get(two));
+    for (const [left, right, token] of shorterFirst) {
+      const parts = count(left) + count(right);
+      if (parts < count(token)) { fewest.set(token, parts); sides.set(token, [left, right]); }
+    }
+    return bySymbols(model, (initial, done) => {
+      const ids = merged(initial, ranking, false, done), out = [];
+      for (const id of ids) {
+        const open = [id];
+        while (open.length) {
+          const one = open.pop(), two = sides.get(one);
+          if (two) open.push(two[1], two[0]);
+          else out.push(one);
+        }
+        if (done && sides.has(id)) done({ removed: id }, [...out]);
+      }
+      return again && out.length > ids.length ? merged(out, again, false, done) : out;
+    });
+  };
+
+  // A pre-token is a token as a whole.
+  const lookup = (model) => {
+    const segment = (part) => {
+      const id = model.idOf.get(part);
+      return id === undefined ? fallBack(model, part) ?? [model.unk ?? NONE] : [id];
+    };
+    return { segment, replay: (part) => [{ token: segment(part)[0], rest: "", ids: segment(part) }] };
+  };
+
+  // BoundlessBPE: neighbouring pre-tokens merge that are one token each.
+  const joiner = ({ supermerges, size, tokens }) => {
+    if (!supermerges) return (parts) => parts;
+    const ranking = listed(supermerges, size);
+    const made = new Set(supermerges.map(([, , token]) => token));
+    const words = new Set(supermerges.flatMap(([left, right]) => [left, right]).filter((id) => !made.has(id)));
+    return (parts) => {
+      const out = [];
+      let run = [];
+      const finish = () => {
+        const ids = run.map(({ ids: [id] }) => id);
+        let at = 0;
+        for (const token of run.length > 1 ? merged(ids, ranking, false) : ids) {
+          const joined = [];
+          for (let left = tokens[token].length; left; at += 1) {
+            joined.push(run[at]);
+            left -= tokens[run[at].ids[0]].length;
+          }
+          const part = joined.map((one) => one.part).join("");
+          out.push(joined.length > 1 ? { part, ids: [token], joined: joined.map((one) => one.ids[0]) } : joined[0]);
+        }
+        run = [];
+      };
+      for (const one of parts) {
+        if (one.ids.length === 1 && words.has(one.ids[0])) { run.push(one); continue; }
+        finish();
+        out.push(one);
+      }
+      finish();
+      return out;
+    };
   };
 
   const longestMatch = (model) => {
     const { step, values } = trieOf(model.ordinary);
+    const [, prefix] = model.marker;
     let inside = 0;
-    for (let at = 0; at < model.prefix.length && inside >= 0; at += 1) {
-      inside = step(inside, model.prefix.charCodeAt(at));
-    }
+    for (let at = 0; at < prefix.length && inside >= 0; at += 1) inside = step(inside, prefix.charCodeAt(at));
     const segment = (part, done) => {
-      if (model.most !== null && [...part].length > model.most) return [model.unk];
+      if (model.most !== null && [...part].length > model.most) return [model.unk ?? NONE];
       const ids = [];
       for (let at = 0; at < part.length; ) {
         let node = at ? inside : 0, found = -1, end = at;
@@ -447,10 +791,10 @@ const segmenter = (() => {
         }
         if (found < 0) {
           if (model.unknown === "word") {
-            if (done) done(model.unk, part.slice(at), true);
-            return [model.unk];
+            if (done) done(model.unk ?? NONE, part.slice(at), true);
+            return [model.unk ?? NONE];
           }
-          found = model.unk;
+          found = model.unk ?? NONE;
           end = at + width(part.codePointAt(at));
         }
         ids.push(found);
@@ -467,7 +811,7 @@ const segmenter = (() => {
           ids.push(token);
           if (steps.length <= most) steps.push({ token, rest, ids: isLost ? [token] : [...ids] });
         });
-        return steps.length ? steps : [{ token: model.unk, rest: "", ids: [model.unk] }];
+        return steps.length ? steps : [{ token: model.unk ?? NONE, rest: "", ids: [model.unk ?? NONE] }];
       },
     };
   };
@@ -523,7 +867,7 @@ const segmenter = (() => {
         const known = model.single ? undefined : model.idOf.get(stretch);
         const bytes = known === undefined ? fallBack(model, stretch) : null;
         if (bytes) ids.push(...bytes);
-        else ids.push(known ?? model.unk);
+        else ids.push(known ?? model.unk ?? NONE);
       };
       for (const [start, end, piece] of best(text)) {
         if (piece < 0 || piece === model.unk) {
@@ -560,20 +904,25 @@ const segmenter = (() => {
     let place = 0;
     model.tokens = lengths.map((length) => text.slice(place, place += length));
     const columns = {};
-    if (model.segmentation === "merges") {
-      // What a merge makes, and how long its left side is; new tokens mostly follow one another.
+    if (model.byMerges) {
       const count = varint();
-      let last = -1;
-      const made = Array.from({ length: count }, () => {
-        const step = varint();
-        last += 1 + (step % 2 ? -(step + 1) / 2 : step / 2);
-        return last;
-      });
-      const all = new Map(model.tokens.map((token, id) => [token, id]));
-      columns.merges = made.map((id) => {
-        const token = model.tokens[id], cut = varint();
-        return [all.get(token.slice(0, cut)), all.get(token.slice(cut)), id];
-      });
+      columns.isPlain = varint() === 1;
+      if (columns.isPlain) {
+        // What a merge makes, and how long its left side is; new tokens mostly follow one another.
+        let last = -1;
+        const made = Array.from({ length: count }, () => {
+          const step = varint();
+          last += 1 + (step % 2 ? -(step + 1) / 2 : step / 2);
+          return last;
+        });
+        const reserved = new Set(model.reserved), ids = model.tokens.map((token, id) => [token, id]);
+        const all = new Map(ids.filter(([, id]) => reserved.has(id)));
+        for (const [token, id] of ids) if (!reserved.has(id)) all.set(token, id);
+        columns.merges = made.map((id) => {
+          const token = model.tokens[id], cut = varint();
+          return [all.get(token.slice(0, cut)), all.get(token.slice(cut)), id];
+        });
+      } else columns.merges = Array.from({ length: count }, () => [varint(), varint(), varint()]);
     } else if (model.segmentation === "ranks" && model.hasRanks) {
       columns.ranks = Array.from({ length: model.size }, varint);
     } else if (model.segmentation === "viterbi") {
@@ -583,80 +932,179 @@ const segmenter = (() => {
     return columns;
   };
 
-  const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
-  const finder = (added) => {
-    if (!added.length) return null;
-    const texts = added.map(([text]) => text).sort((a, b) => b.length - a.length);
-    return { pattern: new RegExp(texts.map(escaped).join("|"), "g"), ids: new Map(added) };
+  // Added tokens, special ones among them: leftmost first, longest first. What a match takes is gone,
+  // even if the match is then refused.
+  const finder = (tokens, model, { classes }) => {
+    const found = tokens.filter(({ text }) => text);
+    if (!found.length) return null;
+    const trie = trieOf(found.map(({ text }, place) => [text, place]).reverse());
+    const firsts = new Uint8Array(0x10000), space = classes[model.space], word = classes[model.word];
+    const bytes = found.map(({ text }) => bytesOf(text).length);
+    for (const { text } of found) firsts[text.charCodeAt(0)] = 1;
+    const leftmost = (text) => {
+      const spans = [];
+      for (let at = 0; at < text.length;) {
+        const [end, place] = firsts[text.charCodeAt(at)] ? longestAt(trie, text, at) : [-1, -1];
+        if (end < 0) { at += 1; continue; }
+        spans.push([at, end, found[place]]);
+        at = end;
+      }
+      return spans;
+    };
+    // As llama.cpp does: the longest first, wherever it stands.
+    const longestFirst = (text) => {
+      const all = [], taken = new Uint8Array(text.length), spans = [];
+      for (let at = 0; at < text.length; at += 1) {
+        for (let node = 0, end = at; end < text.length;) {
+          node = trie.step(node, text.charCodeAt(end));
+          if (node < 0) break;
+          end += 1;
+          if (trie.values[node] >= 0) all.push([at, end, trie.values[node]]);
+        }
+      }
+      all.sort((one, two) => bytes[two[2]] - bytes[one[2]] || one[0] - two[0]);
+      for (const [start, end, place] of all) {
+        if (taken[start] || taken[end - 1]) continue;
+        taken.fill(1, start, end);
+        spans.push([start, end, found[place]]);
+      }
+      return spans.sort((one, two) => one[0] - two[0]);
+    };
+    const isWord = (text, at) => at >= 0 && at < text.length && word[text.codePointAt(at)];
+    const isAlone = (text, start, end) => {
+      const unit = text.charCodeAt(start - 1);
+      return !isWord(text, start - (unit >= 0xdc00 && unit < 0xe000 ? 2 : 1)) && !isWord(text, end);
+    };
+    // Calls `emit(id, start, end)` for each of them, and for each stretch between, which has no id.
+    return (text, emit) => {
+      let before = 0, stripped = 0, done = 0;
+      for (const [from, to, token] of (model.byLength ? longestFirst : leftmost)(text)) {
+        let start = from, end = to;
+        if (token.alone && !isAlone(text, start, end)) continue;
+        if (token.left) {
+          const lowest = Math.min(before, start);
+          while (start > lowest && space[text.charCodeAt(start - 1)]) start -= 1;
+          start = Math.max(start, before);
+        }
+        if (token.right) {
+          end = Math.max(end, stripped);
+          while (end < text.length && space[text.charCodeAt(end)]) end += 1;
+          stripped = end;
+        }
+        if (start >= end) continue;
+        before = end;
+        if (start > done) emit(null, done, start);
+        emit(token.id, start, end);
+        done = end;
+      }
+      if (done < text.length) emit(null, done, text.length);
+    };
   };
 
-  const opened = async (described, unicode, blobs) => {
+  const KINDS = {
+    merges: merging, replay: merging, ranks: merging, symbols: merging,
+    events, "events-to-symbols": events, demolish: demolition, remerge: demolition,
+    "longest-match": longestMatch, viterbi: unigram, lookup,
+  };
+  // SentencePiece's BPE merges whole texts. Where no token goes on behind the start of a word, words
+  // can be merged one by one.
+  const WORD = "\u2581";
+  const cutsAtWords = (model, { isPlain }) => (
+    !model.isBytes && !model.split.length && (model.segmentation === "ranks" || isPlain) &&
+    model.marker[0] === "none" && !model.whole && model.unknown !== "drop" && model.idOf.has(WORD) &&
+    !model.idOf.has(model.tokens[model.unk]) && model.ordinary.every(([token]) => !/[^\u2581]\u2581/.test(token)));
+
+  const opened = async (described, tables) => {
     const model = { ...described, isBytes: described.units === "bytes" };
+    model.byMerges = ["merges", "replay", "events", "events-to-symbols", "demolish", "remerge"].includes(model.segmentation);
     const columns = readColumns(await unpacked(described.columns), model);
-    const reserved = new Set(model.reserved);
-    model.isOrdinary = (id) => !reserved.has(id);
-    model.ordinary = model.tokens.map((token, id) => [token, id]).filter(([, id]) => !reserved.has(id));
-    model.idOf = new Map(model.ordinary);
-    const kinds = { merges: merging, ranks: merging, "longest-match": longestMatch, viterbi: unigram };
-    const own = kinds[model.segmentation](model, columns);
-    const steps = model.normalizers.map((step) => normalizer(step, unicode, blobs));
-    const scan = scanners(unicode);
-    const [split] = model.split.map((step) => scan[step.kind](step));
-    const always = finder(model.added.filter(([, , isAlways]) => isAlways));
-    const every = finder(model.added);
-    const cache = new Map();
-    const segment = (part) => {
-      let ids = cache.get(part);
-      if (!ids) {
-        ids = own.segment(part);
-        if (cache.size >= CACHED) cache.clear();
-        if (part.length < 1000) cache.set(part, ids);
+    // Where special tokens are allowed, some may be made of text, too.
+    const segmenterWith = (made) => {
+      const reserved = new Set(model.reserved.filter((id) => !made.includes(id)));
+      const ordinary = model.tokens.map((token, id) => [token, id]).filter(([, id]) => !reserved.has(id));
+      const all = { ...model, ordinary, idOf: new Map(ordinary), isOrdinary: (id) => !reserved.has(id) };
+      const own = KINDS[model.segmentation](all, columns), cache = new Map();
+      const segment = (part) => {
+        let ids = cache.get(part);
+        if (!ids) {
+          ids = own.segment(part);
+          if (cache.size >= CACHED) cache.clear();
+          if (part.length < 1000) cache.set(part, ids);
+        }
+        return ids;
+      };
+      return { segment, replay: own.replay, cuts: cutsAtWords(all, columns) };
+    };
+    const usual = segmenterWith([]);
+    const own = [usual, model.made.length ? segmenterWith(model.made) : usual];
+    const steps = [];
+    for (const step of model.normalizers) steps.push(normalizer(step, tables, steps));
+    const splits = model.split.map((step) => splitter(step, tables));
+    if (own.every(({ cuts }) => cuts)) splits.push((text) => text.split(/(?<=[^\u2581])(?=\u2581)/));
+    // Those that are found in the text as given, and those that are found in normalized text.
+    const finders = [false, true].map((special) => {
+      const listed = model.added.filter(({ always }) => special || always);
+      return [false, true].map((later) => finder(listed.filter((token) => Boolean(token.later) === later), model, tables));
+    });
+    const joined = joiner(model);
+    // Unknown words side by side are one.
+    const fused = (parts) => {
+      if (model.segmentation !== "lookup" || !model.fuse || model.unk === null) return parts;
+      const out = [];
+      for (const one of parts) {
+        if (one.ids[0] === model.unk && out.at(-1)?.ids[0] === model.unk) out.at(-1).part += one.part;
+        else out.push({ ...one });
       }
-      return ids;
+      return out;
+    };
+    const stretch = (text, atStart, { segment }) => {
+      let pieces = [text];
+      splits.forEach((split, place) => {
+        pieces = pieces.length === 1 ? split(pieces[0], atStart && !place)
+          : pieces.flatMap((piece) => split(piece, false));
+      });
+      return joined(fused(pieces.map((part) => ({ part, ids: segment(part) }))));
     };
     // `parts`: what was segmented, in order; an added token is a part of its own.
     const encode = (given, special) => {
       const text = given.toWellFormed ? given.toWellFormed() : given.replace(/\p{Surrogate}/gu, "\ufffd");
       const parts = [];
-      const stretch = (start, end) => {
-        if (start === end) return;
-        const normal = steps.reduce((made, step) => step(made), text.slice(start, end));
-        if (!normal) return;
-        for (const part of split ? split(normal, start === 0) : [normal]) {
-          parts.push({ part, ids: segment(part) });
-        }
+      const put = (id) => parts.push({ part: null, ids: [id] });
+      const each = (find, found, emit) => {
+        if (find) find(found, emit);
+        else if (found) emit(null, 0, found.length);
       };
-      const find = special ? every : always;
-      let done = 0;
-      if (special) model.before.forEach((id) => parts.push({ part: null, ids: [id] }));
-      if (find) {
-        for (const match of text.matchAll(find.pattern)) {
-          stretch(done, match.index);
-          parts.push({ part: null, ids: [find.ids.get(match[0])] });
-          done = match.index + match[0].length;
-        }
-      }
-      stretch(done, text.length);
-      if (special) model.after.forEach((id) => parts.push({ part: null, ids: [id] }));
+      const [raw, later] = finders[Number(special)];
+      if (special) model.before.forEach(put);
+      each(raw, text, (id, start, end) => {
+        if (id !== null) { put(id); return; }
+        const part = text.slice(start, end);
+        const normal = steps.reduce((made, step) => step(made, part), part);
+        each(later, normal, (one, from, to) => {
+          if (one !== null) put(one);
+          else for (const found of stretch(normal.slice(from, to), !start && !from, own[Number(special)])) parts.push(found);
+        });
+      });
+      if (special) model.after.forEach(put);
       return parts;
     };
     return {
       name: model.name, segmentation: model.segmentation, isBytes: model.isBytes, unk: model.unk,
-      tokens: model.tokens, special: new Set(model.special), replay: own.replay, encode,
+      tokens: model.tokens, special: new Set(model.special), replay: usual.replay, encode,
       ids: (text, special) => encode(text, special).flatMap(({ ids }) => ids),
     };
   };
 
   // The models of a page; for one that can't be equal here, `{name, reason}`.
   const open = async (page) => {
-    const tables = await inflatedJson(page.unicode);
-    const unicode = {
-      classes: classTable(tables.classes),
-      nfd: new Map(tables.nfd), lower: new Map(tables.lower), order: new Map(tables.order),
+    const { classes, changes, forms } = await inflatedJson(page.unicode);
+    const tables = {
+      classes: classes.map(classTable),
+      changes: changes.map(changeTable),
+      forms: forms && normalForms(forms),
+      blobs: (await Promise.all(page.blobs.map(unpacked))).map(rulesOf),
     };
-    const blobs = await Promise.all(page.blobs.map(unpacked));
-    return Promise.all(page.models.map(
-      (model) => (model.reason ? model : opened(model, unicode, blobs))));
+    return Promise.all(page.models.map((model) => (model.reason ? model : opened(model, tables))));
   };
 
   return { open };

@@ -1,0 +1,117 @@
+"""What normalizers do to single characters, for a page: taken from the core, so that no browser's
+own version of Unicode matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from tokctl import _native
+
+#: A run of code points that one thing happens to: how many others lie before it, how many it has,
+#: what each becomes; or, where there are four, what is put before and behind each.
+Run = tuple[int, int, str] | tuple[int, int, str, str]
+
+
+@cache
+def _every_character() -> str:
+    """All but the surrogates, which no text holds."""
+    return "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+
+
+def _changed(part: Mapping[str, Any], between: str, before: str = "") -> dict[str, str]:
+    """The characters that a normalizer changes where they stand behind `before`, with what it makes
+    of both; `between` is none that it changes, makes, or joins what stands beside it to."""
+    found: dict[str, str] = {}
+    every = _every_character().replace(between, "")
+    for start in range(0, len(every), 1024):
+        characters = every[start : start + 1024]
+        joined = before + (between + before).join(characters)
+        made = _native.normalize([part], joined.encode()).decode()
+        if made != joined:
+            pairs = zip(characters, made.split(between), strict=True)
+            found |= {char: after for char, after in pairs if after != before + char}
+    return found
+
+
+_BERT = ("clean_text", "cjk_spacing", "strip_accents", "lowercase")
+#: Normalizers that look at one character at a time, by the names that the page's tables have.
+_SINGLE: dict[str, Mapping[str, Any]] = {
+    **{kind: {"kind": kind} for kind in ("lowercase", "strip-accents", "nmt", "delete-newlines")},
+    **{
+        f"bert {step}": {"kind": "bert", **{other: other == step for other in _BERT}}
+        for step in _BERT
+    },
+}
+
+
+@cache
+def changes(name: str) -> tuple[Run, ...]:
+    """What a normalizer of `_SINGLE` makes of characters, those that it decomposes left out."""
+    found = _changed(_SINGLE[name], "!")
+    if name == "bert strip_accents":
+        found = {char: made for char, made in found.items() if not made}
+    rows: list[Run] = []
+    last = 0
+    # In a run every character becomes the same, or stays between the same texts.
+    spelled = [(ord(char), *_around(char, made)) for char, made in sorted(found.items())]
+    numbered = enumerate(spelled)
+    for key, group in groupby(numbered, lambda item: (item[1][0] - item[0], item[1][1:])):
+        run = list(group)
+        start = run[0][1][0]
+        rows.append((start - last, len(run), *key[1]))
+        last = start + len(run)
+    return tuple(rows)
+
+
+def _around(char: str, made: str) -> tuple[str, ...]:
+    """What a character becomes; in two parts if it stays between them."""
+    before, found, behind = made.partition(char)
+    return (before, behind) if found else (made,)
+
+
+@cache
+def normal_forms(*, compatible: bool) -> dict[str, Any]:
+    """What Unicode's normal forms need; `compatible`: NFKC and NFKD as well.
+
+    Returns:
+        `nfd`, `nfkd`: pairs of a code point and its full decomposition, Hangul left out, and of the
+        second those that are in the first; `excluded`: the code points of `nfd` that nothing
+        composes to; `order`: pairs of a mark and the place of its combining class.
+    """
+    hangul = range(0xAC00, 0xAC00 + 11172)
+    forms = {form: _changed({"kind": form}, "\n") for form in ("nfd", "nfc")}
+    nfd = {char: made for char, made in forms["nfd"].items() if ord(char) not in hangul}
+    nfkd = _changed({"kind": "nfkd"}, "\n") if compatible else {}
+    return {
+        "nfd": [(ord(char), made) for char, made in nfd.items()],
+        "nfkd": [(ord(c), made) for c, made in nfkd.items() if made != forms["nfd"].get(c)],
+        "excluded": [ord(char) for char in nfd if char in forms["nfc"]],
+        "order": [(ord(char), place) for char, place in _order(forms["nfd"]).items()],
+    }
+
+
+def _order(nfd: Mapping[str, str]) -> dict[str, int]:
+    """Each character that is put in order, with how many have a lower combining class."""
+    # U+0345 has the highest class: a mark that has a lower one goes in front of it.
+    last = "\u0345"
+    swapped = _changed({"kind": "nfd"}, "\n", before=last)
+    marks = [last, *(char for char in swapped if char not in nfd)]
+
+    def moved(pairs: list[str]) -> list[bool]:
+        made = _native.normalize([{"kind": "nfd"}], "\n".join(pairs).encode()).decode()
+        return [one != two for one, two in zip(pairs, made.split("\n"), strict=True)]
+
+    found: dict[str, int] = {}
+    for mark in marks:
+        if mark in found:
+            continue
+        lower = moved([mark + other for other in marks])
+        higher = moved([other + mark for other in marks])
+        place = sum(lower)
+        for other, is_lower, is_higher in zip(marks, lower, higher, strict=True):
+            if not is_lower and not is_higher:
+                found[other] = place
+    return found
