@@ -334,6 +334,16 @@ class IdArray:
 def ids_from_bytes(data: bytes, bits: int = ...) -> IdArray: ...
 
 @final
+class PlacedTokens:
+    """The tokens of a text with their places in characters."""
+
+    def __len__(self) -> int: ...
+    def offsets(
+        self, start: int, stop: int, shift: int, trims: Sequence[tuple[bool, bool]], spaces: bytes
+    ) -> list[tuple[int, int]]: ...
+    def words(self, start: int, stop: int) -> list[int]: ...
+
+@final
 class Encoder:
     def __new__(
         cls,
@@ -391,6 +401,7 @@ class Encoder:
     def tokens(
         self, text: bytes, matchers: Matchers | None = None
     ) -> tuple[list[int], list[int], list[int], list[int]]: ...
+    def placed(self, text: str, matchers: Matchers | None = None) -> PlacedTokens: ...
     def cuts(
         self, texts: Iterable[bytes], matchers: Matchers | None, threads: int
     ) -> list[int]: ...

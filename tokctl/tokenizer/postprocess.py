@@ -262,7 +262,7 @@ def trimmed(
         begins: is the first token the first one of its encoding?
     """
     found = []
-    spaces = {token: _spaces(token) for token in set(tokens)}
+    spaces = {token: spaces_of(token) for token in set(tokens)}
     for index, (token, bounds) in enumerate(zip(tokens, offsets, strict=True)):
         leading, trailing = spaces[token]
         if leading or trailing:
@@ -277,7 +277,7 @@ def trimmed(
     return found
 
 
-def _spaces(token: str) -> tuple[int, int]:
+def spaces_of(token: str) -> tuple[int, int]:
     """How many spaces a token starts and ends with."""
     return len(token) - len(token.lstrip(SPACES)), len(token) - len(token.rstrip(SPACES))
 

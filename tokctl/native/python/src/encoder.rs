@@ -16,6 +16,7 @@ use tokctl_core::Error;
 use crate::blocks::FormGiven;
 use crate::errors::{bytes, detached, invalid, to_python};
 use crate::ids::{offsets, pack_u64, IdArray, IdBits, IntCache};
+use crate::places::PlacedTokens;
 use crate::pretokenizers::Ranges;
 use crate::texts::Reader;
 use crate::{normalizers, pretokenizers};
@@ -235,6 +236,21 @@ impl Encoder {
         let (inner, matchers) = self.with(matchers);
         detached(py, |interrupt| {
             Ok(columns(&inner.tokens(text, matchers, interrupt)?))
+        })
+    }
+
+    /// The tokens of a text with their places in characters.
+    #[pyo3(signature = (text, matchers=None))]
+    fn placed(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        matchers: Option<&Matchers>,
+    ) -> PyResult<PlacedTokens> {
+        let (inner, matchers) = self.with(matchers);
+        detached(py, |interrupt| {
+            let tokens = inner.tokens(text.as_bytes(), matchers, interrupt)?;
+            Ok(PlacedTokens::new(tokens, text))
         })
     }
 

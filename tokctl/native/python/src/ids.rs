@@ -631,13 +631,13 @@ fn made<'py>(py: Python<'py>, id: u32, table: &mut Table) -> Bound<'py, PyInt> {
 }
 
 /// Python's cyclic garbage collector starts no collection while this lives.
-struct PausedGc<'py> {
+pub struct PausedGc<'py> {
     _py: Python<'py>,
     was_on: bool,
 }
 
 impl<'py> PausedGc<'py> {
-    fn new(py: Python<'py>) -> Self {
+    pub fn new(py: Python<'py>) -> Self {
         // SAFETY: the thread is attached to the interpreter, which `py` proves.
         let was_on = unsafe { ffi::PyGC_Disable() } != 0;
         PausedGc { _py: py, was_on }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import NoReturn
 
 import tokctl
 from tokctl import _native
-from tokctl.compat.encoding import Columns
+from tokctl.compat.tokenizers.encoding import Offsets, Trims, shifted, trimmed_all
 from tokctl.errors import CoreError
 from tokctl.model import encoders
-from tokctl.tokenizer.encoding import character_offsets, native_error
+from tokctl.tokenizer.encoding import native_error
+from tokctl.tokenizer.postprocess import spaces_of
+from tokctl.values import cached_property
 
 
 class Engine:
@@ -28,6 +31,7 @@ class Engine:
             self.matcher = tokenizer.special_matcher("all")
         self.strict = tokenizer.must_have_ids
         self._tokenizer = tokenizer
+        self._tokens = tokenizer.tokens
         model = tokenizer.model
         #: Tokens that are called otherwise than they are spelled: as the text has them.
         self._renamed = {
@@ -56,18 +60,33 @@ class Engine:
             raise native_error(error) from None
         return memoryview(ids), memoryview(ends).cast("q")
 
-    def columns(self, text: str) -> Columns:
-        """Names, offsets and words of a text's tokens."""
+    def placed(self, text: str) -> _native.PlacedTokens:
+        """The places of a text's tokens."""
+        return self.encoder.placed(text, self.matcher)
+
+    def are_usual(self, ids: list[int]) -> bool:
+        """Are all tokens called as they are spelled?"""
+        return self._renamed.isdisjoint(ids)
+
+    def usual_names(self, ids: list[int]) -> list[str] | None:
+        """What the tokens are called, if all are called as they are spelled."""
+        return list(map(self._tokens.__getitem__, ids)) if self.are_usual(ids) else None
+
+    def names(self, text: str) -> list[str]:
+        """What all tokens of a text are called."""
         data = text.encode()
-        ids, starts, ends, words = self.encoder.tokens(data, self.matcher)
-        tokens = self._tokenizer.tokens
-        names = [tokens[id_] for id_ in ids]
-        if not self._renamed.isdisjoint(ids):
-            self._rename(data, ids, words, names)
-        offsets = list(zip(starts, ends, strict=True))
-        if len(data) != len(text):
-            offsets = character_offsets(text, offsets)
-        return names, offsets, list(words)
+        ids, _, _, words = self.encoder.tokens(data, self.matcher)
+        names = list(map(self._tokens.__getitem__, ids))
+        self._rename(data, ids, words, names)
+        return names
+
+    @cached_property
+    def spaces(self) -> bytes:
+        """How many spaces the token of each id begins and ends with, as `PlacedTokens` wants it."""
+        found = array("I")
+        for token in self._tokens:
+            found.extend(spaces_of(token))
+        return found.tobytes()
 
     def _rename(self, data: bytes, ids: list[int], words: list[int], names: list[str]) -> None:
         """Calls added tokens as they are found, and unknown stretches of Unigram by their text."""
@@ -99,13 +118,14 @@ def _no_text(_: object) -> NoReturn:
 class TextTokens:
     """The tokens of one text, which was encoded alone or in a batch."""
 
-    __slots__ = ("_columns", "_engine", "_ids", "_text")
+    __slots__ = ("_engine", "_ids", "_names", "_placed", "_text")
 
     def __init__(self, engine: Engine, text: str, ids: list[int] | memoryview) -> None:
         self._engine = engine
         self._text = text
         self._ids = ids
-        self._columns: Columns | None = None
+        self._placed: _native.PlacedTokens | None = None
+        self._names: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -114,10 +134,31 @@ class TextTokens:
         found = self._ids[start:stop]
         return found if isinstance(found, list) else found.tolist()
 
-    def columns(self) -> Columns:
-        if self._columns is None:
-            self._columns = self._engine.columns(self._text)
-        return self._columns
+    def names(self, start: int, stop: int) -> list[str]:
+        usual = self._engine.usual_names(self.ids(start, stop))
+        if usual is not None:
+            return usual
+        if self._names is None:
+            self._names = self._engine.names(self._text)
+        return self._names[start:stop]
+
+    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        engine, placed = self._engine, self.placed
+        if not trims:
+            return placed.offsets(start, stop, shift, (), b"")
+        if engine.are_usual(self.ids(start, stop)):
+            return placed.offsets(start, stop, shift, trims, engine.spaces)
+        offsets = placed.offsets(start, stop, 0, (), b"")
+        return shifted(trimmed_all(self.names(start, stop), offsets, trims), shift)
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        return self.placed.words(start, stop)  # type: ignore[return-value]
+
+    @property
+    def placed(self) -> _native.PlacedTokens:
+        if self._placed is None:
+            self._placed = self._engine.placed(self._text)
+        return self._placed
 
 
 class WordTokens(TextTokens):
@@ -129,9 +170,8 @@ class WordTokens(TextTokens):
         super().__init__(engine, text, ids)
         self._number = number
 
-    def columns(self) -> Columns:
-        names, offsets, _ = super().columns()
-        return names, offsets, [self._number] * len(names)
+    def words(self, start: int, stop: int) -> list[int | None]:
+        return [self._number] * (stop - start)
 
 
 class BareTokens(TextTokens):
@@ -139,6 +179,11 @@ class BareTokens(TextTokens):
 
     __slots__ = ()
 
-    def columns(self) -> Columns:
-        size = len(self._ids)
-        return [""] * size, [(0, 0)] * size, [None] * size
+    def names(self, start: int, stop: int) -> list[str]:
+        return [""] * (stop - start)
+
+    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        return [(shift, shift)] * (stop - start)
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        return [None] * (stop - start)

@@ -2,7 +2,7 @@
 
 An encoding is a row of parts, and each part a stretch of tokens: of a text, of a template, of
 padding. Truncating, merging and padding handle parts. Ids are sliced out of the array of a whole
-batch; tokens, offsets and words of a text are computed when one of them is asked for.
+batch; tokens, offsets and words of a text are made when they are asked for.
 
 Definitions: `tokenizers/src/tokenizer/encoding.rs` of Hugging Face tokenizers 0.23.
 """
@@ -16,21 +16,36 @@ from typing import Any, Protocol
 from tokctl.tokenizer.postprocess import Truncation, trimmed
 
 Offsets = tuple[int, int]
-#: Names, offsets in characters, numbers of words.
-Columns = tuple[list[str], list[Offsets], list[int | None]]
+#: For each trimming of offsets, whether a prefix space was added and whether the first token is
+#: that of the encoding.
+Trims = tuple[tuple[bool, bool], ...]
 
 
 class Tokens(Protocol):
-    """Where the tokens of a part come from."""
+    """Where the tokens of a part come from: lists of those from `start` to `stop`."""
 
     def ids(self, start: int, stop: int) -> list[int]: ...
-    def columns(self) -> Columns: ...
+    def names(self, start: int, stop: int) -> list[str]: ...
+    def words(self, start: int, stop: int) -> list[int | None]: ...
+
+    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        """In characters, trimmed, with `shift` added."""
 
 
-#: Tokens `start` to `stop` of a source; type id, special mask, attention mask; for each trimming of
-#: offsets, whether a prefix space was added and whether the part is the first one; what is added to
-#: offsets.
-RowPart = tuple[Tokens, int, int, int, int, int, tuple[tuple[bool, bool], ...], int]
+#: Tokens `start` to `stop` of a source; type id, special mask, attention mask; how offsets are
+#: trimmed, and what is added to them.
+RowPart = tuple[Tokens, int, int, int, int, int, Trims, int]
+
+
+def trimmed_all(names: list[str], offsets: list[Offsets], trims: Trims) -> list[Offsets]:
+    """Offsets after all trimmings."""
+    for prefix_space, first in trims:
+        offsets = trimmed(names, offsets, prefix_space, first)
+    return offsets
+
+
+def shifted(offsets: list[Offsets], shift: int) -> list[Offsets]:
+    return [(start + shift, end + shift) for start, end in offsets] if shift else offsets
 
 
 class GivenTokens:
@@ -38,31 +53,44 @@ class GivenTokens:
 
     __slots__ = ("_columns", "_ids")
 
-    def __init__(self, ids: list[int], columns: Columns) -> None:
+    def __init__(
+        self, ids: list[int], names: list[str], offsets: list[Offsets], words: list[int | None]
+    ) -> None:
         self._ids = ids
-        self._columns = columns
+        self._columns = names, offsets, words
 
     def ids(self, start: int, stop: int) -> list[int]:
         return self._ids[start:stop]
 
-    def columns(self) -> Columns:
-        return self._columns
+    def names(self, start: int, stop: int) -> list[str]:
+        return self._columns[0][start:stop]
+
+    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        return shifted(trimmed_all(self.names(start, stop), self._columns[1][start:stop], trims), shift)
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        return self._columns[2][start:stop]
 
 
 class PaddingTokens:
     """One token, as often as it is asked for."""
 
-    __slots__ = ("_id", "_size", "_token")
+    __slots__ = ("_id", "_token")
 
-    def __init__(self, id_: int, token: str, size: int) -> None:
-        self._id, self._token, self._size = id_, token, size
+    def __init__(self, id_: int, token: str) -> None:
+        self._id, self._token = id_, token
 
     def ids(self, start: int, stop: int) -> list[int]:
         return [self._id] * (stop - start)
 
-    def columns(self) -> Columns:
-        size = self._size
-        return [self._token] * size, [(0, 0)] * size, [None] * size
+    def names(self, start: int, stop: int) -> list[str]:
+        return [self._token] * (stop - start)
+
+    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        return shifted(trimmed_all(self.names(start, stop), [(0, 0)] * (stop - start), trims), shift)
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        return [None] * (stop - start)
 
 
 class Row:
@@ -116,22 +144,23 @@ class Row:
             found += [part[place]] * (part[2] - part[1])  # type: ignore[list-item]
         return found
 
-    def columns(self) -> Columns:
-        names: list[str] = []
-        offsets: list[Offsets] = []
-        words: list[int | None] = []
-        for part in self.parts:
-            source, start, stop, *_, trims, shift = part
-            some, bounds, numbers = source.columns()
-            piece, places = some[start:stop], bounds[start:stop]
-            for prefix_space, first in trims:
-                places = trimmed(piece, places, prefix_space, first)
-            if shift:
-                places = [(a + shift, b + shift) for a, b in places]
-            names += piece
-            offsets += places
-            words += numbers[start:stop]
-        return names, offsets, words
+    def names(self) -> list[str]:
+        found: list[str] = []
+        for source, start, stop, *_ in self.parts:
+            found += source.names(start, stop)
+        return found
+
+    def offsets(self) -> list[Offsets]:
+        found: list[Offsets] = []
+        for source, start, stop, _, _, _, trims, shift in self.parts:
+            found += source.offsets(start, stop, trims, shift)
+        return found
+
+    def words(self) -> list[int | None]:
+        found: list[int | None] = []
+        for source, start, stop, *_ in self.parts:
+            found += source.words(start, stop)
+        return found
 
     def changed(
         self,
@@ -159,11 +188,10 @@ class Row:
             size = part[2] - part[1]
             first, last = max(start - place, 0), min(stop - place, size)
             if first < last:
-                if last - first < size and part[6]:
-                    # What is trimmed depends on where a token stands.
-                    alone = Row((part,), size)
-                    part = (GivenTokens(alone.ids(), alone.columns()), 0, size, *part[3:6], (), 0)
-                kept.append((part[0], part[1] + first, part[1] + last, *part[3:]))
+                source, begin, _, *constants, trims, shift = part
+                if first:
+                    trims = tuple((prefix_space, False) for prefix_space, _ in trims)
+                kept.append((source, begin + first, begin + last, *constants, trims, shift))
             place += size
         return Row(tuple(kept), stop - start)
 
@@ -196,7 +224,7 @@ class Row:
         """This one and another behind it, and every window of the one with each of the other."""
         parts = other.parts
         if growing and self.size:
-            last = self.cut(self.size - 1, self.size).columns()[1][0][1]
+            last = self.cut(self.size - 1, self.size).offsets()[0][1]
             parts = tuple((*part[:7], part[7] + last) for part in parts)
         ranges = self.ranges
         if other.ranges:
@@ -220,7 +248,7 @@ class Row:
         missing = length - self.size
         if missing <= 0:
             return self.changed(windows=windows)
-        part: RowPart = (PaddingTokens(id_, token, missing), 0, missing, type_id, 1, 0, (), 0)
+        part: RowPart = (PaddingTokens(id_, token), 0, missing, type_id, 1, 0, (), 0)
         if direction == "right":
             return Row((*self.parts, part), length, self.ranges, windows)
         ranges = {n: (a + missing, b + missing) for n, (a, b) in self.ranges.items()}
@@ -280,20 +308,20 @@ class Encoding:
     It has the members of Hugging Face's `tokenizers.Encoding`.
     """
 
-    __slots__ = ("_made", "_row")
+    __slots__ = ("_offsets", "_row", "_words")
 
     def __init__(self) -> None:
         self._set(Row())
 
     def _set(self, row: Row) -> None:
         self._row = row
-        self._made: Columns | None = None
+        self._offsets: list[Offsets] | None = None
+        self._words: list[int | None] | None = None
 
     @classmethod
     def _of(cls, row: Row) -> Encoding:
         made = cls.__new__(cls)
-        made._row = row
-        made._made = None
+        made._set(row)
         return made
 
     def __len__(self) -> int:
@@ -316,11 +344,18 @@ class Encoding:
         """Several encodings as one. With `growing_offsets`, offsets go on from those before."""
         return Encoding._of(merge([one._row for one in encodings], growing_offsets))
 
+    # For questions that come one by one; lists that are asked for are made anew.
     @property
-    def _columns(self) -> Columns:
-        if self._made is None:
-            self._made = self._row.columns()
-        return self._made
+    def _places(self) -> list[Offsets]:
+        if self._offsets is None:
+            self._offsets = self._row.offsets()
+        return self._offsets
+
+    @property
+    def _numbers(self) -> list[int | None]:
+        if self._words is None:
+            self._words = self._row.words()
+        return self._words
 
     @property
     def ids(self) -> list[int]:
@@ -330,17 +365,17 @@ class Encoding:
     @property
     def tokens(self) -> list[str]:
         """The tokens, as the model has them."""
-        return list(self._columns[0])
+        return self._row.names()
 
     @property
     def offsets(self) -> list[Offsets]:
         """Where each token stands in its text: (start, end) in characters."""
-        return list(self._columns[1])
+        return self._row.offsets()
 
     @property
     def word_ids(self) -> list[int | None]:
         """The number of each token's word; None for special tokens."""
-        return list(self._columns[2])
+        return self._row.words()
 
     @property
     def words(self) -> list[int | None]:
@@ -403,20 +438,20 @@ class Encoding:
         """Where a token stands in its text."""
         if self.token_to_sequence(token_index) is None or token_index >= len(self):
             return None
-        return self._columns[1][token_index]
+        return self._places[token_index]
 
     def token_to_word(self, token_index: int) -> int | None:
         """The number of a token's word."""
         if self.token_to_sequence(token_index) is None or token_index >= len(self):
             return None
-        return self._columns[2][token_index]
+        return self._numbers[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
         """The tokens of a word: (first, behind the last)."""
         _natural(word_index)
         start, stop = self._row.range_of(sequence_index)
         found = []
-        for place, word in enumerate(self._columns[2][start:stop], start):
+        for place, word in enumerate(self._numbers[start:stop], start):
             if word is not None and word > word_index:
                 break
             if word == word_index:
@@ -428,13 +463,13 @@ class Encoding:
         tokens = self.word_to_tokens(word_index, sequence_index)
         if tokens is None:
             return None
-        return self._columns[1][tokens[0]][0], self._columns[1][tokens[1] - 1][1]
+        return self._places[tokens[0]][0], self._places[tokens[1] - 1][1]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token that covers a character of a text."""
         _natural(char_pos)
         start, stop = self._row.range_of(sequence_index)
-        for place, (first, end) in enumerate(self._columns[1][start:stop], start):
+        for place, (first, end) in enumerate(self._places[start:stop], start):
             if first <= char_pos < end:
                 return place
         return None
@@ -475,7 +510,7 @@ def _state(row: Row) -> dict[str, Any]:
     windows = [_state(window) for window in row.windows] if row.has_windows else []
     return {
         "ids": row.ids(),
-        "columns": row.columns(),
+        "columns": (row.names(), row.offsets(), row.words()),
         "constants": constants,
         "ranges": row.ranges,
         "windows": windows,
@@ -484,7 +519,7 @@ def _state(row: Row) -> dict[str, Any]:
 
 def _restored(state: dict[str, Any]) -> Row:
     ids = state["ids"]
-    source = GivenTokens(ids, state["columns"])
+    source = GivenTokens(ids, *state["columns"])
     rows = list(zip(*state["constants"], strict=True))
     # One part for each stretch of equal constants.
     borders = [n for n in range(len(rows)) if n == 0 or rows[n] != rows[n - 1]]

@@ -1,35 +1,25 @@
-"""What programs call on Hugging Face's `tokenizers`: `Tokenizer`, `Encoding`, `AddedToken`.
-
-    from tokctl.compat.tokenizers import Tokenizer
-
-    tok = Tokenizer.from_file("tokenizer.json")
-    tok.encode("a text").ids
-
-Ids, tokens, offsets and words come from tokctl's encoder; templates, truncation and padding follow
-`tokenizers` 0.23, whose source defines them. docs/drop-in.md says what is equal and what is not.
-"""
+"""`Tokenizer` and `AddedToken` of Hugging Face's `tokenizers`."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, TypeVar
 
 import tokctl
 from tokctl import _native
-from tokctl.compat.encoding import Encoding, Row, RowPart, check_direction, pad_rows
-from tokctl.compat.processing import PostProcess
-from tokctl.compat.text_tokens import BareTokens, Engine, TextTokens, WordTokens
+from tokctl.compat.tokenizers.encoding import Encoding, Row, RowPart, check_direction, pad_rows
+from tokctl.compat.tokenizers.processing import PostProcess
+from tokctl.compat.tokenizers.text_tokens import BareTokens, Engine, TextTokens, WordTokens
 from tokctl.errors import TokctlError
 from tokctl.model.parts import native_parts
 from tokctl.values import available_threads
 
-__all__ = ["AddedToken", "Encoding", "Tokenizer"]
-
 Json = dict[str, Any]
+T = TypeVar("T")
 
 #: Characters from which on a batch is shared out among threads.
 _WORTH_THREADS = 1 << 15
@@ -686,9 +676,18 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that no token has are left out."""
-        known = self._token_of
-        ids = [id_ for id_ in ids if id_ in known]
+        ids = self._with_text(ids, False)
         return self._tokenizer.decode(ids, skip_special=skip_special_tokens, errors="replace")
+
+    def _with_text(self, ids: Sequence[int], skip_special: bool) -> list[int]:
+        """The ids that `decode` reads."""
+        known = self._token_of
+        if skip_special:
+            added = self._added
+            return [
+                id_ for id_ in ids if id_ in known and not (id_ in added and added[id_]["special"])
+            ]
+        return [id_ for id_ in ids if id_ in known]
 
     def decode_batch(
         self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
@@ -696,16 +695,70 @@ class Tokenizer:
         """The texts of many ids."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # -- what is elsewhere --------------------------------------------------------------------
+    # -- without waiting ------------------------------------------------------------------------
 
-    def train(self, *_: object, **__: object) -> NoReturn:
-        """Not here: `tokctl.Tokenizer.train` trains."""
-        raise TokctlError(
-            "the stand-in for tokenizers does not train",
-            "tokctl.Tokenizer.train(files, vocab_size=…).save(path, 'huggingface') does",
-        )
+    async def async_encode(
+        self,
+        sequence: _Sequence,
+        pair: _Sequence | None = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> Encoding:
+        """`encode`, in another thread."""
+        return await _in_thread(self.encode, sequence, pair, is_pretokenized, add_special_tokens)
 
-    train_from_iterator = train
+    async def async_encode_batch(
+        self,
+        input: Sequence[Any],  # noqa: A002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """`encode_batch`, in another thread."""
+        return await _in_thread(self.encode_batch, input, is_pretokenized, add_special_tokens)
+
+    async def async_encode_batch_fast(
+        self,
+        input: Sequence[Any],  # noqa: A002
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """`encode_batch_fast`, in another thread."""
+        return await _in_thread(self.encode_batch_fast, input, is_pretokenized, add_special_tokens)
+
+    async def async_decode_batch(
+        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
+    ) -> list[str]:
+        """`decode_batch`, in another thread."""
+        return await _in_thread(self.decode_batch, sequences, skip_special_tokens)
+
+    # -- training -----------------------------------------------------------------------------
+
+    def train(self, files: Sequence[str] | str, trainer: Any = None) -> None:
+        """Trains the model of files. The trainer is one of `tokenizers`, which does the work; so
+        `tokctl.Tokenizer.train` is faster."""
+        theirs = self._original()
+        theirs.train(files, trainer)
+        self._take(theirs)
+
+    def train_from_iterator(
+        self, iterator: Iterable[Any], trainer: Any = None, length: int | None = None
+    ) -> None:
+        """The same, of texts, or of lists of texts."""
+        theirs = self._original()
+        theirs.train_from_iterator(iterator, trainer, length)
+        self._take(theirs)
+
+    def _take(self, trained: Any) -> None:
+        given = self._encode_special_tokens
+        self._start(json.loads(trained.to_str()))
+        self._encode_special_tokens = given
+        self._tokenizer  # noqa: B018  (an error now)
+
+
+async def _in_thread(call: Callable[..., T], *given: Any) -> T:
+    from asyncio import to_thread
+
+    return await to_thread(call, *given)
 
 
 def _restore(document: str, encode_special_tokens: bool) -> Tokenizer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tokctl.compat.encoding import GivenTokens, Row, merge
+from tokctl.compat.tokenizers.encoding import GivenTokens, Row, merge
 
 Json = dict[str, Any]
 
@@ -66,7 +66,7 @@ class PostProcess:
         """What comes around a single text without windows: parts and their size before it, type
         id and trims of the text, parts and size behind it; found out by one text."""
         if add_special not in self._plans:
-            probe = GivenTokens([0], ([""], [(0, 0)], [0]))
+            probe = GivenTokens([0], [""], [(0, 0)], [0])
             made = self(Row(((probe, 0, 1, 0, 0, 1, (), 0),), 1), None, add_special)
             places = [n for n, part in enumerate(made.parts) if part[0] is probe]
             found = None
@@ -124,7 +124,7 @@ class PostProcess:
 
 def _special(ids: Sequence[int], tokens: Sequence[str], type_id: int = 0) -> Row:
     size = len(ids)
-    source = GivenTokens(list(ids), (list(tokens), [(0, 0)] * size, [None] * size))
+    source = GivenTokens(list(ids), list(tokens), [(0, 0)] * size, [None] * size)
     return Row(((source, 0, size, type_id, 1, 1, (), 0),), size)
 
 

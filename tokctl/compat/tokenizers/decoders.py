@@ -1,0 +1,70 @@
+"""`tokenizers.decoders`: `DecodeStream` by tokctl, the decoders themselves by `tokenizers`.
+
+Definition: `step_decode_stream` of `tokenizers/src/tokenizer/mod.rs`, Hugging Face tokenizers 0.23.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tokctl.compat.tokenizers.tokenizer import Tokenizer
+
+__all__ = ["DecodeStream"]
+
+
+class DecodeStream:
+    """Gives the text of ids that come one after the other.
+
+    Args:
+        ids: those that stand before, as of a prompt.
+        skip_special_tokens: leaves special tokens out.
+    """
+
+    def __init__(
+        self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False
+    ) -> None:
+        self._skip = bool(skip_special_tokens)
+        # What the next text hangs on: ids that gave `_prefix`, which was returned, and later ones.
+        # The first `_read` of them only put the prefix where it stands.
+        self._ids = list(ids or ())
+        self._prefix = ""
+        self._read = 0
+
+    def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:  # noqa: A002
+        """The text that an id, or many, add; None while it ends inside a character.
+
+        Raises:
+            TypeError: it is neither an int nor a list of ints.
+            Exception: a text that was returned changes, as by a decoder that strips.
+        """
+        if isinstance(id, int):
+            new = [id]
+        elif isinstance(id, str) or not all(isinstance(one, int) for one in id):
+            raise TypeError("StreamInput must be either an integer or a list of integers")
+        else:
+            new = list(id)
+        if not self._prefix and self._ids:
+            prefix = tokenizer.decode(self._ids, self._skip)
+            if not prefix.endswith("\ufffd"):
+                self._prefix, self._read = prefix, len(self._ids)
+        # Tokens that give no text at all would only be decoded again and again.
+        self._ids += tokenizer._with_text(new, self._skip)
+        text = tokenizer.decode(self._ids, self._skip)
+        if len(text.encode()) <= len(self._prefix.encode()) or text.endswith("\ufffd"):
+            return None
+        if not text.startswith(self._prefix):
+            raise Exception(  # noqa: TRY002  (what `tokenizers` raises)
+                f"Invalid prefix encountered while decoding stream. Token ID: {new[-1]}, "
+                f"Expected prefix: '{self._prefix}', Actual string: '{text}'"
+            )
+        found = text[len(self._prefix) :]
+        self._ids, self._read = self._ids[self._read :], len(self._ids) - self._read
+        self._prefix = tokenizer.decode(self._ids, self._skip)
+        return found
+
+
+def __getattr__(name: str) -> Any:
+    from tokenizers import decoders
+
+    return getattr(decoders, name)
