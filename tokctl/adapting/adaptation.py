@@ -92,7 +92,7 @@ class Adaptation(Brief):
     def map_lines(self) -> Iterator[bytes]:
         """What became of each token, as JSON Lines: `old`, `new` (null: there is none) and `token`.
         By old id, then what is new, by its id; holes are left out."""
-        import orjson
+        from tokctl import orjson
 
         before, after = self.before.tokens, self.tokenizer.tokens
         old_ones = ((old, new, before[old]) for old, new in enumerate(self.ids))

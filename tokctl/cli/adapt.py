@@ -193,7 +193,7 @@ def adapt(
     for companion in paths if form.is_folder else paths[1:]:
         world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
     if json:
-        import orjson
+        from tokctl import orjson
 
         said = facts(found, output, form, paths, carried, moved)
         world.stdout.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))

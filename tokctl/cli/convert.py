@@ -130,7 +130,7 @@ def convert(
     for companion in paths if form.is_folder else paths[1:]:
         world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
     if json:
-        import orjson
+        from tokctl import orjson
 
         facts = _facts(target, tokenizer, before) | {
             "format": form.name,
@@ -349,7 +349,7 @@ def _show_formats(world: World, *, json: bool) -> None:
     from tokctl.formats import FORMATS
 
     if json:
-        import orjson
+        from tokctl import orjson
 
         known_formats = [
             {

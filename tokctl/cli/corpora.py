@@ -109,6 +109,6 @@ def _facts(corpus: "Corpus") -> dict[str, Any]:
 
 
 def _write_json(world: World, value: Any) -> None:
-    import orjson
+    from tokctl import orjson
 
     world.stdout.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))

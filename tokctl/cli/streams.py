@@ -361,7 +361,7 @@ def text_or_bytes(data: bytes) -> str | dict[str, str]:
 
 def json_line(value: object) -> bytes:
     """JSON on one line."""
-    import orjson
+    from tokctl import orjson
 
     return orjson.dumps(value)
 

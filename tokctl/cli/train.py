@@ -272,7 +272,7 @@ def train(
     if why := formats.obstacle(tokenizer.model):
         world.say(f"note: Hugging Face refuses this file: {visible(why)}")
     if json:
-        import orjson
+        from tokctl import orjson
 
         facts = train_report.facts(tokenizer, path, timing)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))

@@ -52,7 +52,7 @@ def report(
 def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
     """What the work on a cluster will take; or as JSON."""
     if json:
-        import orjson
+        from tokctl import orjson
 
         found = {"sample": asdict(costs), **asdict(planned)}
         world.stdout.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
@@ -106,7 +106,7 @@ def list_presets(world: World, *, json: bool) -> None:
     from tokctl.model.presets import PRESETS
 
     if json:
-        import orjson
+        from tokctl import orjson
 
         presets = [
             {"name": name, "description": text, "recipe": recipe.to_dict()}

@@ -187,7 +187,7 @@ def recognized(path: str | Path) -> Format | None:
 
 
 def _is_object(line: bytes) -> bool:
-    import orjson
+    from tokctl import orjson
 
     try:
         return isinstance(orjson.loads(line), dict)

@@ -225,7 +225,7 @@ def _orjson(size: int) -> Any:
     import mmap
 
     mmap.mmap(-1, _PARSING[0] + _PARSING[1] * size).close()
-    import orjson
+    from tokctl import orjson
 
     return orjson
 

@@ -16,8 +16,7 @@ import base64
 import re
 from typing import Any
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import ANOTHER, InexpressibleError, Source, unless_damaged
 from tokctl.formats.rust_patterns import pre_tokenizers_of

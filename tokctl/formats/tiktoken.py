@@ -20,9 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
-from tokctl import _native
+from tokctl import _native, orjson
 from tokctl.errors import TokctlError
 from tokctl.formats import holes, merging
 from tokctl.formats.contract import (

@@ -104,7 +104,7 @@ def write(model: FilledRecipe) -> Files:
     elif pairs:
         private["merges"] = pairs
     inner["tokctl"] = private
-    import orjson
+    from tokctl import orjson
 
     return {"": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)}
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.formats import merging
 from tokctl.formats.contract import (

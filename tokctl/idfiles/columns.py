@@ -61,7 +61,7 @@ class JsonlColumns(ColumnWriter):
     """An object on each line."""
 
     def write(self, row: Columns) -> None:
-        import orjson
+        from tokctl import orjson
 
         self.out.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
@@ -142,7 +142,7 @@ class SafetensorsColumns(ColumnWriter):
         self._counts[name] += len(values)
 
     def finish(self) -> None:
-        import orjson
+        from tokctl import orjson
 
         tensors: dict[str, dict[str, Any]] = {}
         place = 0

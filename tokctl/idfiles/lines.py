@@ -71,7 +71,7 @@ def from_jsonl(
 def _of_object(
     tokenizer: Tokenizer, place: str, line: bytes, field: str, skip_special: bool
 ) -> bytes:
-    import orjson
+    from tokctl import orjson
 
     hint = f'each line is an object with {field}: {{"{field}": [1, 2]}}'
     try:

@@ -83,7 +83,7 @@ class SafetensorsWriter(IdFileWriter):
         self._out.write(bytes(padding))
         self._offsets.seek(0)
         shutil.copyfileobj(self._offsets, self._out, 1 << 20)
-        import orjson
+        from tokctl import orjson
 
         self._out.seek(0)
         self._out.write((_FRONT - 8).to_bytes(8, "little"))
@@ -199,7 +199,7 @@ def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
         raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
-    import orjson
+    from tokctl import orjson
 
     try:
         header = orjson.loads(file.read(8, size))
@@ -234,7 +234,7 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
     Raises:
         TokctlError: the file is damaged.
     """
-    import orjson
+    from tokctl import orjson
 
     tensors = stored_tensors(file, hint)
     _, header = _header(file, hint)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name
 from tokctl.idfiles import SHARDED

@@ -16,8 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.idfiles.places import JOURNAL, Place

@@ -16,8 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition

@@ -268,7 +268,7 @@ class Weights:
 
     def _new_index(self, changed: Mapping[str, NewTensor]) -> bytes:
         """The index, with the size of all tensors as it is now."""
-        import orjson
+        from tokctl import orjson
 
         assert self._list is not None
         document = orjson.loads(self._list.read_bytes())
@@ -283,7 +283,7 @@ class Weights:
 
 def _index(path: Path) -> dict[str, Path]:
     """The file of each tensor, as an index has it."""
-    import orjson
+    from tokctl import orjson
 
     try:
         if path.stat().st_size > _LONGEST_INDEX:

@@ -282,7 +282,7 @@ class Answer:
 
     def json(self) -> bytes:
         """The data as one JSON document, and a line feed."""
-        import orjson
+        from tokctl import orjson
 
         return orjson.dumps(self.data(), option=orjson.OPT_APPEND_NEWLINE)
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NoReturn
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.sources.blocks import whole_lines
 from tokctl.sources.document import Batch

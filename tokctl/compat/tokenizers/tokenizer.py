@@ -188,7 +188,7 @@ class Tokenizer:
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
         """Reads the bytes of a document. TokctlError where tokctl can't run it."""
-        import orjson
+        from tokctl import orjson
 
         try:
             document = orjson.loads(buffer)

@@ -92,7 +92,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 def write(model: FilledRecipe) -> Files:
     """The file, on one line."""
-    import orjson
+    from tokctl import orjson
 
     return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}
 
@@ -357,7 +357,7 @@ def document(model: FilledRecipe) -> dict[str, Any]:
 def written_scores(scores: list[float]) -> list[Any]:
     """Scores for `orjson.dumps`, so that every parser reads them as they are: also Hugging Face's,
     which misreads the shortest texts of some."""
-    import orjson
+    from tokctl import orjson
 
     texts, _ = _native.texts_for_serde_json(scores)
     return [

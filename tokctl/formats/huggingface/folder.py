@@ -14,8 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import orjson
-
+from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import Files, Loss, Source, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import chosen, refused

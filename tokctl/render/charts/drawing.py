@@ -236,7 +236,7 @@ def chart_bytes(drawing: Drawing, ending: str) -> bytes:
     )
     specification = chart.to_dict()
     if ending == ".json":
-        import orjson
+        from tokctl import orjson
 
         options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
         return orjson.dumps(specification, option=options)

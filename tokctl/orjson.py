@@ -1,0 +1,34 @@
+"""orjson, or what stands in for it where it can't be installed: on Python without a GIL."""
+
+from __future__ import annotations
+
+try:
+    from orjson import (
+        OPT_APPEND_NEWLINE,
+        OPT_INDENT_2,
+        OPT_SORT_KEYS,
+        Fragment,
+        JSONDecodeError,
+        dumps,
+        loads,
+    )
+except ModuleNotFoundError:
+    from tokctl.plain_json import (  # type: ignore[assignment]
+        OPT_APPEND_NEWLINE,
+        OPT_INDENT_2,
+        OPT_SORT_KEYS,
+        Fragment,
+        JSONDecodeError,
+        dumps,
+        loads,
+    )
+
+__all__ = [
+    "OPT_APPEND_NEWLINE",
+    "OPT_INDENT_2",
+    "OPT_SORT_KEYS",
+    "Fragment",
+    "JSONDecodeError",
+    "dumps",
+    "loads",
+]

@@ -1,0 +1,142 @@
+"""JSON by the standard library, as orjson reads and writes it; `tokctl.orjson` falls back on it.
+
+It writes the same bytes, and reads and refuses the same texts, except those with values nested
+hundreds of levels deep. It is slower, and words the messages about damaged JSON in another way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from json import JSONDecodeError
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import Any, NamedTuple, NoReturn
+
+__all__ = [
+    "OPT_APPEND_NEWLINE",
+    "OPT_INDENT_2",
+    "OPT_SORT_KEYS",
+    "Fragment",
+    "JSONDecodeError",
+    "dumps",
+    "loads",
+]
+
+OPT_INDENT_2 = 1
+OPT_SORT_KEYS = 1 << 5
+OPT_APPEND_NEWLINE = 1 << 10
+
+#: Where an escape could be half a character.
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class Fragment(NamedTuple):
+    """JSON that is written as it stands."""
+
+    contents: str | bytes
+
+
+def loads(given: bytes | bytearray | memoryview | str) -> Any:
+    """The value that the JSON says; JSONDecodeError where it is none.
+
+    Unlike `json.loads`, it refuses NaN, infinities, numbers beyond a double and half surrogate
+    pairs, and takes whole numbers beyond 64 bits as floats.
+    """
+    data = given.encode(errors="surrogatepass") if isinstance(given, str) else bytes(given)
+    try:
+        text = data.decode()
+        found = _DECODER.decode(text)
+        if _SURROGATE.search(data):
+            _written(found, 0).encode()
+    except UnicodeError:
+        raise JSONDecodeError("str is not valid UTF-8: surrogates not allowed", "", 0) from None
+    except RecursionError:
+        raise JSONDecodeError("Recursion limit reached", "", 0) from None
+    return found
+
+
+def dumps(value: Any, *, option: int = 0) -> bytes:
+    """The value as JSON; TypeError where it has none."""
+    text = _written(value, option)
+    try:
+        return (text + "\n" if option & OPT_APPEND_NEWLINE else text).encode()
+    except UnicodeError:
+        raise TypeError("str is not valid UTF-8: surrogates not allowed") from None
+
+
+def _integer(digits: str) -> int | float:
+    value = int(digits) if len(digits) < 21 else 1 << 64
+    return value if -(1 << 63) <= value < 1 << 64 else _double(digits)
+
+
+def _double(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise JSONDecodeError("number is infinity when parsed as double", "", 0)
+    return value
+
+
+def _no_number(name: str) -> NoReturn:
+    raise JSONDecodeError(f"unexpected {name}", "", 0)
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_double, parse_constant=_no_number)
+
+
+def _written(value: Any, option: int) -> str:
+    """Recursive, but no data of tokctl's is deep."""
+    parts: list[str] = []
+    indents = option & OPT_INDENT_2
+
+    def sequence(brackets: str, items: list[tuple[str, Any]], depth: int) -> None:
+        inner = "\n" + "  " * (depth + 1) if indents else ""
+        between = brackets[0] + inner
+        for key, item in items:
+            parts.append(between + key)
+            write(item, depth + 1)
+            between = "," + inner
+        outer = "\n" + "  " * depth if indents and items else ""
+        parts.append(outer + brackets[1] if items else brackets)
+
+    def write(value: Any, depth: int) -> None:
+        if isinstance(value, str):
+            parts.append(encode_basestring(value))
+        elif value is None or value is True or value is False:
+            parts.append({None: "null", True: "true", False: "false"}[value])
+        elif isinstance(value, int):
+            if not -(1 << 63) <= value < 1 << 64:
+                raise TypeError("Integer exceeds 64-bit range")
+            parts.append(int.__repr__(value))
+        elif isinstance(value, float):
+            parts.append(_float(value))
+        elif isinstance(value, Fragment):
+            contents = value.contents
+            parts.append(contents if isinstance(contents, str) else contents.decode())
+        elif isinstance(value, (list, tuple)):
+            sequence("[]", [("", item) for item in value], depth)
+        elif isinstance(value, dict):
+            if not all(isinstance(key, str) for key in value):
+                raise TypeError("Dict key must be str")
+            keys = sorted(value) if option & OPT_SORT_KEYS else value
+            colon = ": " if indents else ":"
+            items = [(encode_basestring(key) + colon, value[key]) for key in keys]
+            sequence("{}", items, depth)
+        else:
+            raise TypeError(f"Type is not JSON serializable: {type(value).__name__}")
+
+    write(value, 0)
+    return "".join(parts)
+
+
+def _float(value: float) -> str:
+    """The shortest digits that say this number, as Python has them; but not its exponents."""
+    if not isfinite(value):
+        return "null"
+    digits, _, exponent = repr(value).partition("e")
+    if not exponent:
+        return digits
+    if exponent == "-05":
+        sign = "-" if value < 0 else ""
+        return f"{sign}0.0000{digits.lstrip('-').replace('.', '')}"
+    return f"{digits}e{int(exponent):+}"
