@@ -61,9 +61,8 @@ def process(
         check=False,
         **options,
     )
-    return Result(
-        done.returncode, done.stdout or b"", done.stderr.decode("utf-8", "backslashreplace")
-    )
+    said = done.stderr.decode("utf-8", "backslashreplace").replace(os.linesep, "\n")
+    return Result(done.returncode, done.stdout or b"", said)
 
 
 def error(message: str, hint: str | None) -> str:
