@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +25,22 @@ os.environ["TOKCTL_PROGRESS"] = "none"
 
 # No test outlives the machine: what is written need not be on the disk, which is slow.
 os.fsync = lambda _: None
+
+
+def _portably(method: Callable[..., Any]) -> Callable[..., Any]:
+    """`Path.write_text` and its like, whose default is one encoding and one end of lines."""
+
+    def portable(path: Path, *data: str, encoding: str | None = "utf-8", **options: Any) -> Any:
+        if data:
+            options.setdefault("newline", "\n")
+        return method(path, *data, encoding=encoding, **options)
+
+    return portable
+
+
+# What tests write and read are the same bytes on every system.
+Path.write_text = _portably(Path.write_text)  # type: ignore[method-assign]
+Path.read_text = _portably(Path.read_text)  # type: ignore[method-assign]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -48,14 +48,16 @@ def _says(program: str, word: str) -> bool:
     return word in subprocess.run([program, "--version"], capture_output=True, text=True).stdout
 
 
+any_name = needs(UNIX, "files whose names hold anything")
 fork = needs(hasattr(os, "fork"), "fork")
-limits = needs(UNIX, "limits on what one process may take")
+limits = needs(UNIX, "measures and limits of what one process takes")
 full_device = needs(Path("/dev/full").exists(), "a device that is full")
 gnu_tar = needs(_says("tar", "GNU"), "GNU's tar")
-linux = needs(sys.platform == "linux", "Linux's /proc")
+linux = needs(sys.platform == "linux", "Linux, which tells and limits what a process takes")
 named_pipes = needs(hasattr(os, "mkfifo"), "named pipes")
 non_blocking = needs(UNIX, "pipes that do not block")
 rights = needs(UNIX, "rights of files as Unix has them")
+groups = needs(UNIX, "groups of processes that end together")
 kept_out = needs(UNIX and os.geteuid() != 0, "somebody whom the rights of files keep out")
 shell = needs(UNIX and shutil.which("bash") is not None, "a Unix shell")
 signals = needs(UNIX, "signals that a process can send to another")

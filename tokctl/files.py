@@ -50,14 +50,13 @@ def whole_files() -> Iterator[WholeFiles]:
     try:
         with together:
             yield together
-    except BrokenPipeError:
-        raise  # the reader has gone: not an error of the writer
     except OSError as error:
-        if not together.path:
-            raise  # of something else
+        if systems.is_closed_pipe(error) or not together.path:
+            raise  # the reader has gone, which is no error of the writer; or of something else
+        close_it = "close the program that has it open, or " * systems.may_be_open(error)
         raise TokctlError(
             f"can't write {together.path}: {error.strerror or error}",
-            "choose another place with -o PATH",
+            f"{close_it}choose another place with -o PATH",
         ) from None
 
 
@@ -397,4 +396,6 @@ def sync_folder(folder: Path) -> None:
 
 def is_plain_name(name: object) -> TypeGuard[str]:
     """Is it the name of something in a folder, and not a way out of it?"""
-    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\0"}
+    if not isinstance(name, str) or name in ("", ".", "..") or "\0" in name:
+        return False
+    return Path(name).name == name  # Windows has more than one separator, and drives

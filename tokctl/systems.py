@@ -24,18 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAN_MOVE_OPEN_FILES",
+    "NOT_STARTED",
     "TERMINAL",
     "end_group",
     "is_at",
+    "is_closed_pipe",
     "is_held",
     "is_non_blocking",
     "later",
     "lock",
     "make_folder",
+    "may_be_open",
     "open_folder",
     "open_new",
-    "order_of_paths",
     "read_at",
+    "real_path",
     "set_mode",
     "sweep",
     "sync",
@@ -52,6 +55,7 @@ if sys.platform == "win32":
     import msvcrt
 
     CAN_MOVE_OPEN_FILES = False
+    NOT_STARTED = (1, 9009)
     TERMINAL = "CONIN$"
 
     def open_new(name: Path) -> int:
@@ -99,6 +103,15 @@ if sys.platform == "win32":
         """Has what the descriptor locks that name? A folder that is locked can't be another."""
         return name.is_dir() or is_at(name, os.fstat(descriptor))
 
+    def may_be_open(error: OSError) -> bool:
+        """Can it be that a file was not replaced as some program has it open?"""
+        return isinstance(error, PermissionError)
+
+    def is_closed_pipe(error: OSError) -> bool:
+        """Has the reader of a pipe gone? C's library makes EINVAL of the system's ERROR_NO_DATA."""
+        unnamed = error.filename is None and error.errno == errno.EINVAL
+        return unnamed or isinstance(error, BrokenPipeError)
+
     def set_mode(descriptor: int, mode: int) -> None:
         """A file has the rights of its folder here."""
 
@@ -140,15 +153,17 @@ if sys.platform == "win32":
         with contextlib.suppress(OSError):
             process.kill()
 
-    def order_of_paths(path: str) -> bytes:
-        """The key that sorts paths as on Unix, where `/` is between folders."""
-        return os.fsencode(path.replace("\\", "/"))
+    def real_path(path: str) -> str:
+        """The path without links, and in one case: two names of a file are equal then."""
+        return os.path.realpath(path).lower()
 
 else:
     import fcntl
 
     #: Can a file that is open be renamed and removed?
     CAN_MOVE_OPEN_FILES = True
+    #: How the shell ends where a command is not there, or can't be run.
+    NOT_STARTED = (126, 127)
     #: The terminal of this process, where stdin is something else.
     TERMINAL = "/dev/tty"
 
@@ -194,6 +209,14 @@ else:
         """Has what the descriptor locks that name?"""
         return is_at(name, os.fstat(descriptor))
 
+    def may_be_open(_error: OSError) -> bool:
+        """Who has a file open keeps the old one."""
+        return False
+
+    def is_closed_pipe(error: OSError) -> bool:
+        """Has the reader of a pipe gone?"""
+        return isinstance(error, BrokenPipeError)
+
     def set_mode(descriptor: int, mode: int) -> None:
         """Gives a file its rights."""
         os.fchmod(descriptor, mode)
@@ -236,5 +259,12 @@ else:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
-    #: The key that sorts paths.
-    order_of_paths = os.fsencode
+    def real_path(path: str) -> str:
+        """The path without links: two names of a file are equal then. On macOS a name has more than
+        one case, and more than one way to write an accent."""
+        real = os.path.realpath(path)
+        if sys.platform != "darwin":
+            return real
+        from unicodedata import normalize
+
+        return normalize("NFD", real).casefold()

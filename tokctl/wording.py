@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -59,8 +60,8 @@ def file_names(paths: Sequence[str]) -> list[str]:
     """What files are called where people read of them: not by the folders of the machine that made
     the page, but for as many as tell two of them apart."""
     parts = [
-        [path] if _ADDRESS.match(path) else [part for part in path.split("/") if part] or [path]
-        for path in paths
+        [path] if _ADDRESS.match(path) else list(filter(None, path.split("/"))) or [path]
+        for path in (path.replace(os.sep, "/") for path in paths)
     ]
     shown = []
     for own in parts:

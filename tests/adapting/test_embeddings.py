@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from tests import memory
+from tests import memory, systems
 from tests.adapting.test_adapting import source, trained
 from tests.conftest import part_of_examples
 from tests.exact.training_options import recipe
@@ -441,6 +441,7 @@ def test_headers_that_are_wrong(tmp_path: Path, described: Any) -> None:
     assert "header can't be read" in error(tmp_path).message
 
 
+@systems.linux
 def test_memory_is_that_of_a_block(tmp_path: Path) -> None:
     """The file is a hole of the file system; that it is read and written takes no more."""
     size, width = 260, 65536

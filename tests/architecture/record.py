@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import pty
 import re
 import select
 import shlex
@@ -263,7 +262,7 @@ def in_terminal(
     import fcntl
     import termios
 
-    here, there = pty.openpty()
+    here, there = os.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 500, columns, 0, 0))
     child = subprocess.Popen(
         command,

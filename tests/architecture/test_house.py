@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tests.architecture.house import (
+    ROOT,
     circles,
     class_names,
     folder,
@@ -48,6 +51,20 @@ def test_folders_form_no_circle() -> None:
 def test_class_names_are_unique() -> None:
     repeated = {name for name, count in class_names().items() if count > 1}
     assert not repeated
+
+
+def test_every_test_can_be_imported_on_every_system() -> None:
+    """What needs a system is skipped there: a module of Unix alone is imported by who uses it."""
+    of_unix = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+    found = {
+        f"{path.relative_to(ROOT)}: {each.name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.parse(path.read_bytes()).body
+        if isinstance(node, ast.Import)
+        for each in node.names
+        if each.name in of_unix
+    }
+    assert found == set()
 
 
 def test_a_module_gives_a_name_once() -> None:

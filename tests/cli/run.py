@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,11 +16,16 @@ from tokctl.cli.world import World
 
 
 class Result(NamedTuple):
-    """What a shell sees."""
+    """What a shell sees; in `err`, paths are as on Unix."""
 
     code: int
     out: bytes
     err: str
+
+
+def slashed(said: str) -> str:
+    """Messages with `/` in their paths, which on Windows have backslashes."""
+    return said if os.sep == "/" else re.sub(r"(?<=[\w.])\\(?=[\w.*])", "/", said)
 
 
 def tokctl(
@@ -39,7 +45,7 @@ def tokctl(
         **{"stdin_is_terminal": stdin is None, **world},
     )
     code = run([str(argument) for argument in arguments], made)
-    return Result(code, out.getvalue(), err.getvalue())
+    return Result(code, out.getvalue(), slashed(err.getvalue()))
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -61,9 +67,8 @@ def process(
         check=False,
         **options,
     )
-    return Result(
-        done.returncode, done.stdout or b"", done.stderr.decode("utf-8", "backslashreplace")
-    )
+    said = done.stderr.decode("utf-8", "backslashreplace").replace(os.linesep, "\n")
+    return Result(done.returncode, done.stdout or b"", slashed(said))
 
 
 def error(message: str, hint: str | None) -> str:

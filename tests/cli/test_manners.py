@@ -79,6 +79,7 @@ def test_colour(world: dict[str, object], arguments: tuple[str, ...], coloured: 
     assert ("\x1b[" in mistaken.err) == coloured
 
 
+@systems.any_name
 def test_file_names_can_hold_anything(models: Models) -> None:
     name = "bell\a\x1b[31m"
     Path(name).write_bytes(b"low \xff")

@@ -98,6 +98,14 @@ def test_signals(line: str, number: signal.Signals, code: int, models: Models) -
         assert err.decode() == ("interrupted\n" if number == signal.SIGINT else "")
 
 
+def test_bytes_go_through_unchanged(models: Models) -> None:
+    """Ends of lines and Ctrl-Z, which streams of text on Windows would change or end at."""
+    text = b"low\r\nlower\x1anewest\n\r\n\xff\r\r\n"
+    ids = process("encode", "-m", models["bytes"], stdin=text)
+    assert (ids.code, ids.out.count(b"\r")) == (0, 0)
+    assert process("decode", "-m", models["bytes"], stdin=ids.out).out == text
+
+
 WHILE_IMPORTING = """
 import sys
 class Finder:

@@ -210,6 +210,7 @@ def test_a_slow_trainer_has_not_the_time(written: Any, solved: Path) -> None:
     assert all(result.passed for result in others) and not last.passed
 
 
+@systems.groups
 def test_what_code_starts_ends_with_it(written: Any, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     later = f"import time; time.sleep(0.8); open({str(mark)!r}, 'w')"
@@ -230,7 +231,7 @@ def test_a_process_in_a_session_of_its_own_is_not_waited_for(written: Any) -> No
     assert all(result.ran for result in verdict.results)
 
 
-@systems.limits
+@systems.linux
 def test_memory_has_a_limit(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exercises, "MEMORY", 1 << 28)
     failed = judge(exercise("1.2"), written(stub("return bytearray(1 << 29)"))).first_failed

@@ -337,10 +337,9 @@ except ModuleNotFoundError as error:
 def on_a_terminal(command: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
     """The exit code of a shell's command and all that its terminal gets."""
     # Here, since there are systems without terminals of this kind, and the module is imported.
-    import pty
     import termios
 
-    ours, theirs = pty.openpty()
+    ours, theirs = os.openpty()
     try:
         # A line feed stays one: no carriage return is put before it.
         settings = termios.tcgetattr(theirs)

@@ -68,7 +68,7 @@ def document(merges: Merges, splitters: list[dict[str, Any]], absent: str = "") 
 def loaded(text: str) -> tuple[Tokenizer, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tokenizer.json")
-        path.write_text(text, "utf-8")
+        path.write_text(text, encoding="utf-8")
         tokenizer = Tokenizer.load(path)
     tokenizer.encode_ids(WARM)
     return tokenizer, hf.Tokenizer.from_str(text)

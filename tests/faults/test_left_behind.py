@@ -101,6 +101,25 @@ def test_files_of_one_target_at_once(tmp_path: Path) -> None:
     assert (names(tmp_path), (tmp_path / "target").read_bytes()) == (["target"], b"one")
 
 
+def test_a_file_that_somebody_has_open(tmp_path: Path) -> None:
+    """Where it can't be replaced then, it stays as it is, and nothing is left."""
+    path = tmp_path / "target"
+    path.write_bytes(b"old")
+    wanted = b"new"
+    with path.open("rb") as held:
+        try:
+            with whole_file(path) as file:
+                file.write(b"new")
+        except TokctlError as error:
+            assert not systems.UNIX and str(error.hint).startswith("close the program that has it")
+            wanted = b"old"
+        assert held.read() == b"old"
+    assert (names(tmp_path), path.read_bytes()) == (["target"], wanted)
+    with whole_file(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+
+
 def test_an_error_leaves_all_as_it_was(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"old {name}")

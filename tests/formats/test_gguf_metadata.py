@@ -136,7 +136,7 @@ def test_hostile_files(name: str, tmp_path: Path) -> None:
     assert cost(refused, 150) <= 150
 
 
-@systems.fork
+@systems.linux
 @pytest.mark.parametrize("name", ["empty tokens", "more tokens than any has", "long tokens"])
 def test_memory(name: str, tmp_path: Path) -> None:
     import resource

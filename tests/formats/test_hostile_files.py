@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.fuzz.seeds import CUT, READERS, parted, seeds
+
+pytestmark = systems.limits
 
 #: What a command may take, in MB, whatever the file says.
 MOST_MEMORY = 200
@@ -19,10 +22,11 @@ MOST_MEMORY = 200
 #: of a child counts from the memory of the process that started it: so this one is small.
 RUN = """
 import json, resource, subprocess, sys
+unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
 done = subprocess.run(sys.argv[1:], input=b"low\\n", capture_output=True)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-print(json.dumps([done.returncode, done.stderr.decode(), peak // 1024, seconds]))
+print(json.dumps([done.returncode, done.stderr.decode(), peak // unit, seconds]))
 """
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import pytest
 
-from tests.cli.run import error
+from tests.cli.run import error, slashed
 from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tokctl import Tokenizer, idfiles
@@ -32,7 +32,7 @@ def faults(manifest: Any = None) -> list[str]:
         Path("shards/manifest.json").write_bytes(orjson.dumps(manifest))
     done = run("check", "shards")
     assert (done.code, done.err) == (1, "")
-    return done.out.decode().splitlines()
+    return slashed(done.out.decode()).splitlines()
 
 
 @pytest.mark.parametrize("form", idfiles.FORMS)

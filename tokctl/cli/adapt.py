@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tokctl import systems
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
@@ -280,7 +281,7 @@ def check_places(
         streams.check_output(world, map_file, read)
     if new_embeddings is not None and not Path(new_embeddings).is_dir():
         streams.check_output(world, new_embeddings, read)
-    places = [os.path.realpath(one) for one in (output, map_file, new_embeddings) if one]
+    places = [systems.real_path(one) for one in (output, map_file, new_embeddings) if one]
     if len(set(places)) < len(places):
         raise TokctlError(
             "the model, the map and the embeddings can't be one file", "give each its own name"

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tokctl import __version__
+from tokctl import __version__, systems
 from tokctl.cli import options
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
@@ -125,7 +125,7 @@ def _needed(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, OSError) and systems.is_closed_pipe(error):
         return ExitCode.DONE
     # What to do now, where whoever was stopped has left work that can go on.
     hint = "; ".join(getattr(error, "__notes__", ())) or None

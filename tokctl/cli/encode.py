@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from tokctl import systems
 from tokctl.cli import engines, options, streams
 from tokctl.cli.options import count_of
 from tokctl.cli.world import World, visible
@@ -622,7 +623,7 @@ def _check_index(form: str, options: IdFileOptions, output: str | None) -> None:
         raise TokctlError("--index is for one file: shards have theirs", "leave it out")
     if not path:
         raise TokctlError("--index is empty", "name a file")
-    if output is not None and os.path.realpath(output) == os.path.realpath(path):
+    if output is not None and systems.real_path(output) == systems.real_path(path):
         raise TokctlError("--index and -o name the same file", "give the index another name")
 
 

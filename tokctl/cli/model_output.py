@@ -61,7 +61,7 @@ def json_path(path: str) -> str | dict[str, str]:
 
 def check_target(world: World, target: str, form: Format, inputs: Sequence[str]) -> None:
     """TokctlError where the place surely can't be written, or is one of the inputs."""
-    if not form.is_folder and target.endswith("/"):
+    if not form.is_folder and target.endswith(("/", os.sep)):
         raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
     if not form.is_folder:
         streams.check_output(world, target, inputs)

@@ -7,6 +7,7 @@ import shutil
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -117,11 +118,7 @@ def _run(pager: str, text: bytes, environ: dict[str, str]) -> bool:
         return False
     finally:
         signal.signal(signal.SIGINT, before)
-    return process.returncode not in _NOT_STARTED
-
-
-#: What the shell says of a command that is not there, or can't be run.
-_NOT_STARTED = (126, 127)
+    return process.returncode not in systems.NOT_STARTED
 
 
 def _default_signals() -> None:

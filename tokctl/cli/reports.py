@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokctl import systems
 from tokctl.cli import streams
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -93,7 +94,7 @@ def requested_report(
         from tokctl.render.charts.drawing import ending_of
 
         ending_of(plot)
-    if html is not None and plot is not None and os.path.realpath(html) == os.path.realpath(plot):
+    if html and plot and systems.real_path(html) == systems.real_path(plot):
         raise TokctlError("--html and --plot name the same file", "give each its own")
     return report
 

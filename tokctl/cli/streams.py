@@ -433,12 +433,12 @@ def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading
     from tokctl.sources.folders import FileFilter
 
     chosen = FileFilter(reading)
-    target = os.path.realpath(folder)
+    path = Path(os.path.realpath(folder), shard)
     for text in texts:
         if not os.path.isdir(text):  # noqa: PTH112
             continue
-        path = os.path.relpath(f"{target}/{shard}", os.path.realpath(text))
-        if not path.startswith("../") and chosen.takes(path):
+        read = os.path.realpath(text)
+        if path.is_relative_to(read) and chosen.takes(path.relative_to(read).as_posix()):
             raise TokctlError(
                 f"can't write shards to {folder}: {text} is read with all that is in it",
                 _LEAVE_OUT,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tokctl import systems
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -444,7 +445,7 @@ def check_save_counts(
 
     if save_counts == "-":
         raise TokctlError("the counts can't go to stdout", "name a file: --save-counts PATH")
-    if os.path.realpath(save_counts) == os.path.realpath(path):
+    if systems.real_path(save_counts) == systems.real_path(path):
         raise TokctlError(f"the counts and the model can't both be {path}", "give one another name")
     streams.check_output(world, save_counts, files, extend)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:

@@ -8,6 +8,7 @@ FOLDER/manifest.json      when it is finished
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from bisect import bisect_left, bisect_right
 from contextlib import ExitStack
@@ -485,7 +486,7 @@ def manifest_at(path: str) -> tuple[Place, str]:
     place, name = place_at(path), MANIFEST
     is_folder = place.path.is_dir() if isinstance(place, LocalPlace) else bool(place.entries())
     if not is_folder:
-        above, _, name = path.rstrip("/").rpartition("/")
+        above, _, name = path.replace(os.sep, "/").rstrip("/").rpartition("/")
         return place_at(above if "://" in above else Path(path).parent), name
     if place.size(MANIFEST) is None:
         if place.size(JOURNAL) is not None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.files import WholeFiles, whole_files
 from tokctl.idfiles import FORMS
@@ -503,9 +504,9 @@ def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
         try:
             yield spool
             spool.flush()
-        except BrokenPipeError:
-            raise
         except OSError as error:
+            if systems.is_closed_pipe(error):
+                raise
             raise _no_room(error) from None
         spool.seek(0)
         shutil.copyfileobj(spool, out, 1 << 20)

@@ -19,7 +19,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.files import is_plain_name
 from tokctl.sources.blocks import unreadable
@@ -144,7 +143,7 @@ def files_of(folder: str, reading: Reading) -> list[str]:
         every = sum(not is_folder for _, is_folder in _walk(folder, lambda _: True))
         raise nothing_in(folder, every)
     found.sort(key=os.fsencode)
-    return [os.path.join(folder, path) for path in found]  # noqa: PTH118  (10,000 of them)
+    return [_join(folder, path) for path in found]
 
 
 def nothing_in(folder: str, files: int) -> TokctlError:
@@ -177,7 +176,7 @@ def expand(pattern: str) -> list[str]:
         raise TokctlError(
             f"no file matches {pattern}", "check the pattern; a name is taken as it is with ./"
         )
-    return sorted(paths, key=systems.order_of_paths)
+    return sorted(paths, key=os.fsencode)
 
 
 def _step(base: str, part: str, *, folders: bool, last: bool) -> Iterator[str]:
@@ -207,7 +206,9 @@ def _step(base: str, part: str, *, folders: bool, last: bool) -> Iterator[str]:
 
 
 def _join(base: str, name: str) -> str:
-    return os.path.join(base, name) if base else name  # noqa: PTH118
+    """The path has `/` on every system; where the base has Windows' own separator, that alone."""
+    joined = os.path.join(base, name) if base else name  # noqa: PTH118
+    return joined.replace("/", os.sep) if os.sep in base else joined.replace(os.sep, "/")
 
 
 def _walk(folder: str, enter: Callable[[list[str]], bool]) -> Iterator[tuple[str, bool]]:

@@ -89,7 +89,7 @@ def test_damage(tmp_path: Path) -> None:
     (tmp_path / "b.bin").write_bytes(b"\1\0")
     assert refused().endswith(f"b.bin has 2 bytes, not {2 * len(FLAT)}")
     (tmp_path / "b.bin").unlink()
-    assert refused() == f"the shard {tmp_path}/b.bin is missing"
+    assert refused() == f"the shard {tmp_path / 'b.bin'} is missing"
     for name in ("../a.bin", "/etc/passwd", "..", "", 7, "a\0"):
         folder(tmp_path, "bin", ["a.bin"], shards=[{"file": name}])
         assert refused().endswith("shard 1 has no name of a file")
