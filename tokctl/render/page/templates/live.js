@@ -17,7 +17,8 @@
     if (parent) parent.append(element);
     return element;
   };
-  const number = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+  const format = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+  const number = (value) => format.format(value);
 
   // What can't be seen is spelled, and what would turn the line around as well.
   const spelled = (char) => {
@@ -40,64 +41,73 @@
     const label = [...token.slice(0, 120)].map(spelled).join("");
     return /^\p{M}/u.test(label) ? `\u25cc${label}` : label;
   };
+  // Tokens that were taken away have numbers, too.
+  const nameOf = (model, id) => (id < 0 ? "no token" : id < model.tokens.length ? labelOf(model, id) : `removed ${id}`);
   const isRightToLeft = (given) => /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u.test(given);
 
   // Rows -----------------------------------------------------------------------
   const rows = [];
-  const chipOf = (row, id, part) => {
+  const chipOf = (row, id) => {
     const { model } = row;
-    const key = id;
-    if (!row.labels.has(key)) row.labels.set(key, labelOf(model, id));
+    if (!row.labels.has(id)) row.labels.set(id, id < 0 ? "no token" : labelOf(model, id));
     const kind = model.special.has(id) ? " special" : "";
-    const chip = make("button", null, null, `chip${kind}${id === model.unk ? " none" : ""}`);
+    const chip = make("button", null, null, `chip${kind}${id < 0 || id === model.unk ? " none" : ""}`);
     chip.type = "button";
     chip.dir = "auto";
-    make("span", row.labels.get(key), chip);
+    chip.tabIndex = -1;
+    make("span", row.labels.get(id), chip);
     make("small", String(id), chip, "id");
-    chip.dataset.part = part;
     return chip;
   };
+  // Whatever is written, even the same, is laid out again.
+  const put = (element, property, value) => { if (element[property] !== value) element[property] = value; };
   const drawRow = (row, given) => {
     row.parts = row.model.encode(given, special.checked);
-    const tokens = [];
-    let count = 0;
+    const tokens = [], places = [];
     row.parts.forEach(({ ids }, part) => {
-      for (const id of ids) if (tokens.length < MOST) tokens.push([id, part]);
-      count += ids.length;
+      for (const id of ids) { tokens.push(id); places.push(part); }
     });
+    const count = tokens.length;
     // What has not changed at the two ends stays.
-    const same = (one, two) => one && two && one[0] === two[0];
-    const old = row.tokens, chips = [...row.line.querySelectorAll("button.chip")];
+    const { tokens: old, chips } = row, shorter = Math.min(old.length, count);
     let first = 0, last = 0;
-    while (first < Math.min(old.length, tokens.length) && same(old[first], tokens[first])) first += 1;
-    const most = Math.min(old.length, tokens.length) - first;
-    while (last < most && same(old.at(-1 - last), tokens.at(-1 - last))) last += 1;
-    for (const chip of chips.slice(first, chips.length - last)) chip.remove();
-    const fresh = tokens.slice(first, tokens.length - last).map(([id, part]) => chipOf(row, id, part));
-    if (first) chips[first - 1].after(...fresh);
-    else row.line.prepend(...fresh);
-    const now = [...row.line.querySelectorAll("button.chip")];
-    now.forEach((chip, place) => {
-      chip.tabIndex = place ? -1 : 0;
-      chip.dataset.part = tokens[place][1];
-    });
+    while (first < shorter && old[first] === tokens[first]) first += 1;
+    while (last < shorter - first && old[old.length - 1 - last] === tokens[count - 1 - last]) last += 1;
+    const insert = (place, ids) => {
+      if (!ids.length) return;
+      const fresh = ids.map((id) => chipOf(row, id)), fragment = document.createDocumentFragment();
+      fragment.append(...fresh);
+      row.line.insertBefore(fragment, chips[place] ?? row.more);
+      chips.splice(place, 0, ...fresh);
+    };
+    if (first < MOST) {
+      for (const chip of chips.splice(first, old.length - last - first)) chip.remove();
+      insert(first, tokens.slice(first, Math.min(count - last, MOST)));
+      for (const chip of chips.splice(MOST)) chip.remove();
+      insert(chips.length, tokens.slice(chips.length, MOST));
+    }
+    if (chips.length && !chips.some((chip) => chip === document.activeElement)) put(chips[0], "tabIndex", 0);
     row.tokens = tokens;
-    row.more.textContent = count > MOST ? ` … ${number(count - MOST)} more` : "";
-    row.line.dir = isRightToLeft(given) ? "rtl" : "ltr";
-    row.line.setAttribute("aria-label", `${row.model.name}, ${number(count)} tokens`);
+    row.places = places;
     row.count = count;
+    const refused = row.parts.some(({ ids }) => ids.includes(-1));
+    put(row.more, "textContent", (count > MOST ? ` … ${number(count - MOST)} more` : "") +
+      (refused ? " The model lacks a token for a part of this text, and tokctl refuses it." : ""));
+    put(row.line, "dir", isRightToLeft(given) ? "rtl" : "ltr");
   };
   const costs = (row, characters) => {
     const each = characters ? row.count / characters : 0;
     const price = row.price.valueAsNumber;
-    row.cells.tokens.textContent = number(row.count);
-    row.cells.each.textContent = characters ? number(1000 * each) : "–";
-    row.cells.length.textContent = row.count ? number(characters / row.count) : "–";
-    row.cells.cost.textContent = characters && price >= 0
-      ? (price * each / 1000).toLocaleString("en-US", { maximumSignificantDigits: 4 }) : "–";
+    const show = (cell, text) => put(row.cells[cell].firstChild, "data", text);
+    show("tokens", number(row.count));
+    show("each", characters ? number(1000 * each) : "–");
+    show("length", row.count ? number(characters / row.count) : "–");
+    show("cost", characters && price >= 0
+      ? (price * each / 1000).toLocaleString("en-US", { maximumSignificantDigits: 4 }) : "–");
   };
   const measure = () => {
-    const characters = [...text.value].length;
+    let characters = 0;
+    for (const _ of text.value) characters += 1;
     for (const row of rows) costs(row, characters);
     return characters;
   };
@@ -111,34 +121,44 @@
     // Said once the reader pauses, and not at each key.
     later = setTimeout(() => {
       const counts = rows.map(({ model, count }) => `${model.name} ${number(count)}`);
+      for (const { line, model, count } of rows) line.setAttribute("aria-label", `${model.name}, ${number(count)} tokens`);
       said.textContent = `${number(characters)} characters. Tokens: ${counts.join(", ") || "none"}.`;
       link.href = FRAGMENT + encodeURIComponent(given.toWellFormed ? given.toWellFormed() : given);
     }, 250);
   };
 
   // How a word was split ------------------------------------------------------------
-  const stepText = {
-    merges: (model, step) => (step.pair
-      ? `merge ${number(step.rank + 1)}: ${labelOf(model, step.pair[0])} + ${labelOf(model, step.pair[1])}`
-      : step.token === undefined ? "symbols" : "it is a token as a whole"),
-    "longest-match": (model, step) => (step.token === model.unk ? "no token matches"
-      : `the longest token here; rest: ${[...step.rest].map(spelled).join("") || "none"}`),
+  const stepText = (model, step) => {
+    const isRanked = model.segmentation === "ranks";
+    if (step.pair) {
+      const [left, right] = step.pair.map((id) => nameOf(model, id));
+      return `${isRanked ? `rank ${number(step.rank)}` : `merge ${number(step.rank + 1)}`}: ${left} + ${right}`;
+    }
+    if (step.removed !== undefined) return `${nameOf(model, step.removed)} is no token any more`;
+    if (step.rest !== undefined && step.token !== model.unk && step.token >= 0) {
+      return model.segmentation === "lookup" ? "it is a token as a whole"
+        : `the longest token here; rest: ${[...step.rest].map(spelled).join("") || "none"}`;
+    }
+    if (step.rest !== undefined) return "no token matches";
+    return step.token === undefined ? "symbols" : "it is a token as a whole";
   };
-  stepText.ranks = (model, step) => (step.pair
-    ? `rank ${number(step.rank)}: ${labelOf(model, step.pair[0])} + ${labelOf(model, step.pair[1])}`
-    : stepText.merges(model, step));
   const explain = (row, place) => {
-    const { model } = row, { part } = row.parts[place];
+    const { model } = row, { part, ids, joined: words } = row.parts[place];
     replay.replaceChildren();
-    for (const chip of byId("try-rows").querySelectorAll(".chip.mate")) chip.classList.remove("mate");
-    for (const chip of row.line.querySelectorAll(`[data-part="${place}"]`)) chip.classList.add("mate");
+    for (const { chips } of rows) for (const chip of chips) chip.classList.remove("mate");
+    row.chips.forEach((chip, at) => { if (row.places[at] === place) chip.classList.add("mate"); });
     if (part === null) {
-      const [id] = row.parts[place].ids;
+      const [id] = ids;
       make("p", `${labelOf(model, id)} is id ${id} of ${model.name}: it is found before anything is split, or put around the text.`, replay).dir = "auto";
       return;
     }
     const shown = [...part.slice(0, 60)].map(spelled).join("");
     make("h3", `${shown}, by ${model.name}`, replay).dir = "auto";
+    if (words) {
+      const line = make("p", "A superword: words that are one token each were merged: ", replay);
+      for (const id of words) make("span", labelOf(model, id), line, "chip").dir = "auto";
+      return;
+    }
     if (part.length > 400) {
       make("p", "This part of the text is too long to show how it was split.", replay);
       return;
@@ -154,10 +174,10 @@
       line.dir = "auto";
       const ids = step.ids || [step.token];
       for (const id of ids) {
-        const label = id < 0 ? [...step.text].map(spelled).join("") : labelOf(model, id);
+        const label = id < 0 && step.text ? [...step.text].map(spelled).join("") : nameOf(model, id);
         make("span", label, line, `chip${id === step.token ? " made" : ""}`).dir = "auto";
       }
-      const note = step.ids ? stepText[model.segmentation](model, step)
+      const note = step.ids ? stepText(model, step)
         : `${step.score.toFixed(4)}${step.token < 0 ? ": no piece, so unknown" : ""}`;
       make("small", note, item).dir = "auto";
     }
@@ -166,7 +186,7 @@
   const point = (event) => {
     const chip = event.target instanceof Element && event.target.closest("button.chip");
     const row = chip && rows.find(({ line }) => line.contains(chip));
-    if (row) explain(row, Number(chip.dataset.part));
+    if (row) explain(row, row.places[row.chips.indexOf(chip)]);
   };
 
   // The start -----------------------------------------------------------------------
@@ -178,7 +198,7 @@
       make("p", `It can't be run in this page: ${model.reason}. Use tokctl encode.`, box, "note").dir = "auto";
       return;
     }
-    const row = { model, tokens: [], parts: [], labels: new Map(), cells: {}, count: 0 };
+    const row = { model, tokens: [], places: [], chips: [], parts: [], labels: new Map(), cells: {}, count: 0 };
     row.line = make("span", null, box, "chips");
     row.line.setAttribute("role", "group");
     row.more = make("span", "", row.line, "more");
@@ -186,12 +206,12 @@
     const name = make("th", model.name, cells);
     name.scope = "row";
     name.dir = "auto";
-    for (const key of ["tokens", "length", "each"]) row.cells[key] = make("td", "", cells, "number");
+    for (const key of ["tokens", "length", "each"]) row.cells[key] = make("td", "–", cells, "number");
     row.price = make("input", null, make("td", null, cells, "number"));
     Object.assign(row.price, { type: "number", min: "0", step: "any", inputMode: "decimal" });
     row.price.setAttribute("aria-label", `Price of a million tokens of ${model.name}`);
     row.price.addEventListener("input", measure);
-    row.cells.cost = make("td", "", cells, "number");
+    row.cells.cost = make("td", "–", cells, "number");
     rows.push(row);
   };
   const fromFragment = () => {
@@ -200,6 +220,15 @@
     byId("try").scrollIntoView();
     return true;
   };
+  // While somebody types, what is not on the screen is not painted again at each key.
+  const rest = [...byId("try").parentElement.children].filter((one) => one.id !== "try");
+  text.addEventListener("focus", () => {
+    const heights = rest.map((one) => one.offsetHeight);
+    rest.forEach(({ style }, place) => {
+      style.containIntrinsicBlockSize = `auto ${heights[place]}px`;
+      style.contentVisibility = "auto";
+    });
+  }, { once: true });
   segmenter.open(page).then((models) => {
     models.forEach(addModel);
     byId("try-counts").closest(".scroll").hidden = !rows.length;

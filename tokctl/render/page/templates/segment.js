@@ -48,7 +48,9 @@ const segmenter = (() => {
   // Patterns ----------------------------------------------------------------------
   // They are over classes of characters: a text is searched as its classes, one unit each.
   const searcher = ({ classes: place, source }, { classes: tables }) => {
-    const classes = tables[place], regex = new RegExp(source, "g");
+    const classes = tables[place];
+    // Most matches begin where the last one ended, and these are found without an object for each.
+    const here = new RegExp(source, "y"), further = new RegExp(source, "g");
     const units = new Uint8Array(8192);
     const spelled = (text) => {
       let out = "", count = 0;
@@ -77,10 +79,15 @@ const segmenter = (() => {
       const end = searched.length;
       let done = 0, isBehind = false;
       for (let at = 0; at <= end;) {
-        regex.lastIndex = at;
-        const match = regex.exec(searched);
-        if (!match) break;
-        const start = match.index, stop = start + match[0].length;
+        let start = here.lastIndex = at, stop = 0;
+        if (here.test(searched)) stop = here.lastIndex;
+        else {
+          further.lastIndex = at + 1;
+          const match = at < end && further.exec(searched);
+          if (!match) break;
+          start = match.index;
+          stop = further.lastIndex;
+        }
         if (start === stop && start === done && isBehind) { at = start + 1; continue; }
         if (share) share(start, stop, found);
         else found.push(start, stop);
@@ -104,20 +111,22 @@ const segmenter = (() => {
   const trieOf = (entries) => {
     let units = 1;
     for (const [text] of entries) units += text.length;
-    const size = 2 ** Math.ceil(Math.log2(units * 2 + 2));
-    const keys = new Float64Array(size), nodes = new Int32Array(size), values = new Int32Array(units + 1).fill(-1);
-    let last = 0;
-    const slot = (key) => {
-      let at = Math.imul(key % 4294967291 | 0, 0x9e3779b1) >>> 0 & (size - 1);
-      while (keys[at] && keys[at] !== key) at = (at + 1) & (size - 1);
+    const bits = Math.ceil(Math.log2(units * 2 + 2)), size = 2 ** bits, mask = size - 1;
+    // Where an edge leads to, and its node and unit; 0 leads nowhere.
+    const nodes = new Int32Array(size), froms = new Int32Array(size), by = new Uint16Array(size);
+    const values = new Int32Array(units + 1).fill(-1);
+    const slot = (node, unit) => {
+      let at = Math.imul(node ^ Math.imul(unit, 0x85ebca6b), 0x9e3779b1) >>> (32 - bits);
+      while (nodes[at] && (froms[at] !== node || by[at] !== unit)) at = (at + 1) & mask;
       return at;
     };
-    const step = (node, unit) => nodes[slot(node * 65536 + unit + 1)] || -1;
+    const step = (node, unit) => nodes[slot(node, unit)] || -1;
+    let last = 0;
     for (const [text, value] of entries) {
       let node = 0;
       for (let at = 0; at < text.length; at += 1) {
-        const key = node * 65536 + text.charCodeAt(at) + 1, place = slot(key);
-        if (!keys[place]) { keys[place] = key; nodes[place] = last += 1; }
+        const unit = text.charCodeAt(at), place = slot(node, unit);
+        if (!nodes[place]) { nodes[place] = last += 1; froms[place] = node; by[place] = unit; }
         node = nodes[place];
       }
       values[node] = value;
@@ -825,7 +834,10 @@ const segmenter = (() => {
       const sums = new Float64Array(text.length + 1).fill(NaN);
       const from = new Int32Array(text.length + 1), pieces = new Int32Array(text.length + 1);
       const offer = (start, end, piece, sum) => {
-        if (!(sum <= sums[end])) { sums[end] = sum; from[end] = start; pieces[end] = piece; }
+        if (sum <= sums[end]) return;
+        sums[end] = sum;
+        from[end] = start;
+        pieces[end] = piece;
       };
       sums[0] = 0;
       let farthest = 0;
