@@ -27,6 +27,7 @@ class DecodeStream:
         self._skip = bool(skip_special_tokens)
         # What the next text hangs on: ids that gave `_prefix`, which was returned, and later ones.
         # The first `_read` of them only put the prefix where it stands.
+        # A list is never changed: copies share it.
         self._ids = list(ids or ())
         self._prefix = ""
         self._read = 0
@@ -49,7 +50,7 @@ class DecodeStream:
             if not prefix.endswith("\ufffd"):
                 self._prefix, self._read = prefix, len(self._ids)
         # Tokens that give no text at all would only be decoded again and again.
-        self._ids += tokenizer._with_text(new, self._skip)
+        self._ids = self._ids + tokenizer._with_text(new, self._skip)
         text = tokenizer.decode(self._ids, self._skip)
         if len(text.encode()) <= len(self._prefix.encode()) or text.endswith("\ufffd"):
             return None
