@@ -107,7 +107,7 @@ class _Component:
     def __set__(self, tokenizer: Tokenizer, value: Any) -> None:
         try:
             document = None if value is None else json.loads(value.__getstate__())
-        except Exception:  # noqa: BLE001  (one that is written in Python raises just that)
+        except Exception:
             raise TokctlError(
                 f"tokctl can't run the {self.name} {value!r}",
                 "it takes those of tokenizers, not parts that are written in Python",
