@@ -18,6 +18,7 @@ from tests.compat.models import KINDS, both, lines  # noqa: E402
 from tests.compat.test_transformers import original  # noqa: E402
 from tests.exact.strings import strings  # noqa: E402
 from tokctl import as_hf  # noqa: E402
+from tokctl.compat.tokenizers import Tokenizer  # noqa: E402
 from tokctl.compat.tokenizers.decoders import DecodeStream  # noqa: E402
 
 Theirs = tokenizers.decoders.DecodeStream
@@ -132,10 +133,16 @@ def test_asynchronous_calls() -> None:
 
 
 def test_training_by_their_trainers() -> None:
-    for kind in ("gpt2", "bert"):
-        ours, _ = both(kind)
-        ours.train_from_iterator(lines()[:50], ours.model.get_trainer(), length=50)
-        again = tokenizers.Tokenizer.from_str(ours.to_str())
-        assert ours.get_vocab_size(with_added_tokens=False) > 400
-        assert ours.get_vocab() == again.get_vocab()
-        assert ours.encode(lines()[0]).tokens == again.encode(lines()[0]).tokens
+    made = Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<pad>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    made.train_from_iterator(lines()[:50], trainer, length=50)
+    again = tokenizers.Tokenizer.from_str(made.to_str())
+    assert made.get_vocab_size() == 400
+    assert made.get_vocab() == again.get_vocab()
+    assert made.encode(lines()[0]).tokens == again.encode(lines()[0]).tokens
