@@ -137,6 +137,21 @@ def test_unstable_ends(name: str) -> None:
         assert set(map(tuple, completions)) == set(map(tuple, there))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_bytes_that_are_no_text(name: str) -> None:
+    ours, theirs = both(name)
+    draw = random.Random(name)
+    for text in [*texts(40), "  a", "\n\n"]:
+        data = text.encode("utf-8", "surrogatepass")
+        for given in (
+            data,
+            data[: draw.randrange(len(data) + 1)],
+            data + b"\xed\xff",
+            b"\xff" + data,
+        ):
+            assert ours._encode_bytes(given) == theirs._encode_bytes(given), given
+
+
 def test_special_tokens_that_are_not_allowed() -> None:
     ours, theirs = both("gpt2")
     text = "<|endoftext|> hello <|end|>"

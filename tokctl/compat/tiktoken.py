@@ -179,16 +179,21 @@ class Encoding:
             data = text.encode()
         except UnicodeEncodeError:
             _no_text(text)
+        ids, unstable = self._before_last(data, allowed)
+        return ids, list(map(list, self._completions(unstable))) if unstable else []
+
+    def _before_last(self, data: bytes, allowed: frozenset[str]) -> tuple[list[int], bytes]:
+        """The ids of a text up to its last pre-token, and what follows; white space before a
+        pre-token that is some goes with it. A special token at the end stays."""
         columns = self._tokenizer.encoder.tokens(data, self._matcher(allowed))
         ids, words = columns[0], columns[3]
         if not ids or (allowed and ids[-1] in self._special_token_values):
-            return ids, []
+            return ids, b""
         last = words.count(words[-1])
         if self._is_space(ids[-last]):
             while last < len(ids) and self._is_space(ids[-last - 1]):
                 last += 1
-        unstable = self.decode_bytes(ids[-last:])
-        return ids[:-last], list(map(list, self._completions(unstable)))
+        return ids[:-last], self.decode_bytes(ids[-last:])
 
     def _is_space(self, token: int) -> bool:
         data = self._bytes_of.get(token)
@@ -238,6 +243,14 @@ class Encoding:
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of bytes that are not split by the pattern."""
         return self._pieces.ids(text_or_bytes)
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of bytes. Where they are no UTF-8, the pattern splits what is before that."""
+        try:
+            return self.encode_ordinary(text.decode())
+        except UnicodeDecodeError as error:
+            ids, unstable = self._before_last(text[: error.start], frozenset())
+            return ids + self._encode_single_piece(unstable + text[error.start :])
 
     def _checked(
         self,

@@ -20,27 +20,28 @@ from tokctl.compat.tokenizers.tokenizer import AddedToken, Tokenizer
 
 __all__ = ["AddedToken", "Encoding", "Tokenizer"]
 
-#: Names of `tokenizers` that are taken from there.
-_THEIRS = frozenset(
-    "models normalizers pre_tokenizers processors trainers NormalizedString PreTokenizedString "
-    "Regex Token OffsetReferential OffsetType Offsets SplitDelimiterBehavior TextInputSequence "
-    "PreTokenizedInputSequence TextEncodeInput PreTokenizedEncodeInput InputSequence "
-    "EncodeInput".split()
+#: What is taken from `tokenizers`.
+_THEIRS = (
+    *("models", "normalizers", "pre_tokenizers", "processors", "trainers", "Regex", "Token"),
+    *("NormalizedString", "PreTokenizedString", "OffsetReferential", "OffsetType", "Offsets"),
+    *("SplitDelimiterBehavior", "InputSequence", "TextInputSequence", "PreTokenizedInputSequence"),
+    *("EncodeInput", "TextEncodeInput", "PreTokenizedEncodeInput"),
 )
-#: Names that are neither ours nor taken, with what there is instead.
-_ELSEWHERE = dict.fromkeys(
-    "implementations BertWordPieceTokenizer ByteLevelBPETokenizer CharBPETokenizer "
-    "SentencePieceBPETokenizer SentencePieceUnigramTokenizer".split(),
-    "save one of `tokenizers`, and Tokenizer.from_file(path) reads it",
+#: Ready-made tokenizers, which are made of theirs.
+_READY_MADE = (
+    *("implementations", "BertWordPieceTokenizer", "ByteLevelBPETokenizer", "CharBPETokenizer"),
+    *("SentencePieceBPETokenizer", "SentencePieceUnigramTokenizer"),
 )
 
 
 def __getattr__(name: str) -> Any:
     if name in _THEIRS:
-        from importlib import import_module
+        import tokenizers
 
-        theirs = import_module("tokenizers")
-        return getattr(theirs, name)
-    if name in _ELSEWHERE:
-        raise AttributeError(f"tokctl.compat.tokenizers has no {name}: {_ELSEWHERE[name]}")
+        return getattr(tokenizers, name)
+    if name in _READY_MADE:
+        raise AttributeError(
+            f"tokctl.compat.tokenizers has no {name}: save one of `tokenizers`, and "
+            "Tokenizer.from_file(path) reads it"
+        )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,12 +27,17 @@ class DecodeStream:
         self._skip = bool(skip_special_tokens)
         # What the next text hangs on: ids that gave `_prefix`, which was returned, and later ones.
         # The first `_read` of them only put the prefix where it stands.
+        # A list is never changed: copies share it.
         self._ids = list(ids or ())
         self._prefix = ""
         self._read = 0
 
     def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:  # noqa: A002
         """The text that an id, or many, add; None while it ends inside a character.
+
+        Args:
+            tokenizer: one of `tokenizers` will do, too.
+            id: an id, or a list of them.
 
         Raises:
             TypeError: it is neither an int nor a list of ints.
@@ -48,14 +53,16 @@ class DecodeStream:
             prefix = tokenizer.decode(self._ids, self._skip)
             if not prefix.endswith("\ufffd"):
                 self._prefix, self._read = prefix, len(self._ids)
-        # Tokens that give no text at all would only be decoded again and again.
-        self._ids += tokenizer._with_text(new, self._skip)
+        if isinstance(tokenizer, Tokenizer):
+            # Tokens that give no text at all would only be decoded again and again.
+            new = tokenizer._with_text(new, self._skip)
+        self._ids = self._ids + new
         text = tokenizer.decode(self._ids, self._skip)
         if len(text.encode()) <= len(self._prefix.encode()) or text.endswith("\ufffd"):
             return None
         if not text.startswith(self._prefix):
-            raise Exception(  # noqa: TRY002  (what `tokenizers` raises)
-                f"Invalid prefix encountered while decoding stream. Token ID: {new[-1]}, "
+            raise Exception(
+                f"Invalid prefix encountered while decoding stream. Token ID: {self._ids[-1]}, "
                 f"Expected prefix: '{self._prefix}', Actual string: '{text}'"
             )
         found = text[len(self._prefix) :]

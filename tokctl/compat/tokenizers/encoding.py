@@ -66,7 +66,9 @@ class GivenTokens:
         return self._columns[0][start:stop]
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
-        return shifted(trimmed_all(self.names(start, stop), self._columns[1][start:stop], trims), shift)
+        return shifted(
+            trimmed_all(self.names(start, stop), self._columns[1][start:stop], trims), shift
+        )
 
     def words(self, start: int, stop: int) -> list[int | None]:
         return self._columns[2][start:stop]
@@ -87,7 +89,9 @@ class PaddingTokens:
         return [self._token] * (stop - start)
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
-        return shifted(trimmed_all(self.names(start, stop), [(0, 0)] * (stop - start), trims), shift)
+        return shifted(
+            trimmed_all(self.names(start, stop), [(0, 0)] * (stop - start), trims), shift
+        )
 
     def words(self, start: int, stop: int) -> list[int | None]:
         return [None] * (stop - start)

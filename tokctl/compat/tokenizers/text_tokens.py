@@ -182,7 +182,7 @@ class BareTokens(TextTokens):
     def names(self, start: int, stop: int) -> list[str]:
         return [""] * (stop - start)
 
-    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+    def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:  # noqa: ARG002
         return [(shift, shift)] * (stop - start)
 
     def words(self, start: int, stop: int) -> list[int | None]:

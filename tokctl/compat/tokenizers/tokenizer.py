@@ -107,7 +107,7 @@ class _Component:
     def __set__(self, tokenizer: Tokenizer, value: Any) -> None:
         try:
             document = None if value is None else json.loads(value.__getstate__())
-        except (TypeError, ValueError):
+        except Exception:
             raise TokctlError(
                 f"tokctl can't run the {self.name} {value!r}",
                 "it takes those of tokenizers, not parts that are written in Python",
@@ -250,7 +250,16 @@ class Tokenizer:
         return _restore, (self.to_str(), self._encode_special_tokens)
 
     def __repr__(self) -> str:
-        return f"<tokctl.compat Tokenizer, {self.get_vocab_size():,} tokens>"
+        try:
+            return repr(self._original())
+        except TokctlError:
+            return f"<tokctl.compat Tokenizer, {self.get_vocab_size():,} tokens>"
+
+    def __str__(self) -> str:
+        try:
+            return str(self._original())
+        except TokctlError:
+            return repr(self)
 
     def _original(self) -> Any:
         """The same tokenizer as `tokenizers` has it, for what tokctl has not."""
