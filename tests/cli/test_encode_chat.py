@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet  # type: ignore[import-untyped, unused-ignore]
 
 from tests.chat.forms import TEMPLATES, assistant, user, written
 from tests.cli.run import process, tokctl
@@ -107,18 +108,76 @@ def test_two_processes_write_the_same_bytes(model: Path) -> None:
         (["--assistant-mask"], LINES, "--as ids can't hold"),
         (["--pack", "9"], LINES, "--as ids can't hold"),
         (["--pack", "0", "--json"], LINES, "less than 1"),
-        (["--count"], LINES, "--count"),
+        (["--count", "-m", "other"], LINES, "--chat takes the template of one model"),
+        (["--count", "--assistant-mask"], LINES, "--assistant-mask does not go with --count"),
         (["--whole"], LINES, "--chat does not go with --whole"),
         (["--pack", "9", "--json", "--offsets"], LINES, "--pack does not go with --offsets"),
-        (["--format", "parquet"], LINES, "--chat reads JSON Lines"),
+        (["--format", "tsv"], LINES, "--chat reads JSON Lines and tables, not tsv"),
+        ([], b'[{"content": "x"}]', "line 1: message 1 has no role; it has: content"),
+        ([], b'[{"from": "bing", "value": "x"}]', "line 1: message 1 is from 'bing'"),
+        (["a.parquet"], b"", "a.parquet has no column messages; there is: text"),
+        (["b.parquet"], b"", "b.parquet: row 2: message 1 has no role"),
     ],
 )
 def test_what_is_refused(model: Path, arguments: list[str], line: bytes, told: str) -> None:
     Path("t.jinja").write_text("\n{{ raise_exception('never') }}", encoding="utf-8")
+    Tokenizer.load(model).save("other", "huggingface-folder")
+    pa = pytest.importorskip("pyarrow")
+    for name, rows in (
+        ("a", [{"text": "x"}]),
+        ("b", [{"messages": [user("x")]}, {"messages": [{"content": "y"}]}]),
+    ):
+        parquet.write_table(pa.Table.from_pylist(rows), f"{name}.parquet")
     done = tokctl("encode", "-m", model, "--chat", *arguments, stdin=line)
     assert done.code == 2
     assert told in done.err
     assert "hint:" in done.err or "less than" in done.err
+
+
+def test_tables_and_counts(model: Path, expected: list[Any]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    rows = [chat if isinstance(chat, dict) else {"messages": chat} for chat in CHATS]
+    table = pa.Table.from_pylist([{"messages": row["messages"], "more": b"\xff"} for row in rows])
+    parquet.write_table(table, "a.parquet", row_group_size=2)
+    with pa.OSFile("a.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pa.OSFile("b.arrow", "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    Path("a.jsonl").write_bytes(LINES)
+    Path("texts.jsonl").write_text("".join(json.dumps({"text": e.text}) + "\n" for e in expected))
+    want = tokctl("encode", "-m", model, "--count", "--special", "all", "--csv", "texts.jsonl")
+    figures = want.out.splitlines()[1].removesuffix(b"texts.jsonl")
+    assert figures.startswith(f"{sum(len(e.ids) for e in expected)},".encode())
+    for name in ("a.jsonl", "a.parquet", "a.arrow", "b.arrow"):
+        done = tokctl("encode", "-m", model, "--chat", name)
+        assert done.out.decode() == "".join(" ".join(map(str, e.ids)) + "\n" for e in expected)
+        counted = tokctl("encode", "-m", model, "--chat", "--count", "--csv", name)
+        assert counted.out.splitlines()[1] == figures + name.encode()
+    piped = tokctl("encode", "-m", model, "--chat", stdin=Path("a.parquet").read_bytes())
+    assert piped.out == tokctl("encode", "-m", model, "--chat", "a.jsonl").out
+
+
+def test_the_form_of_sharegpt(model: Path) -> None:
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    turns = [("system", "s"), ("human", "a"), ("gpt", "b"), ("observation", "c"), ("gpt", "d")]
+    line = {
+        "conversations": [{"from": who, "value": text} for who, text in turns[1:]],
+        "system": "s",
+        "tools": json.dumps(tools),
+    }
+    roles = {"human": "user", "gpt": "assistant", "observation": "tool", "system": "system"}
+    messages = [{"role": roles[who], "content": text} for who, text in turns]
+    want = encode_chat(Tokenizer.load(model), messages, tools=tools)
+    done = tokctl("encode", "-m", model, "--chat", stdin=json.dumps(line).encode())
+    assert done.out.decode() == " ".join(map(str, want.ids)) + "\n"
+
+
+def test_nothing_of_the_assistants_is_said(model: Path) -> None:
+    line = json.dumps([user("a"), {"role": "model", "content": "b"}]).encode()
+    done = tokctl("encode", "-m", model, "--chat", "--json", "--assistant-mask", stdin=line)
+    assert done.code == 0
+    assert "the mask of 1 conversations is all 0" in done.err
+    assert "stdin: line 1 has the roles user, model" in done.err
 
 
 def test_options_without_chat_are_refused(models: dict[str, Path]) -> None:

@@ -1,9 +1,12 @@
-"""Conversations from JSON Lines: each line is a list of messages, or an object that has one."""
+"""Conversations from JSON Lines and tables: each line is a list of messages, or an object that has
+one, and each row is such an object."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tokctl.chat.template import Conversation, TokenizerChat
@@ -14,6 +17,22 @@ from tokctl.sources.blocks import whole_lines
 #: Bytes of rendered texts in a batch: a template can make a short line long.
 _BATCH = 1 << 20
 _BOM = "\ufeff"
+
+#: Where the messages are; the second is what ShareGPT's files call them.
+MESSAGES, SHAREGPT = "messages", "conversations"
+#: What is read of an object, and of a table.
+COLUMNS = (MESSAGES, SHAREGPT, "system", "tools", "documents", "chat_template_kwargs")
+
+#: Who speaks in ShareGPT's files, and in those that followed it.
+_SHAREGPT_ROLES = {
+    "human": "user",
+    "gpt": "assistant",
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "observation": "tool",
+}
 
 
 class ChatText(bytes):
@@ -26,10 +45,35 @@ class ChatText(bytes):
     spans: list[tuple[int, int]]
 
 
-def rendered(source: Source, chat: TokenizerChat, *, mask: bool) -> Records | Archive:
-    """A source of conversations as one of their texts, each a record.
+@dataclass
+class Unanswered:
+    """Conversations in which the assistant wrote nothing.
 
-    With `mask`, the texts are `ChatText`.
+    Attributes:
+        count: how many there are.
+        place, roles: of the first, where it is, and who speaks in it.
+    """
+
+    count: int = 0
+    place: str = ""
+    roles: tuple[str, ...] = ()
+
+    def add(self, place: str, chat: Conversation) -> None:
+        """One more."""
+        self.count += 1
+        if self.count == 1:
+            self.place = place
+            self.roles = tuple(dict.fromkeys(str(each.get("role")) for each in chat.messages))
+
+
+def rendered(
+    source: Source, chat: TokenizerChat, *, mask: bool, unanswered: Unanswered | None = None
+) -> Records | Archive:
+    """A source of conversations as one of their texts, each a record: a document of lines, or
+    records that are JSON (`Reading.columns`).
+
+    With `mask`, the texts are `ChatText`, and those without any of the assistant's are added to
+    `unanswered`.
 
     Raises:
         TokctlError: reading it, naming the line: it is no conversation, the template fails or
@@ -38,60 +82,76 @@ def rendered(source: Source, chat: TokenizerChat, *, mask: bool) -> Records | Ar
     if isinstance(source, Archive):
         members = source.members
         return source._replace(
-            members=lambda: (rendered(each, chat, mask=mask) for each in members())  # type: ignore[misc]
+            members=lambda: (  # type: ignore[misc]
+                rendered(each, chat, mask=mask, unanswered=unanswered) for each in members()
+            )
         )
+    render = partial(_text, chat=chat, mask=mask, unanswered=unanswered)
     if isinstance(source, Records):
-        raise TokctlError(
-            f"{source.name} is a table, and conversations are read from JSON Lines",
-            "write each conversation on a line of its own, as JSON",
+        name, unit, records = source.name, source.unit, source.batches
+        rows = lambda: ((batch.first, batch.texts) for batch in records())  # noqa: E731
+        return source._replace(
+            batches=lambda: _batches(rows(), f"{name}: {unit}", render), places=None
         )
     document: Document = source
     read = [0]
 
+    def lines() -> Iterator[tuple[int, Sequence[bytes]]]:
+        read[0], number = 0, 1
+        for block in whole_lines(blocks()):
+            some = block.removesuffix(b"\n").split(b"\n")
+            yield number, some
+            number += len(some)
+
     def blocks() -> Iterator[bytes]:
-        read[0] = 0
         for block in document.blocks():
             read[0] += len(block)
             yield block
 
-    tell: Callable[[], int] = document.tell or (lambda: read[0])
     return Records(
         document.name,
         document.size,
-        lambda: _batches(blocks(), document.name, chat, mask),
-        tell,
+        lambda: _batches(lines(), f"{document.name}: line", render),
+        document.tell or (lambda: read[0]),
         document.prompt,
     )
 
 
 def _batches(
-    blocks: Iterator[bytes], name: str, chat: TokenizerChat, mask: bool
+    groups: Iterator[tuple[int, Sequence[bytes]]], place: str, render: Callable[..., bytes]
 ) -> Iterator[Batch]:
-    number, size = 0, 0
-    texts: list[bytes] = []
-    for block in whole_lines(blocks):
-        for line in block.removesuffix(b"\n").split(b"\n"):
-            number += 1
-            if not line.strip(b" \t\r"):
-                # Texts of a batch stand on lines that follow one another.
-                if texts:
-                    yield Batch(texts, first=number - len(texts))
-                texts, size = [], 0
-                continue
-            text = _text(line, f"{name}: line {number}", chat, mask=mask, first=number == 1)
-            texts.append(text)
-            size += len(text)
-            if size >= _BATCH:
+    """The texts of groups of conversations, each with the number of its first, from 1."""
+    for first, some in groups:
+        number, size = first, 0
+        texts: list[bytes] = []
+        for number, line in enumerate(some, first):
+            if line.strip(b" \t\r"):
+                text = render(line, f"{place} {number}", first=number == 1)
+                texts.append(text)
+                size += len(text)
+                if size < _BATCH:
+                    continue
                 yield Batch(texts, first=number - len(texts) + 1)
-                texts, size = [], 0
+            elif texts:
+                # Texts of a batch stand on lines that follow one another.
+                yield Batch(texts, first=number - len(texts))
+            texts, size = [], 0
         if texts:
             yield Batch(texts, first=number - len(texts) + 1)
-        texts, size = [], 0
 
 
-def _text(line: bytes, place: str, chat: TokenizerChat, *, mask: bool, first: bool) -> bytes:
+def _text(
+    line: bytes,
+    place: str,
+    *,
+    chat: TokenizerChat,
+    mask: bool,
+    unanswered: Unanswered | None,
+    first: bool,
+) -> bytes:
     try:
-        text, spans = chat.render(conversation(line, first=first), mask=mask)
+        read = conversation(line, first=first)
+        text, spans = chat.render(read, mask=mask)
         data = text.encode()
     except TokctlError as error:
         raise TokctlError(f"{place}: {error.message}", error.hint, error.exit_code) from None
@@ -102,6 +162,8 @@ def _text(line: bytes, place: str, chat: TokenizerChat, *, mask: bool, first: bo
         ) from None
     if spans is None:
         return data
+    if not spans and unanswered is not None:
+        unanswered.add(place, read)
     masked = ChatText(data)
     masked.spans = spans
     return masked
@@ -123,17 +185,52 @@ def conversation(line: bytes, *, first: bool = False) -> Conversation:
             f"is no JSON: {str(error)[:100]}", "each line is one conversation"
         ) from None
     if isinstance(value, list):
-        return Conversation(value)
-    if not isinstance(value, dict) or "messages" not in value:
+        value = {MESSAGES: value}
+    if not isinstance(value, dict) or not {MESSAGES, SHAREGPT} & {*value}:
         keys = f"; it has: {', '.join(list(value)[:20])}" if isinstance(value, dict) else ""
         raise TokctlError(
             f"is no conversation{keys}",
             "a line is a list of messages, or an object with messages, tools, documents and "
             "chat_template_kwargs",
         )
+    parsed = {name: _parsed(value.get(name)) for name in COLUMNS}
+    name = MESSAGES if parsed[MESSAGES] is not None else SHAREGPT
+    if isinstance(messages := parsed[name], list):
+        messages = [_message(each, number) for number, each in enumerate(messages, 1)]
+        if name == SHAREGPT and (system := value.get("system")):
+            messages = [{"role": "system", "content": system}, *messages]
     return Conversation(
-        value["messages"],
-        value.get("tools"),
-        value.get("documents"),
-        value.get("chat_template_kwargs") or {},
+        messages,
+        parsed["tools"],
+        parsed["documents"],
+        parsed["chat_template_kwargs"] or {},
     )
+
+
+def _parsed(value: Any) -> Any:
+    """What a text of JSON holds: tables often keep what has no fixed form in that way."""
+    if isinstance(value, str):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _message(message: Any, number: int) -> Any:
+    """A message with `role` and `content`, also where ShareGPT's have `from` and `value`."""
+    if not isinstance(message, dict) or message.get("role") is not None:
+        return message
+    if not isinstance(said := message.get("from"), str) or "value" not in message:
+        raise TokctlError(
+            f"message {number} has no role; it has: {', '.join(list(message)[:20]) or 'nothing'}",
+            'a message is {"role": "user", "content": "…"}, or {"from": "human", "value": "…"}',
+        )
+    if said not in _SHAREGPT_ROLES:
+        raise TokctlError(
+            f"message {number} is from {said!r}",
+            f"of from and value, {', '.join(_SHAREGPT_ROLES)} are known; write it with role and "
+            "content",
+        )
+    own = {name: value for name, value in message.items() if name not in ("from", "value")}
+    return {**own, "role": _SHAREGPT_ROLES[said], "content": message["value"]}

@@ -144,7 +144,7 @@ class TokenizerChat:
         return compiled(self._templates[name], self._name)
 
     def values(self, chat: Conversation) -> dict[str, Any]:
-        """What the template sees of a conversation, but for the generation prompt.
+        """What the template sees of a conversation.
 
         Raises:
             TokctlError: it is no conversation.
@@ -166,6 +166,7 @@ class TokenizerChat:
         values["messages"] = [_message(message) for message in chat.messages]
         values["tools"] = _plain(chat.tools, "the tools")
         values["documents"] = _plain(chat.documents, "the documents")
+        values["add_generation_prompt"] = self.generation_prompt
         return values
 
     def render(self, chat: Conversation, *, mask: bool = False) -> RenderedChat:
@@ -176,9 +177,7 @@ class TokenizerChat:
                 part is the assistant's.
         """
         template, values = self.template_for(chat.tools), self.values(chat)
-        done: Rendering = template.render(
-            values | {"add_generation_prompt": self.generation_prompt}
-        )
+        done: Rendering = template.render(values)
         if not mask:
             return RenderedChat(done.text)
         if template.marks_generation:

@@ -14,6 +14,7 @@ from tokctl.errors import TokctlError
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
+    from tokctl.chat.lines import Unanswered
     from tokctl.cli.encode_output import RowWriter
     from tokctl.idfiles.columns import ColumnWriter
     from tokctl.idfiles.dtypes import Dtype
@@ -28,6 +29,7 @@ class ChatOptions:
 
     Attributes:
         facts: what the texts depend on beside the conversations; known when they are `rendered`.
+        unanswered: conversations without a mask of anything: the roles in the first, and how many.
     """
 
     chat: bool = False
@@ -37,6 +39,7 @@ class ChatOptions:
     assistant_mask: bool = False
     pack: int | None = None
     facts: dict[str, Any] | None = None
+    unanswered: Unanswered | None = None
 
     def check(self, form: str, given: dict[str, bool]) -> None:
         """TokctlError where options do not go together; `given` are those of other kinds."""
@@ -72,7 +75,7 @@ class ChatOptions:
     ) -> list[Source]:
         """The sources of conversations as those of their texts."""
         from tokctl.chat import TokenizerChat
-        from tokctl.chat.lines import rendered
+        from tokctl.chat.lines import Unanswered, rendered
 
         template, name = self._template(world)
         chat = TokenizerChat(
@@ -84,7 +87,20 @@ class ChatOptions:
             options=dict(map(_option, self.chat_option or ())),
         )
         self.facts = chat.facts
-        return [rendered(source, chat, mask=self.assistant_mask) for source in texts]
+        self.unanswered = Unanswered()
+        return [
+            rendered(source, chat, mask=self.assistant_mask, unanswered=self.unanswered)
+            for source in texts
+        ]
+
+    def say_unanswered(self, world: World) -> None:
+        """Says in how many conversations the assistant wrote nothing, if that was asked for."""
+        found = self.unanswered
+        if found is not None and found.count:
+            world.say(
+                f"note: the mask of {found.count:,} conversations is all 0: nothing in them is the "
+                f"assistant's; {found.place} has the roles {', '.join(found.roles)}"
+            )
 
     def _template(self, world: World) -> tuple[str | None, str]:
         """The template that `--chat-template` gives, and what it is called in messages."""

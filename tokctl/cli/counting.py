@@ -17,6 +17,7 @@ from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
+    from tokctl.cli.chat import ChatOptions
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.token_counts import CountOptions, FileCount, TokenCounts
 
@@ -86,6 +87,7 @@ def count(
     output: str | None,
     *,
     cache_memory: int | None = None,
+    chats: ChatOptions | None = None,
 ) -> int:
     """Counts, shows what was counted, then says what could not be; returns the exit code."""
     from tokctl.cli.progress import Bars
@@ -100,6 +102,13 @@ def count(
     tokenizers = _load(world, paths, count_options, cache_memory)
     texts = sources.open(world, files)
     streams.check_apart(world, streams.names_of(texts), [output or "-"])
+    if chats is not None and chats.chat:
+        if len(paths) > 1:
+            raise TokctlError(
+                "--chat takes the template of one model, and there are several",
+                "count with one model at a time",
+            )
+        texts = chats.rendered(world, texts, *tokenizers.values(), paths[0])
     start = perf_counter()
     counts = TokenCounts(tuple(tokenizers), [], [])
     with Bars(world) as bars:

@@ -158,16 +158,18 @@ def encode(
             f"--format says what is read, and nothing is read as {format}",
             f"what is written is --as {format}",
         )
-    if chat and format not in ("auto", "text", "jsonl"):
-        raise TokctlError(f"--chat reads JSON Lines, not {format}", "leave --format out")
-    # Each line is read as a whole conversation, so a file of JSON Lines is a text here.
-    format = "text" if chat else format  # noqa: A001
-    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
+    columns: tuple[str, ...] = ()
+    if chat:
+        from tokctl.chat.lines import COLUMNS as columns  # noqa: N811
+
+        if format == "tsv":
+            raise TokctlError("--chat reads JSON Lines and tables, not tsv", "leave --format out")
+    sources = streams.Sources(
+        format, text_field, include, exclude, files_from, files0_from, columns
+    )
     id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
     more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
-    leading, files = streams.leading_models(
-        world, "encode", files, bool(models), "auto" if chat else format
-    )
+    leading, files = streams.leading_models(world, "encode", files, bool(models), format)
     models = leading or models
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
@@ -217,11 +219,6 @@ def encode(
     threads = min(threads or available_threads(), sys.maxsize)
     if alpha is not None:
         _check_alpha(form, special=bool(allowed), column=column)
-    if chat and count:
-        raise TokctlError(
-            "--count counts the text of files, and --chat makes another of them",
-            "count the lines of: tokctl encode --chat --as tokens",
-        )
     plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
     cache = None
     if cache_memory is not None:
@@ -236,7 +233,15 @@ def encode(
         counted = CountOptions(lines, allowed, errors, *limits, threads)
         table = counting.TableOptions(json, csv, sort)
         return counting.count(
-            world, files, models, sources, counted, table, output, cache_memory=cache
+            world,
+            files,
+            models,
+            sources,
+            counted,
+            table,
+            output,
+            cache_memory=cache,
+            chats=chats,
         )
     model = models[0] if models else None
     to_stdout = output is None or output == "-"
@@ -299,6 +304,7 @@ def encode(
 
         written = ids_dtype or DTYPES["uint32"]
         write_columns(world, chats, rows, texts, dtype=written, output=output)
+        chats.say_unanswered(world)
         return None
     if ids_dtype is not None:
         model = streams.model_path(world, model)
@@ -323,6 +329,8 @@ def encode(
 
         with Bars(world) as progress:
             write_texts(rows, texts, streams.FlushingWriter(out), progress)
+    if chats is not None:
+        chats.say_unanswered(world)
     if world.verbose:
         world.say(summary(documents, perf_counter() - start))
     return None

@@ -124,8 +124,11 @@ class Sources:
         exclude: Sequence[str] | None = None,
         files_from: str | None = None,
         files0_from: str | None = None,
+        columns: tuple[str, ...] = (),
     ) -> None:
+        """`columns` are those of `Reading`."""
         self.format = format
+        self.columns = columns
         self.text_field = text_field
         self.include = include or ()
         self.exclude = exclude or ()
@@ -173,7 +176,8 @@ class Sources:
         for option, patterns in (("--include", self.include), ("--exclude", self.exclude)):
             if "" in patterns:
                 raise TokctlError(f"a pattern of {option} is empty", "spell it like '*.md'")
-        return Reading(self.format, self.text_field, tuple(self.include), tuple(self.exclude))
+        patterns = tuple(self.include), tuple(self.exclude)
+        return Reading(self.format, self.text_field, *patterns, self.columns)
 
     def names(self, world: World, files: Sequence[str] | None) -> list[str]:
         """The arguments, and behind them what `--files-from` and `--files0-from` list.

@@ -141,12 +141,15 @@ class Reading(NamedTuple):
         include: of the files in a folder, those whose path in it, or whose name, is one of
             these patterns; empty: all that are not hidden.
         exclude: not these, whatever `include` says.
+        columns: of a table, each row is a JSON object of those of these columns that it has; and
+            JSON Lines are a text, whose lines are such objects. Empty: one field is the text.
     """
 
     format: str = "auto"
     text_field: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 #: As names and first bytes say.

@@ -243,13 +243,15 @@ def _source(
             def blocks() -> Iterator[bytes]:
                 return _surely_text(data.name, certain())
 
-    if form == "text":
+    if form == "text" or (form == "jsonl" and reading.columns):
         note = _note(data.name, head)
         places = partial(_text_places, data) if _is_plain(data) else None
         return Document(data.name, data.size, blocks, data.prompt, data.tell, note, places)
     if form == "tar":
         return _archive(data, blocks, reading, depth)
-    return _records(data, form, blocks, reading.text_field or _FIELD, direct=direct)
+    return _records(
+        data, form, blocks, reading.columns or reading.text_field or _FIELD, direct=direct
+    )
 
 
 #: What UTF-16 and UTF-32 begin with. The marks of UTF-32 begin as those of UTF-16 do.
@@ -323,7 +325,9 @@ def _archive(data: ByteSource, blocks: _Blocks, reading: Reading, depth: int) ->
     return Archive(data.name, data.size, members, data.tell, data.prompt)
 
 
-def _records(data: ByteSource, form: str, blocks: _Blocks, field: str, *, direct: bool) -> Records:
+def _records(
+    data: ByteSource, form: str, blocks: _Blocks, field: str | tuple[str, ...], *, direct: bool
+) -> Records:
     unit = "line"
     if form in ("parquet", "arrow"):
         from tokctl.sources import tables
@@ -343,6 +347,7 @@ def _records(data: ByteSource, form: str, blocks: _Blocks, field: str, *, direct
 
         if form == "tsv":
             return lines.tsv(blocks, data.name)
+        assert isinstance(field, str)
         return lines.jsonl(blocks, data.name, field, opens=opens)
 
     def places() -> Places:

@@ -1,4 +1,4 @@
-"""Tables of Parquet and Arrow: one column of them, some rows at a time.
+"""Tables of Parquet and Arrow: one column of them, or rows of several; some rows at a time.
 
 Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as a file
 (Feather version 2 is the same) or as a stream.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from tokctl import _native
 from tokctl.errors import TokctlError
@@ -41,19 +41,28 @@ def pyarrow(name: str) -> ModuleType:
     return module  # type: ignore[no-any-return, unused-ignore]
 
 
-def check(data: ByteSource, form: str, field: str) -> None:
+#: The column that holds the texts; or several, which with their names are the texts, as JSON.
+Field: TypeAlias = str | tuple[str, ...]
+
+
+def check(data: ByteSource, form: str, field: Field) -> None:
     """TokctlError unless the regular file `data` has that column: before the work begins."""
     if data.path is not None:
         with opened_file(data) as file, _named(data.name, form):
             if form == "parquet":
                 with _parquet_file(data.name, file) as table:
-                    path_to(table.schema_arrow, field, data.name)
+                    _columns(table.schema_arrow, field, data.name)
             else:
-                path_to(_arrow_reader(data.name, file).schema, field, data.name)
+                _columns(_arrow_reader(data.name, file).schema, field, data.name)
 
 
 def read(
-    data: ByteSource, form: str, field: str, blocks: Callable[[], Iterator[bytes]], *, direct: bool
+    data: ByteSource,
+    form: str,
+    field: Field,
+    blocks: Callable[[], Iterator[bytes]],
+    *,
+    direct: bool,
 ) -> Iterator[Batch]:
     """The texts of a table, `parquet` or `arrow`.
 
@@ -80,7 +89,7 @@ def read(
             yield from _whole(data.name, form, field, cast(BinaryIO, file), None)
 
 
-def places(data: ByteSource, field: str) -> Places:
+def places(data: ByteSource, field: Field) -> Places:
     """How processes share out the row groups of a Parquet file."""
 
     def of(size: int) -> list[int]:
@@ -107,7 +116,7 @@ def places(data: ByteSource, field: str) -> Places:
 
 
 def _whole(
-    name: str, form: str, field: str, file: BinaryIO, data: ByteSource | None
+    name: str, form: str, field: Field, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
     """A table that can be read anywhere; progress of `data` is counted by its rows."""
     with _named(name, form):
@@ -119,20 +128,22 @@ def _whole(
 
 def _parquet(
     name: str,
-    field: str,
+    field: Field,
     file: BinaryIO,
     data: ByteSource | None,
     groups: range | None = None,
 ) -> Iterator[Batch]:
     with _parquet_file(name, file) as table:
-        path_to(table.schema_arrow, field, name)
+        schema = table.schema_arrow
+        columns = [schema.names[place] for place in _columns(schema, field, name)]
+        columns = [field] if isinstance(field, str) else columns
         about, row = table.metadata, 1
         for number in range(table.num_row_groups) if groups is None else groups:
             group = about.row_group(number)
-            rows = _rows_at_a_time(group, column_chunks(table, number, field))
-            for batch in table.iter_batches(rows, [number], [field], use_threads=False):
-                first, *below = path_to(batch.schema, field, name)
-                yield from column_batches(batch.column(first), below, field, name, row)
+            chunks = [each for column in columns for each in column_chunks(table, number, column)]
+            rows = _rows_at_a_time(group, chunks)
+            for batch in table.iter_batches(rows, [number], columns, use_threads=False):
+                yield from _texts(batch, field, name, row)
                 row += batch.num_rows
                 if data is not None and data.size:
                     data.done = data.size * (row - 1) // max(1, about.num_rows)
@@ -178,16 +189,19 @@ def _parquet_file(name: str, file: BinaryIO) -> Any:
     )
 
 
-def _arrow_file(name: str, field: str, file: BinaryIO, data: ByteSource | None) -> Iterator[Batch]:
+def _arrow_file(
+    name: str, field: Field, file: BinaryIO, data: ByteSource | None
+) -> Iterator[Batch]:
     from pyarrow import ipc
 
-    first, *below = path_to(_arrow_reader(name, file).schema, field, name)
+    columns = _columns(_arrow_reader(name, file).schema, field, name)
     file.seek(0)
-    reader = ipc.open_file(file, options=_only(first))
+    options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
+    reader = ipc.open_file(file, options=options)
     row = 1
     for number in range(reader.num_record_batches):
         batch = reader.get_batch(number)
-        yield from column_batches(batch.column(0), below, field, name, row)
+        yield from _texts(batch, field, name, row)
         row += batch.num_rows
         if data is not None and data.size:
             data.done = data.size * (number + 1) // reader.num_record_batches
@@ -195,16 +209,16 @@ def _arrow_file(name: str, field: str, file: BinaryIO, data: ByteSource | None) 
         data.done = data.size
 
 
-def _stream(name: str, field: str, source: BlockStream) -> Iterator[Batch]:
+def _stream(name: str, field: Field, source: BlockStream) -> Iterator[Batch]:
     """A stream of Arrow, which must have its end: without it, what is missing can't be known."""
     from pyarrow import ipc
 
     with _named(name, "arrow"):
         reader = ipc.open_stream(source)
-        first, *below = path_to(reader.schema, field, name)
+        _columns(reader.schema, field, name)
         row = 1
         for batch in reader:
-            yield from column_batches(batch.column(first), below, field, name, row)
+            yield from _texts(batch, field, name, row)
             row += batch.num_rows
     if source.tail != _END:
         raise TokctlError(
@@ -226,12 +240,6 @@ def _arrow_reader(name: str, file: BinaryIO) -> Any:
     whole = _is_arrow_file(file.read(8))
     file.seek(0)
     return ipc.open_file(file) if whole else ipc.open_stream(file)
-
-
-def _only(column: int) -> Any:
-    from pyarrow import ipc
-
-    return ipc.IpcReadOptions(included_fields=[column], use_threads=False)
 
 
 class _named:  # noqa: N801  (a context manager, called like a function)
@@ -280,6 +288,40 @@ def path_to(schema: Any, field: str, name: str, option: str = "--text-field") ->
             f"{option} names the column of the texts",
         )
     return path
+
+
+def _columns(schema: Any, field: Field, name: str) -> list[int]:
+    """The places of the columns to be read; TokctlError where there are none."""
+    if isinstance(field, str):
+        return path_to(schema, field, name)[:1]
+    found = [place for place, column in enumerate(schema.names) if column in field]
+    if not found:
+        there = ", ".join(map(str, schema.names[:20])) or "none"
+        raise TokctlError(
+            f"{name} has no column {field[0]}; there is: {there}",
+            f"these are read: {', '.join(field)}; rename the one that you mean",
+        )
+    return found
+
+
+def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
+    """The texts of some rows, of which the first has the number `row`."""
+    if isinstance(field, str):
+        first, *below = path_to(batch.schema, field, name)
+        yield from column_batches(batch.column(first), below, field, name, row)
+        return
+    import orjson
+
+    batch.validate()
+    names = [column for column in batch.schema.names if column in field]
+    try:
+        rows = batch.select(names).to_pylist()
+        yield Batch([orjson.dumps(each) for each in rows], first=row)
+    except TypeError as error:
+        raise TokctlError(
+            f"{name}: rows from {row} on hold what is no JSON: {error}",
+            f"the columns {', '.join(names)} hold texts, numbers, lists and structs of these",
+        ) from None
 
 
 def column_batches(
