@@ -414,7 +414,7 @@ def _candidates(suite: Suite) -> Iterator[Section]:
             ],
             (
                 f"{facts.tensor}: median {facts.median:.4f}; "
-                f"{facts.apart:,} of {facts.of:,} tokens stand apart, below {facts.bound:.4f}",
+                f"{facts.apart:,} of {facts.of:,} tokens are outliers, below {facts.bound:.4f}",
             ),
         )
 

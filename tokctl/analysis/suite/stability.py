@@ -69,8 +69,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _CHAI,
-        "The number can stay while every token changes. A model of single characters changes with "
-        "each deletion, and is the most stable of all. " + _MISLEADS,
+        "The number can stay the same while every token changes. A character model changes with "
+        "each deletion, but is the most stable of all. " + _MISLEADS,
     ),
     Definition(
         "token_ratio",
@@ -79,8 +79,8 @@ DEFINITIONS = (
         "ratio, 1 = the same number",
         "neither",
         _CHAI,
-        "Long words of many tokens hardly change it; words of one token do. A model that reads the "
-        "variant as unknown has few tokens. " + _MISLEADS,
+        "Long words of many tokens hardly affect it; words of one token do. A model to which the "
+        "variant is unknown has few tokens. " + _MISLEADS,
     ),
     Definition(
         "kept",
@@ -89,8 +89,8 @@ DEFINITIONS = (
         "F1, 0 to 1",
         "neither",
         f"F1, van Rijsbergen 1979; {_CHAI}",
-        "A model that cuts at every byte keeps all. A word that is one token has none to keep, so "
-        "that each boundary of its variant counts against the model. " + _MISLEADS,
+        "A model that cuts at every byte keeps all. A word that is one token has no boundary to "
+        "keep, so each boundary of its variant counts against the model. " + _MISLEADS,
     ),
 )
 
