@@ -15,7 +15,7 @@ generation prompt and F be M[:i + 1], both rendered.
   follows it in F up to its end is the rest of the turn; it must follow in T as well, but for
   special tokens that end a whole conversation.
 
-White space behind the last token of the turn in angle brackets, such as the line feed behind
+White space after the last token of the turn in angle brackets, such as the line feed behind
 `<|im_end|>`, is not the assistant's: the model stops before it.
 
 Whatever does not fit is refused. Each turn of an assistant costs two to four renderings.
@@ -112,7 +112,7 @@ def _end(template: JinjaTemplate, values: dict[str, Any], text: str, at: int, be
 
 
 def _lengthened(message: dict[str, Any], values: dict[str, Any]) -> dict[str, Any] | None:
-    """The message with one more character behind its text, one that occurs nowhere; None where it
+    """The message with one more character after its text, one that occurs nowhere; None if it
     has no text."""
     everything = repr(values["messages"])
     more = next(

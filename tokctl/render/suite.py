@@ -63,7 +63,7 @@ class Section:
 
 
 def suite_answer(suite: Suite, comparison: Comparison) -> Answer:
-    """All of the suite, and the ordinary comparison of the same models behind it."""
+    """All of the suite, and the ordinary comparison of the same models after it."""
 
     def data() -> dict[str, Any]:
         return {**comparison.to_dict(), "suite": suite.to_dict()}

@@ -19,7 +19,7 @@ class Example:
     """One of the things that a finding counts.
 
     Attributes:
-        id: None where it has none: a byte without a token, for instance.
+        id: None if it has none: a byte without a token, for instance.
         token: as the vocabulary spells it.
         data: its bytes, markers included.
         note: what is to be said of it: what it is equal to, its step, its count.

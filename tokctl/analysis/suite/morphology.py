@@ -103,7 +103,7 @@ def read_gold(path: str | Path) -> tuple[GoldWord, ...]:
 
 
 def _gold_word(line: str) -> GoldWord:
-    """ValueError where it is of no form."""
+    """ValueError if it is of no form."""
     word, *columns = line.split("\t")
     if not columns:
         raise ValueError("it has no tab")

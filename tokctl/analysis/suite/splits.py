@@ -148,7 +148,7 @@ class CodeSplits:
         identifier_whole: by style: the share of the names that are one token.
         identifier_borders: by style: the share of the names that are cut where their words meet,
             at each such border, and nowhere else.
-        indentation: by one of `INDENTATIONS`: the tokens that it costs; absent where the model
+        indentation: by one of `INDENTATIONS`: the tokens that it costs; absent if the model
             does not keep white space.
         operators: the share of `OPERATORS` that are one token.
         cut_operators: those that are not, in their order.

@@ -4,7 +4,7 @@ Chai et al. 2024 ("Tokenization Falling Short", arXiv 2406.11687) show that lang
 accuracy where typos and other changes of form change the tokens of a text. What is measured here
 is the cause alone: how much the tokens change. The definitions are tokctl's own.
 
-**Words** are the distinct runs of characters that are no white space, without the punctuation at
+**Words** are the distinct runs of characters that are not white space, without the punctuation at
 their ends, as far as they are `SHORTEST` to `LONGEST` letters and marks and nothing else, and of no
 script `WITHOUT_SPACES`. Of these at most `WORDS` are taken: those whose SHA-256 of seed and word is
 the least. So every distinct word is as likely to be taken, however often it is used, and the same

@@ -93,7 +93,7 @@ class UndertrainedReport:
         undecided: tokens whose trials were cut short; then no id is called unreachable.
         rare: a token that is used less often is rare.
         never_used: ids, ascending; rarely_used: ids, the rarest first.
-        embeddings: None where none were given; Absent where they say nothing.
+        embeddings: None if none were given; Absent if they say nothing.
         figures: by the names of `DEFINITIONS`, in their order.
     """
 

@@ -41,7 +41,7 @@ _PRE_TOKENIZERS = {"gpt2", "cl100k", "llama3", "qwen2", "bert", "metaspace"}
 
 
 def supported(model: FilledRecipe) -> str | None:
-    """Why a page can't split text as the model does; None where it can, id for id."""
+    """Why a page can't split text as the model does; None if it can, id for id."""
     recipe = model.recipe
     for what, parts, known in (
         ("normalizer", recipe.normalizers, _NORMALIZERS),
