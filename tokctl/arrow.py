@@ -72,7 +72,7 @@ def encode_table(
     threads: int = 1,
 ) -> pa.Table:
     """The table with two more columns: the ids of each text, as `Tokenizer.encode_ids` gives
-    them, and how many they are. Both are null where the text is.
+    them, and how many they are. Both are null if the text is.
 
     Args:
         table: see above.
@@ -528,7 +528,7 @@ def _loaded(path: str, _stamp: object) -> Tokenizer:
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
-    """What changes when a model's file does, or one in its folder; empty where there is none."""
+    """What changes when a model's file does, or one in its folder; empty if there is none."""
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         found = [file.stat() for file in files if file.is_file()]

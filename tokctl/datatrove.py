@@ -66,7 +66,7 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
                 datatrove's step finds all.
             threads: share out the documents of a batch.
             args, options: datatrove's. There are no loss masks. `eos_token` is a token of the
-                vocabulary that is put behind each document; without it nothing is, whatever the
+                vocabulary that is put after each document; without it nothing is, whatever the
                 model's template says.
         """
         super().__init__(output_folder, os.fspath(tokenizer_name_or_path), *args, **options)

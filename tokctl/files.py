@@ -136,7 +136,7 @@ class WholeFiles:
 
 
 class _Growing:
-    """A file that grows beside its target, `status` of which is None where there is none yet."""
+    """A file that grows beside its target, `status` of which is None if there is none yet."""
 
     def __init__(self, path: Path, target: Path, status: os.stat_result | None) -> None:
         self.path = path
@@ -170,7 +170,7 @@ class _Growing:
         return True
 
     def set_aside(self) -> bool:
-        """Takes the name from what has it; False where nothing has."""
+        """Takes the name from what has it; False if nothing has."""
         try:
             held = os.open(self.target, os.O_RDONLY)
         except FileNotFoundError:
@@ -275,7 +275,7 @@ def _claimed_folder(target: Path) -> Iterator[Path]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What stands at `path`, links followed; None where nothing does."""
+    """What stands at `path`, links followed; None if nothing does."""
     try:
         return path.stat()
     except FileNotFoundError:

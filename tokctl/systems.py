@@ -47,7 +47,7 @@ __all__ = [
 
 
 def is_at(name: Path, status: os.stat_result) -> bool:
-    """Does a file have that name? OSError where nothing has it."""
+    """Does a file have that name? OSError if nothing has it."""
     return os.path.samestat(name.lstat(), status)
 
 
@@ -59,7 +59,7 @@ if sys.platform == "win32":
     TERMINAL = "CONIN$"
 
     def open_new(name: Path) -> int:
-        """A descriptor of a file that was not there; FileExistsError where it was."""
+        """A descriptor of a file that was not there; FileExistsError if it was."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_BINARY | os.O_NOINHERIT
         return os.open(name, flags, 0o600)
 
@@ -77,7 +77,7 @@ if sys.platform == "win32":
         return os.open(beside, flags, 0o600)
 
     def lock(descriptor: int) -> None:
-        """Locks it until it is closed; BlockingIOError where another process has it."""
+        """Locks it until it is closed; BlockingIOError if another process has it."""
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except PermissionError as error:
@@ -168,7 +168,7 @@ else:
     TERMINAL = "/dev/tty"
 
     def open_new(name: Path) -> int:
-        """A descriptor of a file that was not there; FileExistsError where it was."""
+        """A descriptor of a file that was not there; FileExistsError if it was."""
         return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
     def make_folder(name: Path) -> None:
@@ -180,7 +180,7 @@ else:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY)
 
     def lock(descriptor: int) -> None:
-        """Locks it until it is closed; BlockingIOError where another process has it."""
+        """Locks it until it is closed; BlockingIOError if another process has it."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def sweep(name: Path) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:
-    """`1 word`, `2 words`; `things` where that is no plain `s`."""
+    """`1 word`, `2 words`; `things` where that is not a plain `s`."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 

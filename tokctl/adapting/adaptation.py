@@ -4,7 +4,7 @@ The steps, of which each can be left out:
 
 1. The tokens that some texts use least go (`tokctl.training.resizing.kept_by_use`), or the residues
    of merging (`tokctl.adapting.residues`).
-2. Training goes on from what is left, on other texts or the same. A model of ranks is turned into
+2. Training continues from what is left, on other texts or the same. A model of ranks is turned into
    one of merges for that, and back where ranks can say the same.
 3. Special and other added tokens get ids.
 4. Ids: without gaps, in the order that they had; or what stays keeps its id, and new tokens get
@@ -13,7 +13,7 @@ The steps, of which each can be left out:
    left over is a hole, which a special token `<|unused_ID|>` fills.
 
 A token that went in step 1 and was learned again in step 2 is the same token: its embedding is
-kept, and its id where ids are kept and are no ranks.
+kept, and its id where ids are kept and are not ranks.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Adaptation(Brief):
 
     Attributes:
         before, tokenizer: the two models.
-        ids: the new id of each old one; None where the token is gone.
+        ids: the new id of each old one; None if the token is gone.
         holes: new ids that no token has: fillers of holes that there were not before.
         restored: old ids of tokens that were taken away and learned again.
-        uses: how often the texts use the tokens that are gone, and all tokens; None where nothing
+        uses: how often the texts use the tokens that are gone, and all tokens; None if nothing
             was counted.
-        residues: those that were taken away, and how they were found; None where they were not
+        residues: those that were taken away, and how they were found; None if they were not
             looked for.
     """
 
@@ -101,7 +101,7 @@ class Adaptation(Brief):
             yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
     def save_map(self, path: str | Path) -> None:
-        """Writes `map_lines` to a file, whole or not at all; TokctlError where it can't be."""
+        """Writes `map_lines` to a file, whole or not at all; TokctlError if it can't be."""
         with whole_file(path) as file:
             file.writelines(self.map_lines())
 
@@ -339,7 +339,7 @@ def _pairs(model: FilledRecipe) -> Sequence[Sequence[int]]:
 
 
 def _extensible(model: FilledRecipe) -> FilledRecipe:
-    """The model, with merges if it has ranks; TokctlError where training can't go on from it."""
+    """The model, with merges if it has ranks; TokctlError if training can't continue from it."""
     try:
         model = merging.by_merges(model)
     except InexpressibleError as reason:
@@ -349,7 +349,7 @@ def _extensible(model: FilledRecipe) -> FilledRecipe:
 
 
 def _check_room(size: int, vocab_size: int, added: int) -> None:
-    """TokctlError where nothing is left to learn."""
+    """TokctlError if nothing is left to learn."""
     if type(vocab_size) is not int or vocab_size - added <= size:
         more = f" and {added} that are added" if added else ""
         raise TokctlError(

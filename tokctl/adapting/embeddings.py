@@ -130,7 +130,7 @@ def carry(
 
 
 def check_new_rows(name: str, vectors: str | Path | None) -> None:
-    """TokctlError where rows can't be made so."""
+    """TokctlError if rows can't be made so."""
     if name not in NEW_ROWS:
         raise TokctlError(f"new rows can't be {name!r}", f"choose one of: {', '.join(NEW_ROWS)}")
     if name == "focus" and vectors is None:
@@ -146,7 +146,7 @@ def check_new_rows(name: str, vectors: str | Path | None) -> None:
 
 
 def check_weights(tokenizer: Tokenizer, path: str | Path, tensors: Sequence[str]) -> None:
-    """TokctlError where a file has no such matrices of this model; no number of them is read."""
+    """TokctlError if a file has no such matrices of this model; no number of them is read."""
     numpy_module()
     with ExitStack() as stack:
         _chosen(Weights(Path(path), stack), tokenizer.vocab_size, tensors)
@@ -159,7 +159,7 @@ def _chosen(weights: Weights, size: int, tensors: Sequence[str]) -> list[Embeddi
 
 
 def _check_apart(weights: Weights, output: str | Path) -> None:
-    """TokctlError where a file would be written over one that is read."""
+    """TokctlError if a file would be written over one that is read."""
     target = weights.target(output)
     for path in {*weights.files.values()}:
         for place in (target, target / path.name):

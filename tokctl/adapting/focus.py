@@ -138,7 +138,7 @@ def _units(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
 
 
 def check_vectors(path: str | Path) -> None:
-    """TokctlError where a file does not begin as one of vectors does."""
+    """TokctlError if a file does not begin as one of vectors does."""
     with _opened(Path(path)) as file:
         _header(file, Path(path))
 

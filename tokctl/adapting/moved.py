@@ -64,7 +64,7 @@ class MovedTokens:
         tokens: of all other lines, as the model before has them.
         same: of these, those that are the same now.
         covered: those that are part of a new token.
-        gone: those that are no tokens any more.
+        gone: those that are not tokens any more.
         moved: those that are tokens, but not here.
         examples: the first of these.
     """
@@ -126,7 +126,7 @@ def moved(adaptation: Adaptation, sources: Sequence[Source], threads: int = 1) -
 
 
 def _rows(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list[int] | None]:
-    """The ids of each line; None where a character has none."""
+    """The ids of each line; None if a character has none."""
     try:
         return list(tokenizer.encode_ids(lines, threads=threads))
     except TokctlError:

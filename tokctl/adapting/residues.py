@@ -89,7 +89,7 @@ class Residues:
 
 
 def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
-    """What is asked for; TokctlError where it is none."""
+    """What is asked for; TokctlError if it is none."""
     highest = share("residues", ratio)
     assert highest is not None
     most = ENTROPY if entropy is None else entropy
@@ -101,7 +101,7 @@ def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
 
 
 def with_merges(model: FilledRecipe) -> FilledRecipe:
-    """The model with merges in place of ranks; TokctlError where it does not merge by rank."""
+    """The model with merges in place of ranks; TokctlError if it does not merge by rank."""
     recipe = model.recipe
     if not (recipe.traits.is_plain_bpe and recipe.segments_by_merging) or recipe.replays_merges:
         raise TokctlError(

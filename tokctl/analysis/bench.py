@@ -67,10 +67,10 @@ class LibrarySpeed:
         name: of the library, with its version.
         file: `own`: the model's; or the format that it was converted to for this library, `lossy`
             where that can't hold all of the model.
-        seconds: of each pass: the first, with empty caches, and those behind it.
+        seconds: of each pass: the first, with empty caches, and those after it.
         ids: of all texts.
         digest: the first 16 hexadecimal digits of the SHA-256 of the ids as 32-bit little-endian
-            numbers, and of the lengths of the texts in ids behind them, 64-bit.
+            numbers, and of the lengths of the texts in ids after them, 64-bit.
         same: are the ids those of tokctl?
     """
 
@@ -83,7 +83,7 @@ class LibrarySpeed:
 
     @property
     def again(self) -> tuple[float, ...]:
-        """The passes behind the first; the first if there is no other."""
+        """The passes after the first; the first if there is no other."""
         return self.seconds[1:] or self.seconds
 
 

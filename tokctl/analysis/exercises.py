@@ -142,10 +142,10 @@ class CaseResult:
     Attributes:
         expected, got: what tokctl gave and what the function returned; `got` means nothing where
             there is trouble.
-        difference: the first place where the two differ, in words; None where they are equal.
-        trouble: why there is no result; None where there is one.
+        difference: the first place where the two differ, in words; None if they are equal.
+        trouble: why there is no result; None if there is one.
         printed: the first characters of what the function printed, which plays no part.
-        ran: False where an earlier case has ended the run.
+        ran: False if an earlier case has ended the run.
     """
 
     case: ExerciseCase
@@ -174,7 +174,7 @@ class ExerciseVerdict:
 
     @property
     def first_failed(self) -> CaseResult | None:
-        """The first case that did not pass; None where all did."""
+        """The first case that did not pass; None if all did."""
         return next((result for result in self.results if not result.passed), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def written_call(exercise: Exercise, case: ExerciseCase) -> str:
 
 
 def exercise(number: str) -> Exercise:
-    """The exercise of a number; TokctlError where there is none."""
+    """The exercise of a number; TokctlError if there is none."""
     if number in EXERCISES:
         return EXERCISES[number]
     near = [one for one in EXERCISES if one.partition(".")[0] == number.partition(".")[0]]
@@ -434,7 +434,7 @@ def _result(asked: Exercise, case: ExerciseCase, told: dict[str, Any]) -> CaseRe
 
 
 def difference(expected: Any, got: Any, place: str = "") -> str | None:
-    """The first place where two values differ, in words; None where they are equal. A list and a
+    """The first place where two values differ, in words; None if they are equal. A list and a
     tuple of equal items are equal, and so are numbers that are as close as rounding leaves them."""
     told = f"at {place}: " if place else ""
     if isinstance(expected, float):

@@ -235,7 +235,7 @@ class _Spelling:
         self.budget = sum(not self._recipe.is_initial_symbol(tokens[id_]) for id_ in self._ids)
 
     def _is_marked(self, token: bytes) -> bool:
-        """Has it a marker? One that is no symbol of its own belongs to a character."""
+        """Has it a marker? One that is not a symbol of its own belongs to a character."""
         rest = self._marker.removed_from(token)
         return rest != token and (bool(rest) or self._marker.is_symbol)
 

@@ -37,7 +37,7 @@ class Split:
     Attributes:
         training: what models are trained on.
         measured: the rest; the same text where nothing could be held out.
-        unit: `documents`, `paragraphs` or `lines`; empty where nothing is held out.
+        unit: `documents`, `paragraphs` or `lines`; empty if nothing is held out.
         units: how many documents or blocks the text has; held_out: the numbers of those that are
             held out, from 0, ascending.
     """

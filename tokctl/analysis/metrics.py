@@ -54,10 +54,10 @@ class Counts:
         tokens: all of them, unknown ones included.
         unknown: unknown tokens; for a model that has none, characters without an id, among them
             those that it drops.
-        lines: what `\\n` ends; behind the last one, what is left if anything is.
+        lines: what `\\n` ends; after the last one, what is left if anything is.
         exact_lines: lines with decode(encode(line)) = line.
         id_counts: how often each id came out, of those that did. What has no id is not there.
-        word_rule: a name of `WORD_RULES`; None where nothing was
+        word_rule: a name of `WORD_RULES`; None if nothing was
             counted yet.
     """
 
@@ -190,7 +190,7 @@ CHARACTERS_PER_SPACE = 20
 
 
 def no_words(counts: Counts) -> Absent | None:
-    """Why a text has no words to measure, or None where it has.
+    """Why a text has no words to measure, or None if it has.
 
     A run of white space counts as one space, so that indentation makes no words.
     """
@@ -394,7 +394,7 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
 
 def space_mark(recipe: Recipe) -> str:
     """What stands for a space in the tokens, `▁` for SentencePiece: a pre-tokenizer or a
-    normalizer writes it. Empty where spaces are kept as they are, or dropped."""
+    normalizer writes it. Empty if spaces are kept as they are, or dropped."""
     for part in recipe.pre_tokenizers:
         if part.kind == "metaspace":
             return str(part["replacement"])
@@ -406,7 +406,7 @@ def space_mark(recipe: Recipe) -> str:
 
 def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
     """The canonical forms of a model's tokens. Special and added tokens are left out, and the
-    tokens of single bytes that characters fall back to: they are no text of their own."""
+    tokens of single bytes that characters fall back to: they are not text of their own."""
     reserved = model.reserved_ids
     if model.recipe.byte_fallback:
         reserved = reserved | {
@@ -426,9 +426,9 @@ def boundary_f1(shared: int, first: int, second: int) -> Figure:
     """F1 of two sets of boundaries, which is symmetric: 2 |A and B| / (|A| + |B|).
 
     A boundary is a byte offset at which a token starts or ends. It is internal where it lies
-    strictly inside a word (a maximal run of characters that are no white space, whatever the
+    strictly inside a word (a maximal run of characters that are not white space, whatever the
     other figures take for a word): at the edges of words all models cut, and what they do with
-    spaces is no matter here. The native `Measured` holds them as bits.
+    spaces does not matter here. The native `Measured` holds them as bits.
 
     Args:
         shared, first, second: the sizes of the intersection and of the two sets.
@@ -506,7 +506,7 @@ class Metric(Definition):
 
     @property
     def higher_is_better(self) -> bool:
-        """False where less is better."""
+        """False if less is better."""
         return self.better == "higher"
 
     def written(self, figure: Figure) -> str:
@@ -754,7 +754,7 @@ def metric_names() -> list[str]:
 
 
 def definition_of(name: str, among: Mapping[str, Definition] = DEFINITIONS) -> Definition:
-    """The definition of a figure, by its name or as tables label it; TokctlError where none
+    """The definition of a figure, by its name or as tables label it; TokctlError if none
     is called so."""
     plain = _plain(name)
     for definition in among.values():

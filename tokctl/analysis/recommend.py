@@ -163,7 +163,7 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
 
 
 def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
-    """The sizes to try, ascending; TokctlError where one is none."""
+    """The sizes to try, ascending; TokctlError if one is none."""
     found = SIZES if sizes is None else tuple(sorted(set(sizes)))
     for size in found:
         if type(size) is not int or not 0 < size < 2**32:
@@ -655,13 +655,13 @@ class Recommendation:
         corpus: what was read, sampled and held out.
         shape: the model that `params` describes; None without.
         curves: of each candidate, on the held-out text.
-        size, candidate: what is recommended; None where the text is too short to say it.
+        size, candidate: what is recommended; None if the text is too short to say it.
         coverage: of the characters; None for a model of bytes.
         bytes_per_token, interval: of the recommended model on the held-out text.
         differences: the other candidates at that size.
         coverages: what was tried of them.
         advice: sentences, each with its figure.
-        options: of `tokctl train`, without the texts; empty where nothing is recommended.
+        options: of `tokctl train`, without the texts; empty if nothing is recommended.
     """
 
     corpus: HeldOutCorpus
@@ -681,7 +681,7 @@ class Recommendation:
         return f"Recommendation(size={self.size}, candidate={self.candidate!r})"
 
     def command(self, texts: Sequence[str], reading: Sequence[str] = ()) -> str | None:
-        """The command line that trains it, quoted for a shell; None where nothing is recommended.
+        """The command line that trains it, quoted for a shell; None if nothing is recommended.
 
         Args:
             texts: the paths to train on.

@@ -88,7 +88,7 @@ class Timeline:
 
 class Scan:
     """The order in which the tie rule `rewritten-last` scans words: a word that a merge
-    rewrites moves behind all others, and those that one merge rewrites keep their order."""
+    rewrites moves after all others, and those that one merge rewrites keep their order."""
 
     def __init__(self, timeline: Timeline, words: int) -> None:
         self._ranks = [array("I") for _ in range(words)]
@@ -227,7 +227,7 @@ class Ranked:
 
     Attributes:
         pairs: best first, those that may not be merged among them.
-        best: the first that may be merged; None where there is none.
+        best: the first that may be merged; None if there is none.
         tied: pairs as good as `best` that may be merged, itself among them.
     """
 
@@ -389,7 +389,7 @@ class LeadingPair:
         score: count / (left_count * right_count), where that is what the recipe compares;
             else None.
         chosen: the step merges it.
-        refused: why training may not merge it, as `Criterion.refusal` says; None where it may.
+        refused: why training may not merge it, as `Criterion.refusal` says; None if it may.
     """
 
     place: int
@@ -420,7 +420,7 @@ class Choice:
         tied: pairs that share the best count or score, those that may not be merged left out.
         tie_break: the recipe's tie rule.
         same_figures: the pair is as frequent here as the file says it was in training; None
-            where the file does not say.
+            if the file does not say.
         language: see `MergeRecord`.
     """
 
@@ -447,10 +447,10 @@ class Frame:
         changed_occurrences: how often these are in the text.
         words: those asked for.
         decides: the step that `pairs` led to: this one, and for step 0 the first.
-        pairs: the leading pairs before that step, best first; behind them its own, where
+        pairs: the leading pairs before that step, best first; after them its own, where
             that comes later.
         distinct_pairs: how many there were.
-        choice: why that step took its pair; None where there is no step at all.
+        choice: why that step took its pair; None if there is no step at all.
     """
 
     step: int
@@ -580,7 +580,7 @@ class Replay(ABC):
         """The pre-token of that number after a step."""
 
     def check(self, step: int) -> None:
-        """TokctlError where there is no such step."""
+        """TokctlError if there is no such step."""
         if not self.first <= step <= self.total:
             raise TokctlError(
                 f"there is no {self.unit} {step:,}: this model has {plural(self.total, self.unit)}",
@@ -628,7 +628,7 @@ class MergeReplay(Replay):
     """A training by merges on counted pre-tokens.
 
     The counts stand at the state before the step that is looked at: there the pairs compete.
-    The words of a frame are those behind it.
+    The words of a frame are those after it.
     """
 
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
@@ -724,7 +724,7 @@ class MergeReplay(Replay):
 
     def _segmented(self, number: int, step: int) -> tuple[tuple[str, ...], int, tuple[int, ...]]:
         """A word's tokens after a step, how many more there are, and those just made; of a
-        step that merges behind the tokens that are named, the last one stands for them."""
+        step that merges after the tokens that are named, the last one stands for them."""
         pre_token = self.counts[number][0]
         ids, lengths, ranks = self._history.replayer.replay(pre_token, step)
         made: tuple[int, ...] = ()

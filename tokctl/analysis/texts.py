@@ -35,7 +35,7 @@ MOST = 1 << 55
 
 @dataclass(frozen=True)
 class Text:
-    """One text in memory: a document, or many of them one behind the other.
+    """One text in memory: a document, or many of them one after the other.
 
     Nothing that is measured, counted or shown goes from one document to the next.
 
@@ -245,7 +245,7 @@ def _is_utf8(text: Text) -> bool:
 
 
 class _Collector:
-    """Puts documents together, one behind the other."""
+    """Puts documents together, one after the other."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []

@@ -49,7 +49,7 @@ class Difference:
     Attributes:
         reader: `tokctl`, or the library with its version.
         what: `ids`, `text` (the ids are the same, and decode to another text) or `error`.
-        text: name of the text; empty where the file could not be loaded.
+        text: name of the text; empty if the file could not be loaded.
         line, column: from 1; the column counts characters. Of a source of records the number of
             the record, and the character of its text.
         before, found: ids with tokens around that place, of the model and of the reader.
@@ -349,7 +349,7 @@ class Block(NamedTuple):
 
     Attributes:
         line: the number of the first line, or of the first document in its source, from 1.
-        text: the lines; empty where these are documents.
+        text: the lines; empty if these are documents.
         documents: each is compared whole, and by itself.
         unit: what `line` counts: `line` or `row`.
     """
@@ -371,7 +371,7 @@ class Block(NamedTuple):
 
 
 def text_blocks(source: Source, size: int = _BLOCK_SIZE) -> Iterator[Block]:
-    """The blocks of a text; TokctlError where it is not UTF-8: the libraries take nothing
+    """The blocks of a text; TokctlError if it is not UTF-8: the libraries take nothing
     else."""
     for one in flat([source]):
         if isinstance(one, Document):
@@ -684,7 +684,7 @@ class Peer(NamedTuple):
     Attributes:
         package: as it is installed.
         load: takes the path (a file or a folder) and the model before, which says what the file
-            leaves to its caller. It raises ImportError where the library is not installed.
+            leaves to its caller. It raises ImportError if the library is not installed.
     """
 
     package: str

@@ -76,7 +76,7 @@ def rendered(
     `unanswered`.
 
     Raises:
-        TokctlError: reading it, naming the line: it is no conversation, the template fails or
+        TokctlError: reading it, naming the line: it is not a conversation, the template fails or
             refuses it, or does not show which part is the assistant's.
     """
     if isinstance(source, Archive):

@@ -16,7 +16,7 @@ differently from the last one, as those that leave reasoning out of the history,
 in both T and the part, the last message of the part gets one more character. What follows the
 first difference in the part is its rest, which must follow in T as well.
 
-White space behind the last token of the turn in angle brackets, such as the line feed behind
+White space after the last token of the turn in angle brackets, such as the line feed behind
 `<|im_end|>`, is not the assistant's: the model stops before it.
 
 Whatever does not fit is refused. Each turn of an assistant costs two renderings, or up to eight.

@@ -235,7 +235,7 @@ _WIDE_FIELD = re.compile(r"\{[^{}]*:[^{}]*\d{8}")
 
 
 def _check_arguments(function: Any, args: Sequence[Any], named: dict[str, Any]) -> None:
-    """TooMuchError where a call would make a text that is too long."""
+    """TooMuchError if a call would make a text that is too long."""
     name = getattr(function, "__name__", "")
     owner = getattr(getattr(function, "__wrapped__", function), "__self__", None)
     values = [*([owner] if isinstance(owner, str) else []), *args, *named.values()]
@@ -339,7 +339,7 @@ class JinjaTemplate:
     """
 
     def __init__(self, source: str, name: str) -> None:
-        """TokctlError where it can't be read; it names the line."""
+        """TokctlError if it can't be read; it names the line."""
         self.name = name
         self.source = source
         self._environment = Sandbox()
@@ -427,7 +427,7 @@ _kept = _Kept()
 
 
 def compiled(source: str, name: str) -> JinjaTemplate:
-    """The template, one for each thread; TokctlError where it can't be read."""
+    """The template, one for each thread; TokctlError if it can't be read."""
     templates = _kept.templates
     if (source, name) not in templates:
         if len(templates) >= _MOST_KEPT:

@@ -147,7 +147,7 @@ class TokenizerChat:
         """What the template sees of a conversation.
 
         Raises:
-            TokctlError: it is no conversation.
+            TokctlError: it is not a conversation.
         """
         for what, value in (("tools", chat.tools), ("documents", chat.documents)):
             if value is not None and not _is_list_of_objects(value):

@@ -212,7 +212,7 @@ def check_embeddings_options(
     new_rows: str,
     vectors: str | None,
 ) -> None:
-    """TokctlError where an option means nothing, or one is missing."""
+    """TokctlError if an option means nothing, or one is missing."""
     if embeddings is None:
         given = {
             "--new-embeddings": new is not None,
@@ -239,7 +239,7 @@ def check_texts(
     counted: bool,
     twice: bool,
 ) -> None:
-    """TokctlError where texts are given that nothing reads, or stdin would be read twice."""
+    """TokctlError if texts are given that nothing reads, or stdin would be read twice."""
     if not counted and (names or sources.lists):
         name = (*names, *sources.lists)[0]
         raise TokctlError(
@@ -273,7 +273,7 @@ def check_places(
     new_embeddings: str | None,
     read: Sequence[str],
 ) -> None:
-    """TokctlError where something can't be written, or takes the place of something else."""
+    """TokctlError if something can't be written, or takes the place of something else."""
     model_output.check_target(world, output, form, read)
     if map_file == "-":
         raise TokctlError("the map can't go to stdout", "name a file: --map FILE")

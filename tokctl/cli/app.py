@@ -113,7 +113,7 @@ def run(arguments: Sequence[str], world: World) -> int:
 
 def _needed(arguments: Sequence[str]) -> Sequence[str]:
     """The commands to import: the one that is called; all of them for help, completion and
-    what is no command."""
+    what is not a command."""
     for place, word in enumerate(arguments):
         if word in COMMANDS:
             return [word]

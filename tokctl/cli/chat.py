@@ -42,7 +42,7 @@ class ChatOptions:
     unanswered: Unanswered | None = None
 
     def check(self, form: str, given: dict[str, bool]) -> None:
-        """TokctlError where options do not go together; `given` are those of other kinds."""
+        """TokctlError if options do not go together; `given` are those of other kinds."""
         for name, value in vars(self).items():
             if value and not self.chat and name != "pack":
                 raise TokctlError(f"--{name.replace('_', '-')} is for --chat", "add --chat")
@@ -67,7 +67,7 @@ class ChatOptions:
             _refuse(wanted, given, ("--shard-size", "--stride", "--pad"))
 
     def has_columns(self, form: str) -> bool:
-        """Are rows written that have several columns, and are no rows of `encode`'s own jsonl?"""
+        """Are rows written that have several columns, and are not rows of `encode`'s own jsonl?"""
         return self.pack is not None or (self.assistant_mask and form != "jsonl")
 
     def rendered(

@@ -245,7 +245,7 @@ def _command_line(arguments: Sequence[str]) -> str:
 
 
 def _check_suite(suite: bool, **others: object) -> None:
-    """TokctlError where an option of the suite is given without it."""
+    """TokctlError if an option of the suite is given without it."""
     given = [f"--{name}" for name, value in others.items() if value]
     if given and not suite:
         raise TokctlError(f"{given[0]} goes with --suite", f"write --suite {given[0]}")

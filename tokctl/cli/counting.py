@@ -44,7 +44,7 @@ def check(
     alpha: float | None,
     seed: int | None,
 ) -> None:
-    """TokctlError where options of `--count` do not go together, or come without it."""
+    """TokctlError if options of `--count` do not go together, or come without it."""
     if not count and models and len(models) > 1:
         raise TokctlError(
             "several models are for --count", "name one with -m, or add --count to count for all"
@@ -295,7 +295,7 @@ def _figures(row: FileCount) -> list[str]:
 
 
 def _together(headings: Sequence[str], least: Sequence[int]) -> int:
-    """Cells that the columns and the spaces behind them take."""
+    """Cells that the columns and the spaces after them take."""
     sizes = [max(cells(head), size) for head, size in zip(headings, least, strict=True)]
     return sum(sizes) + len(sizes)
 

@@ -408,7 +408,7 @@ class OutputPlan(NamedTuple):
     def of(
         cls, form: str, options: IdFileOptions, output: str | None, *, whole: bool, count: bool
     ) -> OutputPlan:
-        """Of the options, or TokctlError where they do not go together."""
+        """Of the options, or TokctlError if they do not go together."""
         to_stdout = output is None or output == "-"
         if count and (option := _first_of(replace(options, lines=False))):
             raise TokctlError(f"--count shows counts, not {option}", "leave one of them out")
@@ -466,7 +466,7 @@ class OutputPlan(NamedTuple):
     def check_outputs(
         self, world: World, texts: Sequence[str], model: str, reading: Reading
     ) -> None:
-        """TokctlError where what is written surely can't be."""
+        """TokctlError if what is written surely can't be."""
         if self.size is not None:
             from tokctl.cli.streams import check_beside
             from tokctl.idfiles.shards import check_folder
@@ -482,14 +482,14 @@ class OutputPlan(NamedTuple):
                 streams.check_output(world, name, files, model)
 
     def check_apart(self, world: World, texts: Sequence[Source]) -> None:
-        """TokctlError where one of the texts is what is written."""
+        """TokctlError if one of the texts is what is written."""
         from tokctl.cli.streams import check_apart, names_of
 
         folder = None if self.size is None else self.output
         check_apart(world, names_of(texts), self.files, folder)
 
     def fitting(self, tokenizer: Tokenizer, rows: RowOptions) -> tuple[Dtype | None, int | None]:
-        """How wide ids are in files of this model (None: no file of ids), and what stands behind
+        """How wide ids are in files of this model (None: no file of ids), and what stands after
         each text."""
         end_id = dtype = None
         if (token := self.options.eos) is not None:

@@ -77,7 +77,7 @@ class RowOptions:
         alpha: float | None,
         seed: int | None,
     ) -> RowOptions:
-        """As the options of `encode` say; TokctlError where they do not go together, or do
+        """As the options of `encode` say; TokctlError if they do not go together, or do
         not fit the model."""
         if stride is not None and max_length is None:
             raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
@@ -144,7 +144,7 @@ class RowWriter:
         mask: adds the mask of the assistant's tokens to jsonl; the texts are chats.
         options: what is done with the tokens of each text.
         width: bytes of an id in the forms of files.
-        end_id: stands behind the ids of each text; None: nothing does.
+        end_id: stands after the ids of each text; None: nothing does.
         drawn: texts that a segmentation was drawn for.
         longest: tokens of the longest row so far.
     """
@@ -183,7 +183,7 @@ class RowWriter:
 
     @cached_property
     def names(self) -> TokenNames | None:
-        """What tokens are called in this form; None where ids alone are written."""
+        """What tokens are called in this form; None if ids alone are written."""
         return None if self._writes_ids else token_names(self.tokenizer, self.form)
 
     @property
@@ -252,7 +252,7 @@ class RowWriter:
         return ids
 
     def _named(self, texts: TextBatch) -> list[Row] | None:
-        """The rows of texts, each the names of tokens; None where something in them has no id."""
+        """The rows of texts, each the names of tokens; None if something in them has no id."""
         documents, encoder = self.documents, self.tokenizer.encoder
         data, packed, lacking = encoder.rows(
             texts.texts, documents.threads, documents.matcher, self.names or "decimal", self.end_id

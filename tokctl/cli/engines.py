@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def cluster(world: World, name: str) -> "Cluster":
-    """The engine of that name; TokctlError where there is none. Nothing is connected yet."""
+    """The engine of that name; TokctlError if there is none. Nothing is connected yet."""
     if name != "ray" and not name.startswith("ray://"):
         raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
     from tokctl.ray import Cluster

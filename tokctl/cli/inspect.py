@@ -395,7 +395,7 @@ def _gap(
 def check_options(
     question: str | None, fail_on: str | None, embeddings: str | None, tensor: str | None
 ) -> None:
-    """TokctlError where what goes with `--check` stands alone."""
+    """TokctlError if what goes with `--check` stands alone."""
     given = {"--fail-on": fail_on, "--embeddings": embeddings, "--tensor": tensor}
     name = next((name for name, value in given.items() if value is not None), None)
     if name and question != "--check":

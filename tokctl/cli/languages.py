@@ -22,7 +22,7 @@ class LanguageTexts:
     """The texts to train on, by language.
 
     Attributes:
-        train, dev: the paths of each language; `dev` is empty where training texts are measured.
+        train, dev: the paths of each language; `dev` is empty if training texts are measured.
         parity: how the languages take turns.
     """
 
@@ -38,7 +38,7 @@ class LanguageTexts:
         ]
 
     def check_against(self, recipe: "Recipe", options: "Options") -> None:
-        """TokctlError where something is known not to go together."""
+        """TokctlError if something is known not to go together."""
         from tokctl.training.parity import check_parity
 
         check_parity(list(self.train), recipe, options, self.parity, list(self.dev) or None)
@@ -103,7 +103,7 @@ _TURNS = (
 def languages_of(
     chosen: Mapping[str, Any], others: Mapping[str, tuple[object, str]]
 ) -> LanguageTexts | None:
-    """What the options say; None where no language is named.
+    """What the options say; None if no language is named.
 
     Args:
         chosen: the options of languages, by the names of their parameters.

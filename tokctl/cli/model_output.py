@@ -81,7 +81,7 @@ def check_target(world: World, target: str, form: Format, inputs: Sequence[str])
 
 
 def check_paths(world: World, paths: Sequence[str], inputs: Sequence[str]) -> None:
-    """TokctlError where one of the files would take the place of an input, or has none."""
+    """TokctlError if one of the files would take the place of an input, or has none."""
     for path in paths:
         if Path(path).parent.is_dir():  # else it is in a folder that will be made
             streams.check_output(world, path, inputs)

@@ -202,7 +202,7 @@ def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: s
 
 
 def _help_option(flag: Any, *, has_screen: bool) -> Any:
-    """The flag, with no type in the help, and False where it is not given: None would be read by
+    """The flag, with no type in the help, and False if it is not given: None would be read by
     Typer."""
     flag.metavar, flag.default = "", False
     if has_screen:
@@ -222,7 +222,7 @@ def _read_values_here(command: Any) -> None:
     """Lets texts and numbers be read by `_read`, in place of Typer: from 0.29 on it imports
     pydantic for that, which takes twice as long as all the rest of a start; and what it says of
     wrong numbers differs from version to version. Each parameter gets its `declared`, the option
-    of the catalogue, and its `number`, what its value is if it is no text."""
+    of the catalogue, and its `number`, what its value is if it is not a text."""
     if command.callback is None:
         return
     hints = inspect.get_annotations(inspect.unwrap(command.callback), eval_str=True)
@@ -244,7 +244,7 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
     """The value of a parameter, from what stands on the command line, or its default.
 
     Raises:
-        typer.BadParameter: it is no number, or too low a one.
+        typer.BadParameter: it is not a number, or too low a one.
     """
     if parameter.multiple or parameter.nargs == -1:
         return tuple(value or ())
@@ -305,7 +305,7 @@ def vocab_sizes(values: Sequence[str]) -> list[int]:
 
 
 def held_out_share(value: str) -> float | None:
-    """The share of a `--held-out`; None where it names a text.
+    """The share of a `--held-out`; None if it names a text.
 
     Raises:
         TokctlError: it is a number, and no share.
@@ -321,7 +321,7 @@ def held_out_share(value: str) -> float | None:
 
 
 def values_of(parameter: Any) -> tuple[str, ...]:
-    """All values that a parameter of a command can have; empty where there are others."""
+    """All values that a parameter of a command can have; empty if there are others."""
     declared = parameter.declared
     if declared.values is not None:
         return tuple(declared.values())
@@ -336,14 +336,14 @@ def metavar_of(parameter: Any) -> str:
 
 
 def _check(parameter: Any, value: Any) -> None:
-    """TokctlError where the catalogue knows all values, and this is another."""
+    """TokctlError if the catalogue knows all values, and this is another."""
     if parameter.declared.closed and value is not None and value != parameter.default:
         name = parameter.opts[0] if parameter.param_type_name == "option" else "the shell"
         choose(name, value, values_of(parameter))
 
 
 def choose(option: str, value: str, allowed: Sequence[str]) -> str:
-    """The value; TokctlError where the option does not take it."""
+    """The value; TokctlError if the option does not take it."""
     if value not in allowed:
         from difflib import get_close_matches
 

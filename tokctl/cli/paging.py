@@ -67,8 +67,8 @@ def draw(world: World, answer: Answer, *, pages: bool) -> None:
 
 
 def page(world: World, text: bytes) -> bool:
-    """Shows a text in the pager. False where it is not wanted or does not work: stdout is no
-    terminal, or a dumb one; the text fits on the screen; `$PAGER` is empty or `cat`, or can't
+    """Shows a text in the pager. False if it is not wanted or does not work: stdout is not
+    a terminal, or a dumb one; the text fits on the screen; `$PAGER` is empty or `cat`, or can't
     be started. Nothing has been written then."""
     pager = world.environ.get("PAGER", "less").strip()
     if pager in ("", "cat") or world.environ.get("TERM") == "dumb" or not _is_terminal(world):
@@ -79,7 +79,7 @@ def page(world: World, text: bytes) -> bool:
 
 
 def pipe(world: World, command: str, text: bytes) -> bool:
-    """Gives a text to a program that shows it on the terminal. False where stdout is none, or
+    """Gives a text to a program that shows it on the terminal. False if stdout is none, or
     the program is not there. Nothing has been written then."""
     there = shutil.which(command.split()[0], path=world.environ.get("PATH"))
     if there is None or world.environ.get("TERM") == "dumb" or not _is_terminal(world):

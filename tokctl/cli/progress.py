@@ -187,13 +187,13 @@ class Meter:
 
     @property
     def average(self) -> float | None:
-        """Units per second, from the first measurement to the last; None where nothing came in
+        """Units per second, from the first measurement to the last; None if nothing came in
         between."""
         seconds, done = self._last[0] - self._first[0], self._last[1] - self._first[1]
         return done / seconds if seconds and done else None
 
     def left(self, total: int) -> float | None:
-        """Seconds until `total` is done; None where nothing says it."""
+        """Seconds until `total` is done; None if nothing says it."""
         if not (rate := self._steady()):
             return None
         return max(0, total - self._last[1]) / rate
@@ -231,7 +231,7 @@ class PhaseState:
     Attributes:
         phase: its name; one that is not in `PHASES` is shown by it.
         label, unit: as `PHASES` has them.
-        done, total: in the phase's unit; `total` is None where it is not known.
+        done, total: in the phase's unit; `total` is None if it is not known.
         seconds: since the end of the phase before, or the start of the work.
         rate: units per second, of late; of the whole phase at its end. None: not known yet.
         left: seconds until the end; None: not known.
@@ -297,7 +297,7 @@ def amount(state: PhaseState) -> str:
 
 
 def contents(state: PhaseState) -> str:
-    """What was in it: `12,000 documents, 3.4M ids`; empty where it is not known."""
+    """What was in it: `12,000 documents, 3.4M ids`; empty if it is not known."""
     known = {"document": state.documents, "id": state.ids}
     return ", ".join(
         f"{short(count)} {name}{'' if count == 1 else 's'}"
@@ -312,14 +312,14 @@ def short(count: int) -> str:
 
 
 def percent(state: PhaseState) -> str:
-    """The part that is done, rounded down: 100% is when all is done. Empty where no total is."""
+    """The part that is done, rounded down: 100% is when all is done. Empty if no total is."""
     if not state.total:
         return ""
     return f"{min(100, 100 * state.done // state.total)}%"
 
 
 def rate(state: PhaseState) -> str:
-    """`240 MB/s`, `1,200 ids/s`; empty where it is not known, or would say nothing."""
+    """`240 MB/s`, `1,200 ids/s`; empty if it is not known, or would say nothing."""
     if not state.rate or not state.unit:
         return ""
     if state.unit == "bytes":
@@ -328,7 +328,7 @@ def rate(state: PhaseState) -> str:
 
 
 def left(state: PhaseState) -> str:
-    """`28 s left`; empty where it is not known."""
+    """`28 s left`; empty if it is not known."""
     return "" if state.left is None else f"{duration(state.left)} left"
 
 
@@ -348,7 +348,7 @@ def ended(state: PhaseState) -> str:
 
 
 def beside(state: PhaseState, width: int) -> tuple[str, str]:
-    """What stands in front of a bar and behind it, where all must fit into `width` columns: as
+    """What stands in front of a bar and after it, where all must fit into `width` columns: as
     much as leaves the bar room. The bar's own ends are in it."""
     front = f"{state.label}: {percent(state):>4}|"
     done, speed, to_go = amount(state), rate(state), left(state)
@@ -485,7 +485,7 @@ class ProgressBar(ShownPhase):
             self._wipe()
 
     def _wipe(self) -> None:
-        """tqdm writes spaces over what it drew; a `^C` behind it needs more."""
+        """tqdm writes spaces over what it drew; a `^C` after it needs more."""
         if self._world.stderr_is_terminal and self._world.environ.get("TERM") != "dumb":
             self._world.stderr.write("\r\x1b[K")
             self._world.stderr.flush()

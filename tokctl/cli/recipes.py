@@ -58,7 +58,7 @@ def recipe_of(
     It keeps its name only where nothing about it was changed; else it is `custom`.
 
     Args:
-        extended: that of the model which the training goes on from: what is not chosen
+        extended: that of the model which the training continues from: what is not chosen
             for is as there.
         note: is called with each default that does not fit the options, and is left out.
 
@@ -138,7 +138,7 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
 
 
 def _refuse_others(base: Recipe, chosen: Mapping[str, Any]) -> None:
-    """TokctlError where an option is for other algorithms than that of `base`."""
+    """TokctlError if an option is for other algorithms than that of `base`."""
     for name in _NOT_FOR_ALL:
         # A number that does nothing is as good as none.
         idle = (None, False, 0, {"min_frequency": 1, "unknown": "drop"}.get(name))

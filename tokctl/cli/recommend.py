@@ -119,7 +119,7 @@ _SCALES = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 
 
 def parameters(text: str) -> int:
-    """How many parameters: 125M, 1.3B; TokctlError where it is none."""
+    """How many parameters: 125M, 1.3B; TokctlError if it is none."""
     match = _PARAMETERS.fullmatch(text.strip())
     if not match:
         raise TokctlError(

@@ -53,7 +53,7 @@ def requested_report(
     inputs: Sequence[str],
     others: Sequence[str] = (),
 ) -> Report | None:
-    """What is to be written, checked before the work; None where `--chart list` was answered.
+    """What is to be written, checked before the work; None if `--chart list` was answered.
 
     Args:
         command: `compare` or `inspect`.
@@ -107,7 +107,7 @@ def _check(world: World, option: str, path: str, inputs: Sequence[str]) -> None:
 
 
 def check_texts(world: World, report: Report, paths: Sequence[str]) -> None:
-    """TokctlError where the page or the chart would take the place of a text: known once folders
+    """TokctlError if the page or the chart would take the place of a text: known once folders
     and lists have been opened."""
     for option, path in (("--html", report.html), ("--plot", report.plot)):
         if path is not None:

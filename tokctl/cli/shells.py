@@ -36,8 +36,8 @@ class ShellOption:
         help: as the help has it.
         panel: the heading it stands under.
         metavar: what its value is called; empty: it takes none.
-        values: all that it can be; empty where there are others.
-        default: what it is when it is not given, in words; empty where the help says it.
+        values: all that it can be; empty if there are others.
+        default: what it is when it is not given, in words; empty if the help says it.
         files: its value can be the name of a file.
         repeated: it can be given more than once.
     """

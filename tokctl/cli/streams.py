@@ -66,7 +66,7 @@ def leading_models(
 
 
 def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) -> None:
-    """TokctlError where a text to train on is a model: one that is named, or one of a folder's, by
+    """TokctlError if a text to train on is a model: one that is named, or one of a folder's, by
     its suffix. With `--format` everything is a text."""
     from tokctl import formats
 
@@ -104,7 +104,7 @@ def load_model(
 
 
 def end_id(tokenizer: Tokenizer, eos: str) -> int:
-    """The id of the token that `--eos` names; TokctlError where the model has none such."""
+    """The id of the token that `--eos` names; TokctlError if the model has none such."""
     from tokctl.tokenizer import documents
 
     try:
@@ -155,13 +155,13 @@ class Sources:
         return [path for path in (self.files_from, self.files0_from) if path is not None]
 
     def check_needed(self, hint: str) -> None:
-        """TokctlError where an option says how texts are read, though there are none."""
+        """TokctlError if an option says how texts are read, though there are none."""
         if self.given is not None:
             raise TokctlError(f"{self.given} says how texts are read, and there is none", hint)
 
     @property
     def reading(self) -> Reading:
-        """How the sources are read; TokctlError where options do not go together."""
+        """How the sources are read; TokctlError if options do not go together."""
         from tokctl.sources.document import FORMATS, Reading
 
         choose("--format", self.format, FORMATS)
@@ -180,7 +180,7 @@ class Sources:
         return Reading(self.format, self.text_field, *patterns, self.columns)
 
     def names(self, world: World, files: Sequence[str] | None) -> list[str]:
-        """The arguments, and behind them what `--files-from` and `--files0-from` list.
+        """The arguments, and after them what `--files-from` and `--files0-from` list.
 
         A list is read once, however often this is asked for: stdin can't be read again.
         """
@@ -256,7 +256,7 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
 
 
 def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> list[str]:
-    """The arguments; stdin where there are none. TokctlError where that is a terminal, or named
+    """The arguments; stdin where there are none. TokctlError if that is a terminal, or named
     twice."""
     from tokctl import sources
 
@@ -285,7 +285,7 @@ def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -
 def check_output(
     world: World, path: str, files: Sequence[str] | None, model: str | None = None
 ) -> None:
-    """TokctlError where `path` surely can't be written, or is one of the files to read: the
+    """TokctlError if `path` surely can't be written, or is one of the files to read: the
     texts, what stdin is redirected from, the model.
 
     Nothing is left behind. Found out before the work, so that nobody waits for nothing.
@@ -407,7 +407,7 @@ def named_files(texts: Sequence[str]) -> list[str]:
 def check_apart(
     world: World, texts: Sequence[str], written: Sequence[str], folder: str | None = None
 ) -> None:
-    """TokctlError where a text is a file that is written to as well: one of `written` (`-` is
+    """TokctlError if a text is a file that is written to as well: one of `written` (`-` is
     stdout), or one that lies in `folder`, where shards go."""
     outputs = [(path, status) for path in written for status in _outputs(world, path)]
     inside = None if folder is None else _status(folder)
@@ -432,7 +432,7 @@ def check_apart(
 
 
 def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading) -> None:
-    """TokctlError where a folder for shards lies in a folder that is read, and a file in it,
+    """TokctlError if a folder for shards lies in a folder that is read, and a file in it,
     such as `shard`, would be a text for the next run."""
     from tokctl.sources.folders import FileFilter
 

@@ -282,7 +282,7 @@ def train(
 
 
 def share_of(option: str, text: str | None) -> "Decimal | None":
-    """The share, exactly as it was written; TokctlError where it is none."""
+    """The share, exactly as it was written; TokctlError if it is none."""
     if text is None:
         return None
     from decimal import Decimal, InvalidOperation
@@ -322,7 +322,7 @@ def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str
 
 
 def weights_of(given: Sequence[str]) -> dict[str, str]:
-    """The weights by the names of their texts; TokctlError where one is none."""
+    """The weights by the names of their texts; TokctlError if one is none."""
     found: dict[str, str] = {}
     for entry in given:
         name, equals, number = entry.rpartition("=")
@@ -341,7 +341,7 @@ LEAST_MEMORY = 16 << 20
 
 
 def memory_limit(text: str | None) -> int | None:
-    """Bytes; TokctlError where it is no number of them, or so few that nothing is won."""
+    """Bytes; TokctlError if it is not a number of them, or so few that nothing is won."""
     return None if text is None else options.size_of("--memory", text, LEAST_MEMORY)
 
 
@@ -359,7 +359,7 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
 def cluster_of(
     world: World, name: str, recipe: "Recipe", chosen: "Options", *, counts: bool
 ) -> "Cluster":
-    """The engine of that name; TokctlError where there is none, or nothing for it to do."""
+    """The engine of that name; TokctlError if there is none, or nothing for it to do."""
     if counts:
         raise TokctlError(
             "--engine counts texts, and --word-counts reads words that are counted already",
@@ -372,7 +372,7 @@ def cluster_of(
 
 
 def _refuse_algorithms(files: Sequence[str]) -> None:
-    """TokctlError where an algorithm is named as if it were a text."""
+    """TokctlError if an algorithm is named as if it were a text."""
     from tokctl.model import ALGORITHMS
 
     for name in files:
@@ -440,7 +440,7 @@ def check_save_counts(
     files: list[str],
     extend: str | None,
 ) -> None:
-    """TokctlError where the counts can't be written, before a text is read."""
+    """TokctlError if the counts can't be written, before a text is read."""
     from tokctl.training.counting import weigh
 
     if save_counts == "-":
@@ -470,7 +470,7 @@ def model_path(
 ) -> str:
     """The path of `-o`, else the first source's name and the algorithm's, here.
 
-    TokctlError where the model would go to stdout.
+    TokctlError if the model would go to stdout.
     """
     if output == "-":
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")

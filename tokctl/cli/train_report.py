@@ -130,7 +130,7 @@ _WORDS = 20
 def training_steps(
     tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]], steps: int
 ) -> Iterator[TrainingStep]:
-    """The corpus state before the first merge, and behind each of the first `steps` merges.
+    """The corpus state before the first merge, and after each of the first `steps` merges.
 
     Args:
         counts: the pre-tokens with their counts, in first-seen order.

@@ -75,7 +75,7 @@ def watch(
 
 
 def check_terminal(world: World, *, from_stdin: bool) -> None:
-    """TokctlError where there is no terminal to draw on, or none to take keys from."""
+    """TokctlError if there is no terminal to draw on, or none to take keys from."""
     needed = {
         "stdin": world.stdin_is_terminal or from_stdin,
         "stdout": world.stdout_is_terminal,

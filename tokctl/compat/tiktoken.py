@@ -173,7 +173,7 @@ class Encoding:
         allowed_special: str | AbstractSet[str] = frozenset(),
         disallowed_special: str | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that no continuation of the text changes, and what may come behind them."""
+        """The ids that no continuation of the text changes, and what may come after them."""
         allowed = self._checked([text], allowed_special, disallowed_special)
         try:
             data = text.encode()
@@ -233,7 +233,7 @@ class Encoding:
             place += 1
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of a token, special ones included. KeyError where there is none."""
+        """The id of a token, special ones included. KeyError if there is none."""
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         found = self._mergeable_ranks.get(data)
         if found is None:
@@ -278,7 +278,7 @@ class Encoding:
     # -- ids to text --------------------------------------------------------------------------
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids. KeyError where one has no token."""
+        """The bytes of ids. KeyError if one has no token."""
         if not self._holes:
             try:
                 return self._tokenizer.decoder.decode(tokens, False)
@@ -287,11 +287,11 @@ class Encoding:
         return b"".join(map(self.decode_single_token_bytes, tokens))
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids. KeyError where one has no token."""
+        """The text of ids. KeyError if one has no token."""
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id. KeyError where no token has it."""
+        """The bytes of one id. KeyError if no token has it."""
         return self._bytes_of[token]
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
@@ -300,7 +300,7 @@ class Encoding:
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text, and where each token begins in it: at the character that holds its first byte.
-        UnicodeDecodeError where the bytes are no text."""
+        UnicodeDecodeError if the bytes are not text."""
         offsets = []
         characters = 0
         pieces = self.decode_tokens_bytes(tokens)
@@ -337,7 +337,7 @@ class Encoding:
 
     @property
     def eot_token(self) -> int:
-        """The id of `<|endoftext|>`. KeyError where there is none."""
+        """The id of `<|endoftext|>`. KeyError if there is none."""
         return self._special_tokens["<|endoftext|>"]
 
     @cached_property
@@ -492,7 +492,7 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of a model's encoding. KeyError where it is not known."""
+    """The name of a model's encoding. KeyError if it is not known."""
     for encoding, names in _MODELS.items():
         if model_name in names.split():
             return encoding
@@ -506,5 +506,5 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """A model's encoding, as `get_encoding` gives it. KeyError where the model is not known."""
+    """A model's encoding, as `get_encoding` gives it. KeyError if the model is not known."""
     return get_encoding(encoding_name_for_model(model_name))

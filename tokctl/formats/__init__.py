@@ -48,7 +48,7 @@ class Format(NamedTuple):
         name: as `--to` takes it.
         title: what people call it.
         module: in `tokctl.formats`; see `contract` for what it has.
-        suffix: of a new file; empty where the format is a folder.
+        suffix: of a new file; empty if the format is a folder.
         writes: does tokctl write it?
         reads: does tokctl read a model from it?
         hints: what of `Hints` it may leave open.
@@ -108,7 +108,7 @@ _CALLED = {
 
 
 def named(name: str) -> Format:
-    """The format of that name; TokctlError where there is none."""
+    """The format of that name; TokctlError if there is none."""
     for one in FORMATS:
         if one.name == name:
             return one
@@ -196,7 +196,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _check_hints(source: Source, known: Format) -> None:
-    """TokctlError where the caller says what the file says itself."""
+    """TokctlError if the caller says what the file says itself."""
     for name, value in source.hints._asdict().items():
         if value is not None and name not in known.hints:
             what = "how text is split" if name == "pattern" else "its special tokens"
@@ -277,7 +277,7 @@ def _writer(name: str, model: FilledRecipe) -> Any:
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
-    """Why Hugging Face refuses the model file of this recipe, or of this model; None where
+    """Why Hugging Face refuses the model file of this recipe, or of this model; None if
     it loads it."""
     from tokctl.formats import tokenizer_json
 

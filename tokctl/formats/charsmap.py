@@ -74,7 +74,7 @@ def _compiled(name: str) -> bytes:
 
 
 def of_replacements(parts: Sequence[Part]) -> bytes | None:
-    """Rules that do what texts put in the place of others do, one after the other; None where
+    """Rules that do what texts put in the place of others do, one after the other; None if
     no rules do.
 
     Each changes every character on its own where it looks for one character, so all of them

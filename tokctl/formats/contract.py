@@ -136,7 +136,7 @@ class Source:
 
     @cached_property
     def data(self) -> bytes:
-        """The whole content; TokctlError where it can't be read, or is no model's size."""
+        """The whole content; TokctlError if it can't be read, or is not a model's size."""
         return self._whole() if self._given is None else self._given
 
     def within(self, most: int) -> bytes:
@@ -147,7 +147,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """The content as JSON; TokctlError where it is none."""
+        """The content as JSON; TokctlError if it is none."""
         orjson = _orjson(len(self.data))
         try:
             return orjson.loads(self.data)
@@ -169,7 +169,7 @@ class Source:
 
     @property
     def lists(self) -> ModelFile | None:
-        """The long lists of a `tokenizer.json`, read by the core; None where it has none, or
+        """The long lists of a `tokenizer.json`, read by the core; None if it has none, or
         has written them otherwise than libraries do."""
         return self._scanned[1]
 
@@ -193,7 +193,7 @@ class Source:
             raise unreadable(self.name, error) from None
 
     def beside(self, name: str) -> Source | None:
-        """The file of that name in the folder, or in the folder where the file is; None where
+        """The file of that name in the folder, or in the folder where the file is; None if
         there is none."""
         if self.path is None or (self._given is not None and not self.is_folder):
             return None

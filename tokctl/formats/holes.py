@@ -30,7 +30,7 @@ def unused(id_: int) -> AddedToken:
 
 
 def holes(ids: Collection[int]) -> list[int]:
-    """The ids that are missing below the highest; ValueError where there are too many."""
+    """The ids that are missing below the highest; ValueError if there are too many."""
     total = max(ids, default=-1) + 1
     _check(total, len(ids))
     return sorted(set(range(total)).difference(ids)) if total != len(ids) else []

@@ -61,7 +61,7 @@ def is_name(path: str | Path) -> bool:
 
 
 def repository(name: str) -> Repository:
-    """What `hf:ORG/NAME@REVISION` names; TokctlError where it is spelled otherwise."""
+    """What `hf:ORG/NAME@REVISION` names; TokctlError if it is spelled otherwise."""
     found = _NAME.fullmatch(name)
     if not found:
         raise TokctlError(

@@ -43,7 +43,7 @@ def made(model: FilledRecipe) -> list[Triple]:
 
 
 def pairs(model: FilledRecipe) -> list[Triple]:
-    """The pair that each token is ever made of, of those that are made; InexpressibleError where
+    """The pair that each token is ever made of, of those that are made; InexpressibleError if
     this can't be told of the model."""
     recipe = model.recipe
     if recipe.marker.text:
@@ -60,7 +60,7 @@ def pairs(model: FilledRecipe) -> list[Triple]:
 
 
 def _check_apart(model: FilledRecipe) -> None:
-    """InexpressibleError where merges take or make a special token, as ranks never do."""
+    """InexpressibleError if merges take or make a special token, as ranks never do."""
     bytes_ = {id_ for id_ in model.reserved_ids if model.tokens[id_] in BYTE_TOKENS}
     reserved = model.reserved_ids - bytes_
     for step, merge in enumerate(model.merges if reserved else [], 1):
@@ -107,7 +107,7 @@ def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
 
 
 def _check_bytes(model: FilledRecipe, merges: list[Triple]) -> None:
-    """InexpressibleError where tokens of bytes that no text spells (`<0x41>`) merge."""
+    """InexpressibleError if tokens of bytes that no text spells (`<0x41>`) merge."""
     if not model.recipe.byte_fallback or len(merges) == len(model.merges):
         return
     bytes_ = {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
@@ -124,7 +124,7 @@ def _scores(model: FilledRecipe, merges: list[Triple]) -> list[float]:
 
 
 def _difference(model: FilledRecipe, merges: list[Triple], ranked: list[Triple]) -> str | None:
-    """Where the model's merges and those that ranks stand for part; None where they are equal."""
+    """Where the model's merges and those that ranks stand for part; None if they are equal."""
     for step, (merge, split) in enumerate(zip_longest(merges, ranked), 1):
         if merge == split:
             continue

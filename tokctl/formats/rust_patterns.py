@@ -72,7 +72,7 @@ class Node(NamedTuple):
 
 
 def parse(pattern: str, *, rust: bool) -> Node:
-    """The pattern, which is Rust's or Python's; InexpressibleError where it is not read alike."""
+    """The pattern, which is Rust's or Python's; InexpressibleError if it is not read alike."""
     reader = _PatternParser(pattern, rust)
     node = reader.alternatives(0)
     if reader.at < len(pattern):

@@ -23,7 +23,7 @@ def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool
 
 
 def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> Files:
-    """The files of a format; TokctlError where it can't hold the model."""
+    """The files of a format; TokctlError if it can't hold the model."""
     lost = [loss.what for loss in losses(model, format_name) if not loss.minor]
     if lost and not lossy:
         raise TokctlError(
@@ -35,7 +35,7 @@ def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> F
 
 
 def what_it_holds(model: FilledRecipe, format_name: str) -> Files:
-    """The files of a format without what it can't hold; TokctlError where it has nothing
+    """The files of a format without what it can't hold; TokctlError if it has nothing
     like the model."""
     try:
         return formats.write(model, format_name)
@@ -77,7 +77,7 @@ def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
 
 
 def write(files: Files, path: str | Path, form: formats.Format) -> None:
-    """Writes the files of a format to `path`; TokctlError where that can't be done."""
+    """Writes the files of a format to `path`; TokctlError if that can't be done."""
     if form.is_folder:
         check_neighbours(files, path, form)
         _write_folder(files, Path(path))
@@ -89,7 +89,7 @@ def write(files: Files, path: str | Path, form: formats.Format) -> None:
 
 
 def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> None:
-    """TokctlError where the folder holds another model's file that would count beside these, or
+    """TokctlError if the folder holds another model's file that would count beside these, or
     in their place."""
     if not form.is_folder:
         return

@@ -90,7 +90,7 @@ def parse(data: bytes) -> Any:
 
 
 def new() -> Any:
-    """A `ModelProto` to fill in; TokctlError where the package protobuf is missing."""
+    """A `ModelProto` to fill in; TokctlError if the package protobuf is missing."""
     return _message()()
 
 
@@ -180,7 +180,7 @@ EVERY = [
 
 
 def normalizers(spaces: Spaces, *, rules: bool) -> tuple[Part, ...]:
-    """What is done with spaces, behind the rules, if there are any."""
+    """What is done with spaces, after the rules, if there are any."""
     part = NORMALIZERS.part
     dummy, tidy, escape = spaces
     parts = []
@@ -729,7 +729,7 @@ def fitted(model: FilledRecipe) -> Fitted:
 
 
 def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[Loss]]:
-    """The rules, the normalizers behind them, and what is lost of those before them."""
+    """The rules, the normalizers after them, and what is lost of those before them."""
     for place, part in enumerate(parts):
         found = charsmap.blob_of(part)
         if found is None:

@@ -153,7 +153,7 @@ _BYTES = frozenset(BYTE_TOKENS)
 
 def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
     """TokctlError for a piece of score 0 that may be a control or a user-defined one. The first
-    piece that BPE learns has it, too; it stands behind all of these."""
+    piece that BPE learns has it, too; it stands after all of these."""
     plain = [at for at, kind in enumerate(types) if kind == NORMAL]
     zero = [at for at in plain if listed[at][1] == 0]
     learned = [at for at in plain if listed[at][1] < 0]

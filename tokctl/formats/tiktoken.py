@@ -414,7 +414,7 @@ def _name(model: FilledRecipe, data: bytes) -> str:
 
 
 def _ranked(model: FilledRecipe) -> FilledRecipe:
-    """The model segmented by its ids; InexpressibleError where these are not its ranks."""
+    """The model segmented by its ids; InexpressibleError if these are not its ranks."""
     recipe = model.recipe
     if not recipe.traits.is_plain_bpe:
         raise InexpressibleError(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
@@ -434,7 +434,7 @@ def _ranked(model: FilledRecipe) -> FilledRecipe:
 
 
 def _check_whole_words(model: FilledRecipe) -> None:
-    """InexpressibleError where a pre-token is a token, and the merges don't make it one."""
+    """InexpressibleError if a pre-token is a token, and the merges don't make it one."""
     made = {merge.token for merge in merging.by_merges(model).merges} | model.reserved_ids
     for id_, token in enumerate(model.tokens):
         if id_ not in made and len(token) > 1:

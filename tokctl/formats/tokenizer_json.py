@@ -110,7 +110,7 @@ def write(model: FilledRecipe) -> Files:
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
-    """Why Hugging Face refuses the file; None where it loads it."""
+    """Why Hugging Face refuses the file; None if it loads it."""
     reason = huggingface.obstacle(given)
     if reason is None and isinstance(given, FilledRecipe) and given.is_ambiguous:
         return huggingface.AMBIGUOUS
@@ -156,7 +156,7 @@ def _check_format(model: dict[str, Any], name: str) -> None:
 
 
 def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
-    """ValueError where what other libraries read and the recipe are not the same."""
+    """ValueError if what other libraries read and the recipe are not the same."""
     private = document["model"]["tokctl"]
     frame = _frame(filled, "merge_ids" in private)
     model = frame.pop("model")
@@ -212,7 +212,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
 
 
 def _lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -> ModelFile:
-    """The long lists of a document; ValueError, TypeError where one is not as it should be."""
+    """The long lists of a document; ValueError, TypeError if one is not as it should be."""
     vocab = model["vocab"]
     scores: list[float] = []
     if is_scored:
@@ -338,7 +338,7 @@ def _rounds(entries: Any) -> list[Round]:
 
 
 def _column(column: Any, name: str) -> list[int]:
-    """Counts; ValueError where one is none."""
+    """Counts; ValueError if one is none."""
     if not isinstance(column, list) or set(map(type, column)) - {int}:
         raise ValueError(f"one of the {name} is no count")
     if min(column, default=0) < 0:

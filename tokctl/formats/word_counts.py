@@ -70,7 +70,7 @@ def write(model: FilledRecipe) -> Files:
 
 
 def _check(model: FilledRecipe) -> None:
-    """InexpressibleError where the model counted no tokens."""
+    """InexpressibleError if the model counted no tokens."""
     if not model.counts:
         raise InexpressibleError(
             "only models of words or characters know how often each token was seen"

@@ -177,7 +177,7 @@ class IdPart(NamedTuple):
     Attributes:
         ids: whole numbers, as an object with the buffer protocol; not checked.
         place: for messages, where in the file an id stands, by its number in `ids` from 0.
-        ends: a document ends behind them. Where a file does not say where documents end, no
+        ends: a document ends after them. Where a file does not say where documents end, no
             part has it, and all ids are one row.
     """
 

@@ -116,7 +116,7 @@ class ParquetColumns(ColumnWriter):
 
 
 class SafetensorsColumns(ColumnWriter):
-    """A tensor for each column, wider numbers first behind the ids, so that all are aligned."""
+    """A tensor for each column, wider numbers first after the ids, so that all are aligned."""
 
     def __init__(self, out: BinaryIO, dtypes: dict[str, Dtype], stack: ExitStack) -> None:
         import tempfile

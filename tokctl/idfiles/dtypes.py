@@ -19,7 +19,7 @@ class Dtype(NamedTuple):
         width: bytes per number.
         npy: the type string in the header of an `.npy`.
         safetensors: the name in the header of safetensors.
-        megatron: the number in a Megatron-LM `.idx`; None where that format lacks the type.
+        megatron: the number in a Megatron-LM `.idx`; None if that format lacks the type.
         big_endian: the highest byte comes first.
     """
 
@@ -97,7 +97,7 @@ def unsigned_for(vocab_size: int) -> Dtype:
 
 
 def dtype_named(name: str) -> Dtype:
-    """The type of this name; TokctlError where there is none."""
+    """The type of this name; TokctlError if there is none."""
     if name not in DTYPES:
         raise TokctlError(f"the dtype can't be {name!r}", f"choose one of: {', '.join(DTYPES)}")
     return DTYPES[name]

@@ -22,7 +22,7 @@ def from_decimal(
     """A line of text for each line of ids.
 
     Raises:
-        TokctlError: names the line and the column of what is no id of the model.
+        TokctlError: names the line and the column of what is not an id of the model.
     """
     from tokctl.errors import CoreError
 

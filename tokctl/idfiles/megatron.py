@@ -2,7 +2,7 @@
 
 The layout is that of `megatron/core/datasets/indexed_dataset.py`. The `.bin` is the ids alone. The
 `.idx` has a header, the length of each sequence (32 bits), the byte of the `.bin` where each begins
-(64 bits), and with which sequence each document begins, and behind the last one how many there are
+(64 bits), and with which sequence each document begins, and after the last one how many there are
 (64 bits).
 """
 

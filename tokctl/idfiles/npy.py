@@ -101,7 +101,7 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
     """The ids of a one-dimensional array of whole numbers.
 
     Raises:
-        TokctlError: it holds something else, is cut short, or goes on behind the array.
+        TokctlError: it holds something else, is cut short, or goes on after the array.
     """
     dtype, count, start = _read_header(stream, name)
     end = start + count * dtype.width

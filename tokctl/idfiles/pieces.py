@@ -152,7 +152,7 @@ class PlacedPiece:
 
     def frames(self, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, Chunk]]:
         """The frames, checked, that are wanted by the number of their first id and of the one
-        behind the last, among those of all sources; each with the number of its first id.
+        after the last, among those of all sources; each with the number of its first id.
 
         Raises:
             DamagedPieceError: it is not what was written.
@@ -195,7 +195,7 @@ class PlacedPiece:
 
 class Stretch:
     """The ids from number `start` up to number `stop` of all pieces, and the ends of documents
-    behind them: those at `start` belong to what is before, if that is anything.
+    after them: those at `start` belong to what is before, if that is anything.
 
     Attributes:
         begun: a document goes on with the first id; known when the first chunk has come.
@@ -207,7 +207,7 @@ class Stretch:
         self._start, self._stop = start, stop
 
     def chunks(self) -> Iterator[Chunk]:
-        """Its chunks; DamagedPieceError where a piece is not what was written."""
+        """Its chunks; DamagedPieceError if a piece is not what was written."""
 
         def wanted(first: int, end: int) -> bool:
             return first <= self._stop and end >= self._start

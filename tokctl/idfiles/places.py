@@ -4,7 +4,7 @@ A `Place` is all that shards and pieces need of either. On a disk, a file grows 
 and is renamed. A store has no such step, and needs none: what is uploaded is there when the upload
 is complete, and not before. So a file is made on a disk first, then uploaded as a whole.
 
-In a store a journal can't grow. Each line behind the first is an object of its own,
+In a store a journal can't grow. Each line after the first is an object of its own,
 `journal.jsonl.00000017`, until the journal is written anew. Nor does a store have locks that end
 with a process. Whoever begins puts its mark there, and looks before each line whether it is its
 own still: the process that began last is the one that goes on.
@@ -96,7 +96,7 @@ class Place(ABC):
 
     @abstractmethod
     def check_writer(self) -> None:
-        """TokctlError where another process has begun since."""
+        """TokctlError if another process has begun since."""
 
     @abstractmethod
     def make(self) -> None:
@@ -172,7 +172,7 @@ class Place(ABC):
 
     @abstractmethod
     def has_lines(self) -> bool:
-        """Does the journal record anything behind its first line? One without any is damaged, and
+        """Does the journal record anything after its first line? One without any is damaged, and
         must not be forgotten."""
 
 

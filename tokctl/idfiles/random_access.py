@@ -83,7 +83,7 @@ class RandomAccessFile:
         self.size = os.fstat(file.fileno()).st_size
 
     def read(self, start: int, size: int) -> bytes:
-        """Exactly these bytes. TokctlError where the file has become shorter, or can't be read."""
+        """Exactly these bytes. TokctlError if the file has become shorter, or can't be read."""
         parts = []
         try:
             while size:
@@ -128,7 +128,7 @@ class Window:
         self, begin: int, end: int, unit: str, number: int, *, ends: bool = True
     ) -> Iterator[IdPart]:
         """The numbers from `begin` up to `end`; messages call them `unit` `number`. With
-        `ends`, a document ends behind them."""
+        `ends`, a document ends after them."""
         name, width = self._file.name, self._dtype.width
         place = begin
         while True:

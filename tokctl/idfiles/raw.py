@@ -1,4 +1,4 @@
-"""`bin`: ids one behind the other and nothing else. The lines of `jsonl` are written alike."""
+"""`bin`: ids one after the other and nothing else. The lines of `jsonl` are written alike."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
     """The ids of a file without a header.
 
     Raises:
-        TokctlError: at the end, where the bytes are no whole number of ids.
+        TokctlError: at the end, where the bytes are not a whole number of ids.
     """
     done = yield from read_numbers(stream, name, dtype, 0)
     if left := stream.read(dtype.width):

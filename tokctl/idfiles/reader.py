@@ -123,7 +123,7 @@ class IdSource:
 
     Attributes:
         name: for messages.
-        size: bytes, as they lie there; None where that is not known.
+        size: bytes, as they lie there; None if that is not known.
         meter: counts those that were read.
     """
 
@@ -363,10 +363,10 @@ def text_of(
     skip_special: bool = False,
     separator: bytes | None = None,
 ) -> Iterator[bytes]:
-    """The text of each document, one behind the other.
+    """The text of each document, one after the other.
 
     Args:
-        separator: stands behind each document; None: a line feed, where the document does not
+        separator: stands after each document; None: a line feed, where the document does not
             end with one. Nothing stands behind ids that no document's end follows.
 
     Raises:
@@ -409,7 +409,7 @@ def text_of(
 
 
 def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], bytes]) -> bytes:
-    """What `decode` gives for the ids; TokctlError where one is outside the vocabulary."""
+    """What `decode` gives for the ids; TokctlError if one is outside the vocabulary."""
     try:
         return decode(part.ids)
     except CoreError as error:
@@ -421,7 +421,7 @@ def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], 
 
 
 def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
-    """The error for the first number of a part that is no id of the model."""
+    """The error for the first number of a part that is not an id of the model."""
     size = tokenizer.vocab_size
     place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)
     return TokctlError(
@@ -430,7 +430,7 @@ def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
 
 
 def separated(parts: Iterable[IdPart], last: int) -> Iterator[IdPart]:
-    """The parts, cut behind each id that is `last`: a document ends there, without that id."""
+    """The parts, cut after each id that is `last`: a document ends there, without that id."""
     between = False  # nothing has come since a document ended
     for part in parts:
         view: Any = memoryview(part.ids)  # type: ignore[arg-type]

@@ -50,7 +50,7 @@ _HINT = "is it damaged, cut off, or of another form? --from names it"
 
 
 class SafetensorsWriter(IdFileWriter):
-    """`input_ids`, and behind them `offsets`: 0, and where each document ends.
+    """`input_ids`, and after them `offsets`: 0, and where each document ends.
 
     Where 64-bit numbers would not begin at a multiple of 8, some zeros stand between, as a
     tensor `padding`: PyTorch can't read what is not aligned.
@@ -102,7 +102,7 @@ class StoredTensor:
 
     Attributes:
         dtype: the format's name of the type, such as `BF16`.
-        begin, end: bytes of the file, not of what is behind the header.
+        begin, end: bytes of the file, not of what is after the header.
     """
 
     dtype: str
@@ -165,7 +165,7 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
         hint: of the error where the header can't be read.
 
     Raises:
-        TokctlError: the file is no safetensors file, is damaged, or was cut off.
+        TokctlError: the file is not a safetensors file, is damaged, or was cut off.
     """
     size, header = _header(file, hint)
     try:
@@ -260,7 +260,7 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
 
 
 def _tensor(described: dict[str, Any]) -> StoredTensor:
-    """ValueError, TypeError or KeyError where it is no description of one."""
+    """ValueError, TypeError or KeyError if it is not a description of one."""
     begin, end = described["data_offsets"]
     tensor = StoredTensor(described["dtype"], tuple(described["shape"]), begin, end)
     sizes = (*tensor.shape, begin, end)

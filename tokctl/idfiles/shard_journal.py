@@ -78,13 +78,13 @@ class Provenance:
                 )
 
     def check_finished(self, folder: str, manifest: dict[str, Any]) -> None:
-        """TokctlError where a source has another size than the manifest says, which holds no
+        """TokctlError if a source has another size than the manifest says, which holds no
         times."""
         for number, source in enumerate(manifest["sources"]):
             self._check_size(folder, number, source["bytes"])
 
     def check_sources(self, folder: str, facts: dict[int, list[int | None]]) -> None:
-        """TokctlError where a source that shards were made of has changed."""
+        """TokctlError if a source that shards were made of has changed."""
         for number, (size, changed, *_) in facts.items():
             if self._check_size(folder, number, size) != changed:
                 raise TokctlError(
@@ -93,7 +93,7 @@ class Provenance:
                 )
 
     def _check_size(self, folder: str, number: int, size: int | None) -> int | None:
-        """When a source was changed last; TokctlError where it has another size now."""
+        """When a source was changed last; TokctlError if it has another size now."""
         now, changed = self.facts(number)
         if now != size:
             raise TokctlError(
@@ -103,7 +103,7 @@ class Provenance:
         return changed
 
     def check_readable_again(self, folder: str, position: StreamPosition) -> None:
-        """TokctlError where a stream would have to be read a second time."""
+        """TokctlError if a stream would have to be read a second time."""
         number = position.source.source
         if number >= len(self.sources) or not position.is_inside:
             return
@@ -224,7 +224,7 @@ class JournalLines:
         return cls(place, found[0], found[1:])
 
     def each(self, take: Callable[[dict[str, Any]], None]) -> None:
-        """Gives each line to `take`; TokctlError where it can't be taken."""
+        """Gives each line to `take`; TokctlError if it can't be taken."""
         for number, line in enumerate(self.lines, 2):
             try:
                 take(line)
@@ -253,13 +253,13 @@ class Journal:
 
     Attributes:
         shards: each as the manifest has it.
-        position: where the ids behind the last shard begin.
+        position: where the ids after the last shard begin.
         facts: of each source that was begun, its bytes and when it was changed (see `Provenance`),
             documents and ids so far.
     """
 
     def __init__(self, file: JournalLines) -> None:
-        """TokctlError where a line is damaged."""
+        """TokctlError if a line is damaged."""
         self._file = file
         self.shards: list[dict[str, Any]] = []
         self.position = StreamPosition()

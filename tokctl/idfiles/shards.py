@@ -103,8 +103,8 @@ class ShardWriter:
     """Writes chunks to one shard after the other.
 
     A shard is full when it has its ids: in an exact form where that is, else at the end of the
-    document. It ends when the next id comes, so that empty documents behind its last id belong to
-    it, and the last shard is never empty where there are ids.
+    document. It ends when the next id comes, so that empty documents after its last id belong to
+    it, and the last shard is never empty if there are ids.
 
     Attributes:
         shards: those that are whole, as the manifest has them.
@@ -306,7 +306,7 @@ class ShardFolder:
         return written(found, kept=len(found["shards"]), was_there=True)
 
     def _read_manifest(self) -> dict[str, Any] | None:
-        """The manifest of a finished folder; None where there is none."""
+        """The manifest of a finished folder; None if there is none."""
         data = self.place.read(MANIFEST)
         if data is None:
             return None
@@ -378,7 +378,7 @@ class ShardFolder:
                 self.place.remove(entry)
 
     def check_shards(self, shards: list[dict[str, Any]]) -> None:
-        """TokctlError where a shard of the journal is not there any more as it was written."""
+        """TokctlError if a shard of the journal is not there any more as it was written."""
         sizes = self.place.sizes()
         for file in files_in(shards):
             if sizes.get(file["file"]) != file["bytes"]:
@@ -399,7 +399,7 @@ class ShardFolder:
 
 
 def check_folder(name: str | Path, *, resume: bool) -> None:
-    """TokctlError where shards surely can't be written to a folder; nothing is left behind."""
+    """TokctlError if shards surely can't be written to a folder; nothing is left behind."""
     if not str(name):
         raise TokctlError("-o is empty", "name a folder for the shards")
     place = place_at(name)
@@ -411,8 +411,8 @@ def check_folder(name: str | Path, *, resume: bool) -> None:
 
 
 def _check_empty(place: Place, *, resume: bool) -> None:
-    """TokctlError where shards can't be written to a place: it is no folder, or one that holds
-    something; with `resume`, something that is no unfinished or finished run."""
+    """TokctlError if shards can't be written to a place: it is not a folder, or one that holds
+    something; with `resume`, something that is not an unfinished or finished run."""
     entries = place.entries() or []
     known = JOURNAL in entries or MANIFEST in entries
     lasting = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
@@ -519,7 +519,7 @@ def read_manifest(place: Place, name: str) -> dict[str, Any]:
 
 
 def _check_shard(path: Path, size: object) -> None:
-    """TokctlError where the shard is not there, or not as long as it was."""
+    """TokctlError if the shard is not there, or not as long as it was."""
     hint = "copy it again from where it came, or make the shards again"
     if not path.is_file():
         raise TokctlError(f"the shard {path} is missing", hint)

@@ -309,7 +309,7 @@ class _Record:
     """
 
     def __init__(self, file: JournalLines) -> None:
-        """TokctlError where a line is damaged."""
+        """TokctlError if a line is damaged."""
         self._file = file
         self.pieces: dict[str, _Known] = {}
         self.plan: list[Group] | None = None
@@ -411,7 +411,7 @@ class _Run:
 
     def _clean(self) -> None:
         """Removes what is in no line of the journal, and forgets pieces that are not as they were,
-        or whose sources are not; TokctlError where shards were made of these."""
+        or whose sources are not; TokctlError if shards were made of these."""
         record, provenance = self._record, self._provenance
         shards = [shard for shards in record.groups.values() for shard in shards]
         self._folder.clean(keep={file["file"] for file in files_in(shards)}, pieces=True)

@@ -167,7 +167,7 @@ class Weights:
         return [self.matrix(name, size) for name in names]
 
     def matrix(self, name: str, size: int, dimensions: Sequence[int] = (2,)) -> EmbeddingMatrix:
-        """The matrix of that name, for a vocabulary of `size` ids; TokctlError where it is none.
+        """The matrix of that name, for a vocabulary of `size` ids; TokctlError if it is none.
 
         dimensions: that the tensor may have.
         """
@@ -326,7 +326,7 @@ class EmbeddingMatrix:
         return self.file.read(self.tensor.begin + first * self.width, count * self.width)
 
     def numbers(self, first: int, count: int) -> Matrix:
-        """Rows as numbers; TokctlError where one holds what is no finite number."""
+        """Rows as numbers; TokctlError if one holds what is not a finite number."""
         numpy = numpy_module()
         numbers = numpy.frombuffer(self.stored(first, count), _TYPES[self.tensor.dtype])
         if self.tensor.dtype == "BF16":  # the upper half of an F32

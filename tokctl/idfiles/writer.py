@@ -118,7 +118,7 @@ def write(
         target: the file; for `megatron` without its ending; with `shard_size` a folder.
         form: one of `tokctl.idfiles.FORMS`.
         dtype: `uint16`, `uint32` or `int32`; by the vocabulary without it (see `dtype_for`).
-        eos: a token of the vocabulary, by its text, that is put behind each document.
+        eos: a token of the vocabulary, by its text, that is put after each document.
         special, errors, threads: as in `Tokenizer.encode_file` and `tokctl.sources`.
         index: a file for where documents end (bin, npy): 64-bit numbers as `.npy`.
         shard_size: ids of a shard.
@@ -195,7 +195,7 @@ def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None
 
 
 def check_target(target: Target) -> None:
-    """TokctlError where options do not go together, or a package is missing."""
+    """TokctlError if options do not go together, or a package is missing."""
     if target.index is not None:
         if target.form not in ("bin", "npy"):
             raise TokctlError(
@@ -240,7 +240,7 @@ def job_description(
 
 
 def _listed(special: Special) -> list[str]:
-    """As the command line has it: `none` is no token, and `all` is one of its words."""
+    """As the command line has it: `none` is not a token, and `all` is one of its words."""
     if isinstance(special, str):
         return [] if special == "none" else [special]
     return list(special)
@@ -289,7 +289,7 @@ class NativeEncoder:
         names: Callable[[], TokenNames] | None = None,
     ) -> None:
         """`width` is the number of bytes of an id, 2 or 4, which every id must fit; `end_id`
-        stands behind the ids of each document (None: nothing does). With `names`, which gives
+        stands after the ids of each document (None: nothing does). With `names`, which gives
         those of JSON, each document is a line."""
         self.documents = documents
         self.end_id = end_id
@@ -317,7 +317,7 @@ class NativeEncoder:
         return self._chunks(source, start, self.end_id)
 
     def open_chunks(self, document: Document) -> Iterator[Chunk]:
-        """The ids of a part of a document that goes on behind it, where it may be cut."""
+        """The ids of a part of a document that goes on after it, where it may be cut."""
         for chunk in self._chunks(document, SOURCE_START, None):
             yield replace(chunk, ends=())
 

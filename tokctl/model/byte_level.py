@@ -44,7 +44,7 @@ def spell_all(tokens: Sequence[bytes]) -> list[str]:
 
 
 def unspell(text: str) -> bytes:
-    """The bytes that stand-ins stand for; ValueError where a character is none."""
+    """The bytes that stand-ins stand for; ValueError if a character is none."""
     return unspell_all([text])[0]
 
 

@@ -160,8 +160,8 @@ def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
 def matchers(
     model: FilledRecipe, encoder: _native.Encoder, allowed: set[str]
 ) -> _native.Matchers | None:
-    """What finds the added tokens that are no special tokens, and the special ones in `allowed`;
-    None where there is nothing to find."""
+    """What finds the added tokens that are not special tokens, and the special ones in `allowed`;
+    None if there is nothing to find."""
     added = (token for token in model.added if token.listed)
     found = [t for t in added if not t.special or t.named or t.text in allowed]
     if not found:

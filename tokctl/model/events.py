@@ -73,7 +73,7 @@ class Events:
 
     @classmethod
     def from_dict(cls, data: Any, *, is_byte_level: bool) -> Events:
-        """The events as `to_dict` wrote them; ValueError, TypeError, KeyError where a field is
+        """The events as `to_dict` wrote them; ValueError, TypeError, KeyError if a field is
         wrong. `check` says whether they fit the tokens."""
         names = data["removed"]
         if not isinstance(names, list) or set(map(type, names)) - {str}:

@@ -26,7 +26,7 @@ class Origin(NamedTuple):
 
     format: the name of its format in `tokctl.formats`.
     name: what the file, or the library that knows it, calls it (`cl100k_base`, the
-        `general.name` of a GGUF file); empty where nothing does.
+        `general.name` of a GGUF file); empty if nothing does.
     """
 
     format: str
@@ -62,7 +62,7 @@ class ParityRecord:
         variant: `base` or `window`.
         measure: what the tokens of a text are divided by: `tokens` (nothing), `bytes` or
             `characters`.
-        dev: SHA-256 of the development texts, as `TrainingRecord.sha256`; empty where the training
+        dev: SHA-256 of the development texts, as `TrainingRecord.sha256`; empty if the training
             texts were measured.
         global_merges: so many merges, the first ones, were chosen by all languages together.
         chosen: of each later merge, the place of its language in `languages`.
@@ -89,8 +89,8 @@ class ParityRecord:
     targets: tuple[str, ...] = ()
 
     def language_of(self, rank: int) -> str | None:
-        """The language that chose the merge of a rank (the first is 0): empty where all of them
-        chose it together; None where it is none of this training's."""
+        """The language that chose the merge of a rank (the first is 0): empty if all of them
+        chose it together; None if it is none of this training's."""
         place = rank - self.global_merges
         if place < 0:
             return ""
@@ -119,7 +119,7 @@ class ParityRecord:
     @classmethod
     def from_dict(cls, data: dict[str, Any], merges: int) -> ParityRecord:
         """The record as `to_dict` wrote it, of a model with so many merges; TypeError or ValueError
-        where a field is wrong."""
+        if a field is wrong."""
         lists = {name: tuple(value) for name, value in data.items() if type(value) is list}
         record = cls(**(data | lists))
         for entry in fields(cls):
@@ -171,7 +171,7 @@ class TrainingRecord:
         sample, seed: the share of the lines that was read, and what chose them.
         weights: of the documents, in their order, as fractions; empty: all alike.
         count_scale: every count is that many times the weighted one, to be a whole number.
-        threshold: of removals, as it was given; None where none is by a threshold.
+        threshold: of removals, as it was given; None if none is by a threshold.
         extended: ids of the model that this training went on from, as far as they are still there;
             0: it started anew.
         pruned_from: ids before the last pruning; None: nothing was pruned.
@@ -213,7 +213,7 @@ class TrainingRecord:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
-        """The record as `to_dict` wrote it; TypeError where a field is wrong."""
+        """The record as `to_dict` wrote it; TypeError if a field is wrong."""
         lists = {"weights", "initial_tokens"} & data.keys()
         record = cls(**data | {name: strings(data[name]) for name in lists})
         if data.get("stage_ends"):
@@ -227,7 +227,7 @@ class TrainingRecord:
 
 
 def _sizes(values: Any) -> tuple[int, ...]:
-    """The ascending sizes of a list; TypeError where it is none."""
+    """The ascending sizes of a list; TypeError if it is none."""
     if not isinstance(values, list) or not all(type(value) is int for value in values):
         raise TypeError("stage_ends")
     if not all(0 <= value < 2**32 for value in values) or values != sorted(values):
@@ -241,7 +241,7 @@ class FilledRecipe:
 
     Attributes:
         tokens: each token's bytes, markers included, by id.
-        merges: in the order learned; empty where the history is unknown.
+        merges: in the order learned; empty if the history is unknown.
         training: None for a model that tokctl has not trained.
         scores: each token's natural log probability, by id (unigram); 0 where it has none.
         rounds: of a Unigram training.

@@ -20,7 +20,7 @@ class PartOption(NamedTuple):
     """One option of a kind of part.
 
     type: `str`, `bool`, `int`, or `tuple` for a list of texts.
-    default: None where the option must be given.
+    default: None if the option must be given.
     choices: the values that it may have; empty: any of its type.
     least: the least number, for `int`.
     may_be_empty: for `str`.
@@ -159,7 +159,7 @@ class PartFamily:
         self.abouts: Mapping[str, str] = abouts or {}
 
     def part(self, kind: str, **options: Any) -> Part:
-        """The part of that kind; TokctlError where kind or options are wrong."""
+        """The part of that kind; TokctlError if kind or options are wrong."""
         if not isinstance(kind, str) or kind not in self.kinds:
             import difflib
 
@@ -270,7 +270,7 @@ class PartFamily:
         return any(kind.options[n].type is str and not kind.options[n].choices for n in kind.main)
 
     def steps(self, steps: PartsLike) -> tuple[Part, ...]:
-        """A sequence of parts from parts, text forms and descriptions; `none` is no step."""
+        """A sequence of parts from parts, text forms and descriptions; `none` is not a step."""
         if isinstance(steps, (str, Part, Mapping)):
             steps = [steps]
         found: list[Part] = []

@@ -94,7 +94,7 @@ KNOWN_SEQUENCES: dict[tuple[str, ...], str] = {
 
 @lru_cache(maxsize=64)
 def compile_pattern(name: str) -> Any:
-    """The compiled PATTERN of `regex:PATTERN`; TokctlError where it does not compile."""
+    """The compiled PATTERN of `regex:PATTERN`; TokctlError if it does not compile."""
     import regex
 
     pattern = name.removeprefix("regex:")
@@ -153,7 +153,7 @@ def can_backtrack(pattern: str) -> bool:
     """Could a search for the pattern take more than quadratic time?
 
     It could where a repeated group can match the same text in several ways, as in `(a|aa)+`, where
-    three repetitions stand one behind the other, and where a pattern calls itself. Atomic groups
+    three repetitions stand one after the other, and where a pattern calls itself. Atomic groups
     and possessive quantifiers never look back.
     """
     if re.search(r"\(\?(?:R|&|P>|[+-]?\d)", pattern):
@@ -254,7 +254,7 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
 def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[int, int]]:
     """The matches of a compiled pattern as character ranges, ascending, none in another.
 
-    As Oniguruma and Rust's `regex` search, and unlike Python: no match is empty where the last one
+    As Oniguruma and Rust's `regex` search, and unlike Python: no match is empty if the last one
     ended, and behind an empty one the search goes on a character further.
 
     limit: processor time in seconds.

@@ -64,7 +64,7 @@ class Marker(NamedTuple):
 
     @property
     def is_symbol(self) -> bool:
-        """Is it a symbol of its own, before or behind the word?"""
+        """Is it a symbol of its own, before or after the word?"""
         return self.kind in ("start", "end")
 
     @property
@@ -169,7 +169,7 @@ class TrainingStage(Brief):
 
     @classmethod
     def from_dict(cls, data: Any) -> TrainingStage:
-        """The stage that `to_dict` described; TypeError or KeyError where a field is wrong."""
+        """The stage that `to_dict` described; TypeError or KeyError if a field is wrong."""
         parts, until = data["pre_tokenizers"], data["until"]
         if not isinstance(parts, list) or type(until) is not str:
             raise TypeError("stages")
@@ -206,7 +206,7 @@ class Recipe(Brief):
             were taken away: `events` (PickyBPE) or `events-to-symbols` (BoundlessBPE), merges and
             removals in order; `demolish` (Scaffold-BPE); or `remerge` of what residues fall into
             (LiteToken).
-        unk_token: stands for what has no token; None where nothing needs it, or where
+        unk_token: stands for what has no token; None if nothing needs it, or where
             an unknown character is to be an error.
         unknown: `word`, or `char` for the unknown character alone (longest match); `drop`
             where merges leave out what has no token and nothing stands for, without a trace, as
@@ -337,7 +337,7 @@ class Recipe(Brief):
     def removal(self) -> str:
         """Which tokens were taken away: by training, `intermediate` (PickyBPE), `to-symbols` (the
         same in BoundlessBPE: what is left of a token falls into symbols) or `scaffold`
-        (Scaffold-BPE); afterwards, `residue` (LiteToken). Empty where none were; else the model
+        (Scaffold-BPE); afterwards, `residue` (LiteToken). Empty if none were; else the model
         has `Events`, and no merges that others could make."""
         return _REMOVALS.get(self.segmentation, "")
 
@@ -396,7 +396,7 @@ class Recipe(Brief):
         return any(dict(part.options).get("regex", False) for part in parts)
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Recipe:
-        """This recipe with more special tokens, behind those it has."""
+        """This recipe with more special tokens, after those it has."""
         added = [token for token in dict.fromkeys(tokens) if token not in self.special_tokens]
         return replace(self, special_tokens=(*self.special_tokens, *added))
 
@@ -414,7 +414,7 @@ class Recipe(Brief):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Recipe:
-        """The recipe that `to_dict` described; TokctlError where a field is not as it should be."""
+        """The recipe that `to_dict` described; TokctlError if a field is not as it should be."""
         known = {entry.name: entry for entry in fields(cls)}
         values = _of_format_1(data) if "pre_tokenizer" in data else dict(data)
         if unknown := set(values) - set(known):
@@ -448,7 +448,7 @@ _FAMILIES = {
 
 
 def strings(values: Any) -> tuple[str, ...]:
-    """The texts of a list; TypeError where it is none."""
+    """The texts of a list; TypeError if it is none."""
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError("list of texts")
     return tuple(values)

@@ -105,7 +105,7 @@ def connected(address: str | None) -> Iterator[int]:
 
 
 def _check_answers(address: str) -> None:
-    """TokctlError where nobody is there: Ray would try for half a minute, and not say why."""
+    """TokctlError if nobody is there: Ray would try for half a minute, and not say why."""
     host, colon, port = address.removeprefix(_CLIENT).partition("/")[0].rpartition(":")
     if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
         raise TokctlError(
@@ -172,7 +172,7 @@ def home() -> Home:
 
 @contextlib.contextmanager
 def at_home(of: Home) -> Iterator[None]:
-    """In a task: in the folder of whoever asked, for relative paths. TokctlError where tokctl has
+    """In a task: in the folder of whoever asked, for relative paths. TokctlError if tokctl has
     another version here."""
     folder, version = of
     if version != __version__:
@@ -186,7 +186,7 @@ def at_home(of: Home) -> Iterator[None]:
 
 @contextlib.contextmanager
 def explained(name: str) -> Iterator[None]:
-    """What a task raised, as it raised it; TokctlError where its workers died."""
+    """What a task raised, as it raised it; TokctlError if its workers died."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:

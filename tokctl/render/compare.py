@@ -70,7 +70,7 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
 
 
 def body(comparison: Comparison) -> Iterator[Block]:
-    """All of a comparison behind its opening lines."""
+    """All of a comparison after its opening lines."""
     models = tuple(safe(model.name) for model in comparison.models)
     if comparison.findings:
         yield _heading("What the figures say")

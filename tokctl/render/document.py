@@ -134,7 +134,7 @@ class Figures:
     Attributes:
         label: names the first column.
         lines: a label, and a cell for each model.
-        shares: for each line the length of a bar behind each figure, from 0 to 1; empty
+        shares: for each line the length of a bar after each figure, from 0 to 1; empty
             without bars.
     """
 

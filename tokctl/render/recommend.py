@@ -30,7 +30,7 @@ def recommendation_answer(found: Recommendation, command: str | None) -> Answer:
     """All of a recommendation.
 
     Args:
-        command: that trains what is recommended; None where nothing is.
+        command: that trains what is recommended; None if nothing is.
     """
     return Answer(
         "recommend",

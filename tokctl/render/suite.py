@@ -63,7 +63,7 @@ class Section:
 
 
 def suite_answer(suite: Suite, comparison: Comparison) -> Answer:
-    """All of the suite, and the ordinary comparison of the same models behind it."""
+    """All of the suite, and the ordinary comparison of the same models after it."""
 
     def data() -> dict[str, Any]:
         return {**comparison.to_dict(), "suite": suite.to_dict()}
@@ -414,7 +414,7 @@ def _candidates(suite: Suite) -> Iterator[Section]:
             ],
             (
                 f"{facts.tensor}: median {facts.median:.4f}; "
-                f"{facts.apart:,} of {facts.of:,} tokens stand apart, below {facts.bound:.4f}",
+                f"{facts.apart:,} of {facts.of:,} tokens are outliers, below {facts.bound:.4f}",
             ),
         )
 

@@ -342,7 +342,7 @@ def _segmentations(block: Segmentations, width: int) -> Group:
 
 
 def _aligned(block: Segmentations, room: int) -> list[list[Text]] | None:
-    """Blocks of one line for each model, up to `room` wide; None where a column, which no
+    """Blocks of one line for each model, up to `room` wide; None if a column, which no
     model cuts at the same place as all others, is wider than that."""
     cells = [
         [tokens[first:last] for first, last in ranges]

@@ -35,7 +35,7 @@ class ByteSource:
 
     Attributes:
         name: for messages.
-        size: bytes; None where that is not known.
+        size: bytes; None if that is not known.
         path: of a regular file on this machine, which can be opened anew and anywhere in it.
         head: its first bytes, where they have been looked at.
         prompt: its bytes come without waiting for anyone.
@@ -156,7 +156,7 @@ def _named_blocks(name: str, stream: BinaryIO | FileIO, size: int = BLOCK_SIZE) 
 
 
 def without_compression_suffix(name: str) -> str:
-    """The name in lower case, without the endings that compression has put behind it."""
+    """The name in lower case, without the endings that compression has put after it."""
     name = name.lower()
     for ending in COMPRESSION_SUFFIXES:
         name = name.removesuffix(ending)

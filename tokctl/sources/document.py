@@ -35,7 +35,7 @@ class Document(NamedTuple):
 
     Attributes:
         name: for messages, and for people who count tokens file by file.
-        size: bytes, as they lie there (compressed ones are fewer than the text's); None where
+        size: bytes, as they lie there (compressed ones are fewer than the text's); None if
             that is not known.
         blocks: the text, anew at each call.
         prompt: blocks come without waiting for anyone, so that another thread may ask for them.
@@ -122,7 +122,7 @@ def flat(sources: Iterable[Source]) -> Iterator[Document | Records]:
 
 
 def total_size(sources: Sequence[Source]) -> int | None:
-    """Bytes of all sources, as they lie there; None where one does not know."""
+    """Bytes of all sources, as they lie there; None if one does not know."""
     sizes = [source.size for source in sources]
     return sum(size for size in sizes if size is not None) if None not in sizes else None
 
@@ -157,7 +157,7 @@ AUTO = Reading()
 
 
 def check_errors(errors: str) -> None:
-    """TokctlError where nothing is called so that can be done about text that is not UTF-8."""
+    """TokctlError if nothing is called so that can be done about text that is not UTF-8."""
     if errors not in ("strict", "replace"):
         raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
 

@@ -75,7 +75,7 @@ class Pattern:
         return reached
 
     def _past_stars(self, reached: set[int]) -> set[int]:
-        """With the places behind each `**`, which can stand for no folder at all."""
+        """With the places after each `**`, which can stand for no folder at all."""
         found = set(reached)
         for place in reached:
             while place < len(self.parts) and self.parts[place] == "**":

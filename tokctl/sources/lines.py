@@ -28,7 +28,7 @@ def jsonl(blocks: Iterable[bytes], name: str, field: str, *, opens: bool = True)
     byte order mark.
 
     Raises:
-        TokctlError: names the line that is no object of UTF-8 with a string in that field.
+        TokctlError: names the line that is not an object of UTF-8 with a string in that field.
     """
     get: Callable[[Any], Any] = itemgetter(field)
     if "." in field:

@@ -1,7 +1,7 @@
 """A source in parts, for several processes that read at the same time: stretches of a text, lines,
 row groups of a table.
 
-Each part finds by itself where it begins: at the first border behind its place, if there is one
+Each part finds by itself where it begins: at the first border after its place, if there is one
 before the next place. So a part needs nothing of the others, and together they have everything
 once.
 """
@@ -28,7 +28,7 @@ class SourcePart(NamedTuple):
     Attributes:
         source: which may lie on another machine, where the same path leads to the same file.
         places, number: as `Places.between` takes them; no places: the source is read as a whole.
-        size: bytes, about, as they lie there; None where that is not known.
+        size: bytes, about, as they lie there; None if that is not known.
     """
 
     source: Source

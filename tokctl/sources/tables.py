@@ -31,7 +31,7 @@ _END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def pyarrow(name: str) -> ModuleType:
-    """pyarrow; TokctlError where it is missing."""
+    """pyarrow; TokctlError if it is missing."""
     try:
         import pyarrow as module
     except ImportError as error:

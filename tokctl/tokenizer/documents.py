@@ -106,7 +106,7 @@ class DocumentEncoder:
         threads: share out each block, or the texts of a batch. The ids don't depend on it.
         bytes_read: of all texts so far, as they were before any replacement.
         tokens: of all texts so far; whoever takes `texts` adds to it.
-        line_is_open: the last byte that was read of a document is no line feed.
+        line_is_open: the last byte that was read of a document is not a line feed.
     """
 
     tokenizer: Tokenizer
@@ -142,7 +142,7 @@ class DocumentEncoder:
     # -- reading -------------------------------------------------------------------------
 
     def blocks(self, document: Document) -> Iterator[bytes]:
-        """The document's blocks, which this model can read; TokctlError where it can't."""
+        """The document's blocks, which this model can read; TokctlError if it can't."""
 
         def counted() -> Iterator[bytes]:
             for block in document.blocks():
@@ -216,7 +216,7 @@ class DocumentEncoder:
             form: `decimal`: digits, a space between, each line or record on a line of its own;
                 `16` or `32`: little-endian numbers of so many bits; or names of tokens, on lines,
                 too.
-            end_id: stands behind the ids of each text; None: nothing does.
+            end_id: stands after the ids of each text; None: nothing does.
             skipped: the position (of `Encoded`) to begin from.
 
         Raises:
@@ -354,7 +354,7 @@ class DocumentFeed:
         form: str | TokenNames,
         end_id: int | None = None,
     ) -> None:
-        """`end_id` stands behind each line, or behind a document that is one text. With the form
+        """`end_id` stands after each line, or behind a document that is one text. With the form
         `counted`, nothing is written."""
         cuts = encoder.cuts
         self.waits = cuts == "nowhere"
@@ -399,7 +399,7 @@ class DocumentFeed:
         return self._writer.waiting
 
     def rest(self, blocks: Iterable[bytes], skipped: int) -> Iterator[bytes]:
-        """The blocks behind the first `skipped` bytes, whose lines count for errors."""
+        """The blocks after the first `skipped` bytes, whose lines count for errors."""
         for block in blocks:
             if skipped:
                 passed = min(skipped, len(block))
@@ -458,7 +458,7 @@ def each(
 
 
 def end_id(tokenizer: Tokenizer, token: str | int) -> int:
-    """The id of the token that stands behind each document, by its text or its id.
+    """The id of the token that stands after each document, by its text or its id.
 
     Raises:
         TokctlError: the model has no such token.

@@ -68,7 +68,7 @@ class Encoding(Answering):
         tokens: as the vocabulary spells them, markers included. A character that has no
             token, in a model without an unknown token, stays as itself.
         surfaces: the stretch of the text that each token covers; empty for a marker that
-            is a token of its own. Bytes that are no whole characters show as U+FFFD.
+            is a token of its own. Bytes that are not whole characters show as U+FFFD.
         offsets: that stretch as (start, end): characters where the text was given as
             str, bytes where it was given as bytes. (0, 0) for a token that stands for
             no text.
@@ -152,7 +152,7 @@ class Encoding(Answering):
 
     @property
     def ids(self) -> list[int]:
-        """The ids. TokctlError where a character has none and no token stands for it."""
+        """The ids. TokctlError if a character has none and no token stands for it."""
         if NO_ID in self.raw_ids:
             surface = self.surfaces[self.raw_ids.index(NO_ID)]
             raise no_id_error(repr(surface))
@@ -193,7 +193,7 @@ class Encoding(Answering):
         return None if index is None else self.word_ids[index]
 
     def word_to_tokens(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """The tokens of a pre-token, as (first, behind the last)."""
+        """The tokens of a pre-token, as (first, after the last)."""
         return self._words.get((sequence_index, word))
 
     def word_to_chars(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
@@ -233,7 +233,7 @@ class Encoding(Answering):
 
 
 def windows_of(encoding: Encoding) -> Windows:
-    """`overflowing`, or what will make it: true where there are windows, and none is made."""
+    """`overflowing`, or what will make it: true if there are windows, and none is made."""
     columns = encoding.__dict__
     # In this order: another thread that makes them sets the one before it takes the other.
     return columns.get(_PROMISED) or columns.get("overflowing") or []
@@ -270,7 +270,7 @@ def cut(encoding: Encoding, start: int, end: int, overflowing: Windows = ()) -> 
 
 
 def join(encodings: Sequence[Encoding], overflowing: Windows = ()) -> Encoding:
-    """The tokens of several encodings, one behind the other."""
+    """The tokens of several encodings, one after the other."""
     columns: dict[str, list[Any]] = {
         name: list(chain.from_iterable(getattr(one, name) for one in encodings)) for name in COLUMNS
     }
@@ -302,7 +302,7 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
 
     Raises:
         TokctlError: a lone surrogate that stands for no byte.
-        TypeError: it is no text.
+        TypeError: it is not a text.
     """
     if isinstance(text, bytes):
         return text

@@ -62,7 +62,7 @@ def _first_refused(
 
 
 def gathered(texts: Iterable[T], most: int) -> Iterator[tuple[list[T], Exception | None]]:
-    """The texts, up to `most` at a time, and what the iterable raised behind the last of them.
+    """The texts, up to `most` at a time, and what the iterable raised after the last of them.
 
     First comes one, and then at most twice as many as before: who encodes what a person types, or
     what comes over a wire, waits for no more texts than there were already.

@@ -17,7 +17,7 @@ def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
     """The models by name, in their order; see `tokctl.analysis.comparison.compare`.
 
     Raises:
-        TokctlError: it is no list of models, two have one name, a file holds no model.
+        TokctlError: it is not a list of models, two have one name, a file holds no model.
     """
     if isinstance(models, (str, bytes)) or not isinstance(models, Sequence):
         raise TokctlError(
@@ -50,7 +50,7 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
         names: all models with their files; empty for a model without one.
 
     Returns:
-        None where it is the file of another model.
+        None if it is the file of another model.
 
     Raises:
         TokctlError: it is neither a model nor a file.

@@ -66,7 +66,7 @@ class Truncation:
     def of(cls, asked: Truncation | int) -> Truncation: ...
     @classmethod
     def of(cls, asked: Truncation | int | None) -> Truncation | None:
-        """What a caller asks for; a number is the length. TokctlError where it is neither."""
+        """What a caller asks for; a number is the length. TokctlError if it is neither."""
         if asked is None or isinstance(asked, cls):
             return asked
         if type(asked) is int:
@@ -294,7 +294,7 @@ def _in_bytes(
 
 @dataclass(frozen=True)
 class Template:
-    """What stands before, between and behind the texts.
+    """What stands before, between and after the texts.
 
     Attributes:
         around: one more than there are texts; tokens that stand for no text.
@@ -442,7 +442,7 @@ class Padding:
     def of(cls, asked: Padding | int) -> Padding: ...
     @classmethod
     def of(cls, asked: Padding | int | None) -> Padding | None:
-        """What a caller asks for; a number is the length. TokctlError where it is neither."""
+        """What a caller asks for; a number is the length. TokctlError if it is neither."""
         if asked is None or isinstance(asked, cls):
             return asked
         if type(asked) is int:
@@ -463,7 +463,7 @@ class Padding:
         return cls(length, multiple, direction, token, id_, type_id)
 
     def with_id(self, special_ids: Mapping[str, int]) -> Padding:
-        """The same with an id; TokctlError where the token is no special token."""
+        """The same with an id; TokctlError if the token is not a special token."""
         if self.id is not None:
             return self
         if self.token not in special_ids:
@@ -552,7 +552,7 @@ class PostProcessor:
         """What these parts describe; without a template, two texts stand side by side.
 
         Raises:
-            TokctlError: two templates, a template that names what is no special token.
+            TokctlError: two templates, a template that names what is not a special token.
         """
         single, pair = "$A", "$A $B:1"
         trims = []

@@ -28,7 +28,7 @@ _SAID_IN = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def token_of(tokenizer: Tokenizer, role: str) -> str | None:
-    """The special token with this role, a key of `SPELLINGS`; None where there is none."""
+    """The special token with this role, a key of `SPELLINGS`; None if there is none."""
     special = tokenizer.special_ids
     for name in _SAID_IN:
         said = _said(tokenizer.model.companions.get(name)).get(f"{role}_token")

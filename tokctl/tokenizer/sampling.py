@@ -120,7 +120,7 @@ def _pre_tokens(
 
 
 def check_nbest(tokenizer: Tokenizer, n: int) -> None:
-    """TokctlError where a model has no n best segmentations of a text."""
+    """TokctlError if a model has no n best segmentations of a text."""
     _check(tokenizer)
     if type(n) is not int or not 1 <= n <= MOST:
         raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")

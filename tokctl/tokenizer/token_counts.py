@@ -104,7 +104,7 @@ class CountOptions:
     """How texts are counted; the names are those of `encode`'s options.
 
     Attributes:
-        lines: each line of a file is a text, and line feeds are no tokens; else the file is one
+        lines: each line of a file is a text, and line feeds are not tokens; else the file is one
             text, as it is. A record is one text in any case.
         special: special tokens that a text may spell.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
@@ -175,7 +175,7 @@ def count_tokens(
         keep_going: a source that can't be counted becomes one of the `failures`, and the others
             are counted; without it, its error is raised.
         progress: called with the phase `count-tokens`, the bytes read so far as they lie there,
-            and all of them (None where that is not known).
+            and all of them (None if that is not known).
         lines, special, errors, add_special, max_length, stride, alpha, seed, threads: see
             `CountOptions`.
 
@@ -277,7 +277,7 @@ class CountReader:
         self, source: Document | Records, archive: Archive | None = None
     ) -> FileCount | FailedSource:
         """One row. What cannot be counted is read to its end all the same: the next member of
-        an archive is behind it."""
+        an archive is after it."""
         self._read = 0  # bytes of this source, as they lie there
         tell = archive.tell if archive else source.tell
         parts: Iterator[bytes | Batch] = iter(())
@@ -384,7 +384,7 @@ class TokenCounter:
     """Counts the tokens that one model makes of texts."""
 
     def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
-        """TokctlError where the options do not fit the model."""
+        """TokctlError if the options do not fit the model."""
         if options.alpha is not None:
             tokenizer.sample(b"", alpha=options.alpha, seed=options.seed)  # can it be?
         self.tokenizer = tokenizer
@@ -454,7 +454,7 @@ class BlockCount:
         self._tokens = 0
 
     def feed(self, block: bytes) -> None:
-        """Takes a block. TokctlError where a character has no id; the message names its line."""
+        """Takes a block. TokctlError if a character has no id; the message names its line."""
         self._tokens += self._feed.feed(block)[1]
 
     def finish(self) -> int:

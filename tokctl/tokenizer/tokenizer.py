@@ -61,7 +61,7 @@ MOST_THREADS = 64
 
 
 class RoleToken:
-    """The special token with a role (`tokctl.tokenizer.roles`); None where the model has none."""
+    """The special token with a role (`tokctl.tokenizer.roles`); None if the model has none."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -73,7 +73,7 @@ class RoleToken:
 
 
 class RoleId:
-    """The id of that token; None where the model has none."""
+    """The id of that token; None if the model has none."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -162,7 +162,7 @@ class Tokenizer(Answering):
             recipe: takes the place of `algorithm`.
             special_tokens: get the lowest ids, after those that the recipe has.
             min_count: pre-tokens that occur less often are dropped before training.
-            min_frequency: pairs that occur less often are never merged; words that do are no
+            min_frequency: pairs that occur less often are never merged; words that do are not
                 tokens of a word model.
             max_token_length: in bytes or characters, as the recipe's units.
             whole_characters: (byte-level) a token of several bytes has whole UTF-8 characters, or
@@ -176,7 +176,7 @@ class Tokenizer(Answering):
             weights: what an occurrence in a source counts, by the source's name; else 1.
             sample: share of the lines, or documents, that are read.
             seed: of the sample.
-            extend: a tokenizer to go on from, with its recipe; it keeps its ids and its merges,
+            extend: a tokenizer to continue from, with its recipe; it keeps its ids and its merges,
                 and new special tokens get the last ids.
             errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
             threads: for counting; None: as many as this process may use. The result does not
@@ -261,7 +261,7 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: see `tokctl.training.train`.
-            TypeError: something is no text.
+            TypeError: something is not a text.
         """
         from tokctl import training
         from tokctl.tokenizer.iterables import records
@@ -547,7 +547,7 @@ class Tokenizer(Answering):
 
     @property
     def obstacle(self) -> str | None:
-        """Why Hugging Face refuses this tokenizer's file; None where it loads it."""
+        """Why Hugging Face refuses this tokenizer's file; None if it loads it."""
         from tokctl import formats
 
         return formats.obstacle(self.model)
@@ -573,7 +573,7 @@ class Tokenizer(Answering):
         return to_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Do both cut every text alike, into the same ids? True where recipes, tokens, merges and
+        """Do both cut every text alike, into the same ids? True if recipes, tokens, merges and
         scores are equal; what is known of the training, and the file, do not count."""
         if not isinstance(other, Tokenizer):
             return NotImplemented
@@ -638,13 +638,13 @@ class Tokenizer(Answering):
         return dict(self.vocabulary)
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token, as `tokens` spells it; None where there is no such token."""
+        """The id of a token, as `tokens` spells it; None if there is no such token."""
         if not isinstance(token, str):
             raise TokctlError(f"a token can't be {brief(token)}", "it is a str, as in tok.tokens")
         return self.vocabulary.get(token)
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
-        """The token with this id, as `tokens` spells it; None where no token has it."""
+        """The token with this id, as `tokens` spells it; None if no token has it."""
         try:
             return self.tokens[id] if 0 <= id < self.vocab_size else None
         except TypeError:
@@ -938,7 +938,7 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: as `encode_ids`; for a text that can't be encoded, and for whatever the
-                iterable raises, when its turn comes, behind the ids of the texts before it.
+                iterable raises, when its turn comes, after the ids of the texts before it.
         """
         from tokctl.tokenizer import iterables
         from tokctl.tokenizer.postprocess import Padding
@@ -1013,7 +1013,7 @@ class Tokenizer(Answering):
                 text is one document; so is each line of JSON Lines, each row of a table.
             reading: how the files are read, where their names and first bytes do not say it.
             lines: takes each line of a text as a document of its own, without its line feed.
-            eos: a token of the vocabulary, or its id, that is put behind each document.
+            eos: a token of the vocabulary, or its id, that is put after each document.
             threads: share the work out.
             special: special tokens that the texts may spell.
             errors: `strict` or `replace`, for text that is not UTF-8 (character models).
@@ -1159,7 +1159,7 @@ class Tokenizer(Answering):
     @property
     def truncation(self) -> Truncation | None:
         """The truncation that a Hugging Face file stores, for calls that ask for it:
-        `encode(text, truncation=tokenizer.truncation)`. None where it stores none."""
+        `encode(text, truncation=tokenizer.truncation)`. None if it stores none."""
         from tokctl.tokenizer.postprocess import Truncation
 
         stored = self.model.lengths.get("truncation")
@@ -1180,10 +1180,10 @@ class Tokenizer(Answering):
 
     def special_matcher(self, special: Special) -> _native.Matchers | None:
         """The matcher of the added tokens: those that are always found, and the special
-        tokens that a text may spell. None where there is nothing to find.
+        tokens that a text may spell. None if there is nothing to find.
 
         Raises:
-            TokctlError: one of them is no special token.
+            TokctlError: one of them is not a special token.
         """
         # Looked up as it was asked for: there may be tens of thousands of special tokens.
         key = (special,) if isinstance(special, str) else _names_of(special)
@@ -1244,7 +1244,7 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: this recipe's units can't be read from it.
-            TypeError: it is no text.
+            TypeError: it is not a text.
         """
         if isinstance(text, bytes) and not self.recipe.is_byte_level:
             _check_utf8(text)
@@ -1258,7 +1258,7 @@ class Tokenizer(Answering):
         return encoders.decoder(self.model)
 
     def decode_bytes(self, ids: Iterable[int] | Encoding, *, skip_special: bool = False) -> bytes:
-        """The bytes that `ids` stand for; TokctlError where one is outside the vocabulary.
+        """The bytes that `ids` stand for; TokctlError if one is outside the vocabulary.
 
         Arrays of integers (NumPy's, `array.array`, what `encode_array` gives) are read without
         a Python object for each id. Of an `Encoding` its ids are taken, padding and all.
@@ -1321,7 +1321,7 @@ class Tokenizer(Answering):
         Args:
             ids: the ids of each text: lists, arrays, encodings, the rows of an array of two
                 dimensions; or, with `offsets`, all end to end, as `encode_array` gives them.
-            offsets: where the ids of each text begin, and behind the last where they end.
+            offsets: where the ids of each text begin, and after the last where they end.
             skip_special, errors: as those of `decode`.
 
         Raises:
@@ -1365,7 +1365,7 @@ class Tokenizer(Answering):
 
     @cached_property
     def _spelled_as_themselves(self) -> dict[str, bytes]:
-        """The tokens of a byte-level model that are no stand-ins of bytes, with their bytes."""
+        """The tokens of a byte-level model that are not stand-ins of bytes, with their bytes."""
         ids = self.model.reserved_ids | {token.id for token in self.model.added}
         return {self.tokens[id_]: self.model.tokens[id_] for id_ in ids}
 
@@ -1452,7 +1452,7 @@ class DecodeStream(Answering):
 
 
 def check_threads(threads: int) -> None:
-    """TokctlError where nothing can be shared out among so many threads."""
+    """TokctlError if nothing can be shared out among so many threads."""
     if type(threads) is not int or threads < 1:
         raise TokctlError(f"threads can't be {threads!r}", "it is a number from 1 up")
 
@@ -1506,7 +1506,7 @@ def _model_of(extend: Tokenizer | FilledRecipe | None) -> FilledRecipe | None:
 
 
 def _tokens_of(tokens: Sequence[str]) -> list[str]:
-    """The texts of special tokens; TokctlError where they are none."""
+    """The texts of special tokens; TokctlError if they are none."""
     is_list = isinstance(tokens, Iterable) and not isinstance(tokens, (str, bytes))
     texts = list(tokens) if is_list else []
     if not is_list or not all(isinstance(text, str) for text in texts):

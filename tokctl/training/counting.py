@@ -59,13 +59,13 @@ class TextStats:
 
     documents, bytes: how many texts, and how long they are together, uncompressed.
     digest: SHA-256 in hexadecimal: of a single document that of its bytes; of a source of
-        records that of its texts in their order, each behind its length and how often it
+        records that of its texts in their order, each after its length and how often it
         counts, as numbers of eight bytes, the least byte first; of several of either that of
         their list (`digest_of`). So it depends on the texts alone: not on how they are batched,
         compressed, or written (JSON Lines, a table).
     weights: of the sources, in their order; empty: all alike.
     scale: every count is that many times the weighted one, so that it is a whole number.
-    again: reads the texts a second time and counts runs of these words; None where there are
+    again: reads the texts a second time and counts runs of these words; None if there are
         no texts to be read.
     """
 
@@ -382,7 +382,7 @@ class _TextCounter:
     ) -> Generator[tuple[Batch, int], None, None]:
         """The documents to be counted, and how much has been read of all sources by then.
 
-        The digest is that of the texts, each behind its length and its count: it is the same
+        The digest is that of the texts, each after its length and its count: it is the same
         however they are batched, compressed or written.
         """
         for batch in records.batches():
@@ -498,7 +498,7 @@ def scaled(threshold: int, scale: int) -> int:
 def finish(
     counter: _native.Counter, least: int, progress: Progress | None = None
 ) -> _native.Counts:
-    """The counts of at least `least`; TokctlError where one does not fit."""
+    """The counts of at least `least`; TokctlError if one does not fit."""
     report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
     return _checked(lambda: counter.finish(least, report))
 
@@ -662,7 +662,7 @@ class Spill:
         self.folder = folder
 
     def scratch(self) -> Scratch:
-        """A new file, empty. TokctlError where none can be made."""
+        """A new file, empty. TokctlError if none can be made."""
         return Scratch(self.folder)
 
 

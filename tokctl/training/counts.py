@@ -43,7 +43,7 @@ def read(source: str | Path | Document) -> dict[bytes, int]:
     """The words of a file with their counts, in the order of the lines; `-` is stdin.
 
     Raises:
-        TokctlError: it can't be read; the line that is no word and its count is named.
+        TokctlError: it can't be read; the line that is not a word and its count is named.
     """
     document = source if isinstance(source, Document) else documents([source])[0]
     counter, _ = counted_lines(document, characters=False)

@@ -22,7 +22,7 @@ def pre_tokens(recipe: Recipe, options: Options) -> list[bytes]:
     """The initial tokens as pre-tokens of the recipe, each once.
 
     Raises:
-        TokctlError: one is no text, or spells a special token; the pre-tokenizer cuts it; it is
+        TokctlError: one is not a text, or spells a special token; the pre-tokenizer cuts it; it is
             longer than a token may be.
     """
     return list(dict.fromkeys(_pre_token(text, recipe, options) for text in options.initial_tokens))
@@ -86,7 +86,7 @@ def _split(steps: Sequence[Part], text: bytes) -> list[bytes]:
 
 
 def check(model: FilledRecipe) -> None:
-    """TokctlError where the model does not give each of its initial tokens a single token."""
+    """TokctlError if the model does not give each of its initial tokens a single token."""
     texts = model.training.initial_tokens if model.training else ()
     if not texts:
         return

@@ -42,7 +42,7 @@ class Options:
     Attributes:
         vocab_size: ids wanted in all: special tokens, alphabet and merged tokens.
         min_count: pre-tokens that occur less often are dropped before training.
-        min_frequency: pairs that occur less often are never merged; words that do are no
+        min_frequency: pairs that occur less often are never merged; words that do are not
             tokens of a word model.
         max_token_length: in bytes or characters, as the recipe's units; markers not counted.
         whole_characters: no merge crosses the border of a UTF-8 character, but between whole
@@ -66,7 +66,7 @@ class Options:
         threshold: of PickyBPE and BoundlessBPE: the share of a token's occurrences that must become
             another token for it to be removed; None: 0.9 for PickyBPE, and BoundlessBPE removes
             none.
-        extend: a model to go on from; it keeps its ids and its merges.
+        extend: a model to continue from; it keeps its ids and its merges.
         memory: bytes that counting may take for its tables; what does not fit goes to
             temporary files and is merged. None: no limit. The result does not depend on it. A
             block of text for each reader comes on top, and so does what training needs: the
@@ -135,7 +135,7 @@ class Options:
         return bool(self.coverage is not None or self.alphabet_limit or self.initial_alphabet)
 
     def check_against(self, recipe: Recipe) -> None:
-        """TokctlError where an option means nothing for the recipe."""
+        """TokctlError if an option means nothing for the recipe."""
         if recipe.removal == "residue":
             raise TokctlError(
                 "residues are taken away after a training, and none can be made by this recipe",
@@ -193,7 +193,7 @@ class Options:
 
 
 def exact(name: str, value: Number) -> Fraction:
-    """The number as a fraction; TokctlError where it is none, or is not above 0."""
+    """The number as a fraction; TokctlError if it is none, or is not above 0."""
     # Imported late: few trainings have weights or shares.
     from decimal import Decimal
     from fractions import Fraction

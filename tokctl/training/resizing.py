@@ -24,7 +24,7 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
-    """TokctlError where training can't go on from `old` with `recipe`."""
+    """TokctlError if training can't continue from `old` with `recipe`."""
     if recipe.removal or old.recipe.removal:
         raise TokctlError(
             f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
@@ -78,7 +78,7 @@ def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
 
 
 def _check_spellings(old: FilledRecipe, tokens: Iterable[str], what: str) -> None:
-    """TokctlError where a new token of this kind is spelled like a token that is there."""
+    """TokctlError if a new token of this kind is spelled like a token that is there."""
     ordinary = set(old.tokens)
     for token in tokens:
         spelled = {token.encode()}
@@ -129,7 +129,7 @@ def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRec
 
 
 def with_added_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
-    """The same with tokens that are no special ones: they are always found in a text, as they are
+    """The same with tokens that are not special ones: they are always found in a text, as they are
     spelled, before the model segments it."""
     return _with_added(model, tokens, special=False)
 

@@ -262,7 +262,7 @@ def _by_merges(
     options: Options,
     report: Callable[[int], None] | None,
 ) -> _Trained:
-    """BPE and WordPiece, stage by stage: each goes on from the model of the one before."""
+    """BPE and WordPiece, stage by stage: each continues from the model of the one before."""
     *earlier, last = recipe.stages or (TrainingStage(),)
     model = options.extend
     ends: list[int] = []

@@ -121,7 +121,7 @@ def compare(
         sentences: to show; by default a few of the texts.
         words: to explain; by default some of the sentences that models cut differently.
         languages: texts that say the same in several languages, by the language's name.
-            They are texts of the comparison, too, behind the others; a folder is one text.
+            They are texts of the comparison, too, after the others; a folder is one text.
         reference: the language that parity is relative to; by default the first.
         sweep: what `train_sizes` has trained, to be measured beside the rest.
         training: what the models were trained on, where that was done for this comparison; it is
@@ -130,7 +130,7 @@ def compare(
             are explained by them.
         command: the command line, for whoever wants to make the comparison again.
         date: the day, to be named in the result; empty for none.
-        word_rule: what a word is to the metrics: `spaces` (runs of what is no white space) or
+        word_rule: what a word is to the metrics: `spaces` (runs of what is not white space) or
             `unicode` (UAX #29).
         intervals: finds how far figures move with the lines that happen to be in the texts;
             see `docs/metrics.md`.

@@ -186,7 +186,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Reads METRIC OP NUMBER; TokctlError where the text is anything else."""
+        """Reads METRIC OP NUMBER; TokctlError if the text is anything else."""
         match = _FORM.fullmatch(text)
         if match is None:
             raise TokctlError(

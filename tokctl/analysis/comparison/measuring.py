@@ -479,7 +479,7 @@ def _slice(texts: Sequence[Text], size: int) -> bytes:
 
 
 def _by_lines(text: Text, size: int) -> bytes:
-    """The first documents, so many bytes at the least if there are, with a line end behind each
+    """The first documents, so many bytes at the least if there are, with a line end after each
     that has none."""
     data = bytearray()
     for start, end in text.spans():
@@ -554,7 +554,7 @@ def train_sizes(
 
 
 def cut_out(largest: Tokenizer, size: int) -> Tokenizer | None:
-    """A smaller training of a larger one, where it holds that: None where it does not."""
+    """A smaller training of a larger one, where it holds that: None if it does not."""
     if not largest.recipe.traits.is_nested:
         return None
     # A training that ended early ends early at each size above that, too.
@@ -575,7 +575,7 @@ def at_equal_sizes(
 
     Returns:
         The trainings, and the size that all have where some did not reach what was asked. They are
-        returned as they were, with None, where all did, and where no size is common to them.
+        returned as they were, with None, if all did, and where no size is common to them.
     """
     asked = max(size for _, size in trained)
     reached = [

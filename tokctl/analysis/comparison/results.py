@@ -58,7 +58,7 @@ class Speed:
 
     Attributes:
         encode_mb_per_s: of encoding to an array of ids.
-        decode_mb_per_s: of decoding these; absent where characters of the slice have no id.
+        decode_mb_per_s: of decoding these; absent if characters of the slice have no id.
         bytes: how long the slice was that was measured, from the start of the texts.
         seconds: what measuring took in all.
         threads: that encoding had; decoding has one.
@@ -282,7 +282,7 @@ class MadeFrom:
 
     Attributes:
         version: of tokctl.
-        command: the command line; empty where it was made from Python.
+        command: the command line; empty if it was made from Python.
         texts: whole, those that models were trained on here among them.
         date: the day, if it was asked for; without it the same comparison gives the same bytes.
     """
@@ -302,7 +302,7 @@ class FigureDifference:
         amount: of counts and ratios the figure over the baseline's, less 1; of shares the
             figure less the baseline's.
         relative: which of the two it is.
-        better: whether that is better; None where both are equal.
+        better: whether that is better; None if both are equal.
     """
 
     amount: float
@@ -311,7 +311,7 @@ class FigureDifference:
 
 
 def difference(metric: Metric, figure: Figure, baseline: Figure) -> FigureDifference | Absent:
-    """Absent where one of the two figures is, and where the baseline's is 0."""
+    """Absent if one of the two figures is, and where the baseline's is 0."""
     for one in (figure, baseline):
         if isinstance(one, Absent):
             return one
@@ -334,7 +334,7 @@ class Comparison:
         overlap: Jaccard index of vocabularies, row and column in the order of `models`.
         agreement: F1 of the boundaries inside words, likewise.
         stories: what becomes of words, and why.
-        training: None where the models were trained before.
+        training: None if the models were trained before.
         provenance: what it takes to make the comparison again.
         languages: None unless languages were named.
         sweep: by model, then size; empty unless several sizes were asked for.
@@ -372,7 +372,7 @@ class Comparison:
         return difference(metric, model.total.figures[metric.name], own.total.figures[metric.name])
 
     def best(self, metric: Metric) -> set[str]:
-        """Names of the models that are best at a metric; empty where all are equal."""
+        """Names of the models that are best at a metric; empty if all are equal."""
         figures = {model.name: model.total.figures[metric.name] for model in self.models}
         numbers = {name: f for name, f in figures.items() if not isinstance(f, Absent)}
         if len(set(numbers.values())) < 2:
@@ -498,7 +498,7 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
 
 
 def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """Figures for JSON: `metrics`, null where one is absent, and `reasons` for those."""
+    """Figures for JSON: `metrics`, null if one is absent, and `reasons` for those."""
     reasons = {name: f.reason for name, f in figures.items() if isinstance(f, Absent)}
     return {
         "metrics": {name: number_of(figure) for name, figure in figures.items()},
@@ -507,7 +507,7 @@ def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 
 def number_of(figure: Figure) -> float | None:
-    """For JSON: None where it is absent."""
+    """For JSON: None if it is absent."""
     return None if isinstance(figure, Absent) else figure
 
 

@@ -69,7 +69,7 @@ def _candidates(text: Text, place: int) -> Iterator[str]:
 
 
 def _windows(text: Text, place: int) -> Iterator[tuple[bool, str]]:
-    """What is searched from a place on: of its document, and of those behind it while they are
+    """What is searched from a place on: of its document, and of those after it while they are
     short; with each, whether it begins inside a document."""
     first, room = text.document_at(place), _WINDOW
     for start, end in text.spans(first):

@@ -187,7 +187,7 @@ class Reasons:
     """Reasons of one model.
 
     Args:
-        texts: what it was trained on; None where that is something else, or not known.
+        texts: what it was trained on; None if that is something else, or not known.
     """
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[Text] | None) -> None:
@@ -359,7 +359,7 @@ class Reasons:
 
     @cached_property
     def _state(self) -> tuple[Counter[int], Counter[Pair]]:
-        """How often each symbol, and each pair, is in the corpus state behind the last merge."""
+        """How often each symbol, and each pair, is in the corpus state after the last merge."""
         return count_pairs(self.tokenizer, len(self.tokenizer.merges), self._counted)
 
     @cached_property

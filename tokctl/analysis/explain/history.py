@@ -38,12 +38,12 @@ class MergeRecord:
 
     Attributes:
         step: the step of the training; in a model segmented by ranks, the rank.
-        count: weighted occurrences of the pair before the merge; None where the model's
+        count: weighted occurrences of the pair before the merge; None if the model's
             file does not say.
         score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
             compared; else None.
-        stage: of a training in stages, from 1; None where it had one, or is not known.
-        language: the one that chose the merge in a parity-aware training, empty where all of them
+        stage: of a training in stages, from 1; None if it had one, or is not known.
+        language: the one that chose the merge in a parity-aware training, empty if all of them
             chose it together; None in any other training.
     """
 
@@ -228,7 +228,7 @@ class Ranks(MergeRules):
 
     def parts_of(self, id_: int) -> tuple[Pair, int] | None:
         """The two tokens that the merges of lower rank leave of a token's own text; None
-        where they leave another number: then the token is never made of its own text."""
+        if they leave another number: then the token is never made of its own text."""
         if id_ not in self._parts:
             self._parts[id_] = self._find_parts(id_) if id_ in self.by_id else None
         return self._parts[id_]
@@ -309,7 +309,7 @@ def merge_records(
     """The merges of the steps `first` to `last`, both included; None goes on to the end.
 
     Raises:
-        TokctlError: the model has no merges, or not the step `first`. A `last` behind the
+        TokctlError: the model has no merges, or not the step `first`. A `last` after the
             end is the end.
     """
     history = full_history_of(tokenizer)
@@ -331,7 +331,7 @@ def step_count(tokenizer: Tokenizer) -> int:
 
 
 def check_states(tokenizer: Tokenizer) -> None:
-    """TokctlError where the states of a corpus can't be shown: merges alone don't make them."""
+    """TokctlError if the states of a corpus can't be shown: merges alone don't make them."""
     if tokenizer.recipe.removal:
         raise TokctlError(
             f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
@@ -342,7 +342,7 @@ def check_states(tokenizer: Tokenizer) -> None:
 
 
 def check_symbols(count: int) -> None:
-    """TokctlError where a pre-token has too many symbols to be explained."""
+    """TokctlError if a pre-token has too many symbols to be explained."""
     if count > LONGEST:
         raise TokctlError(
             f"a pre-token of {count:,} symbols is too long to explain step by step",
@@ -351,7 +351,7 @@ def check_symbols(count: int) -> None:
 
 
 def check_merges(tokenizer: Tokenizer) -> None:
-    """TokctlError where a model has no merge history at all."""
+    """TokctlError if a model has no merge history at all."""
     recipe = tokenizer.recipe
     if recipe.has_ranks:
         raise TokctlError(
@@ -374,7 +374,7 @@ def check_merges(tokenizer: Tokenizer) -> None:
 
 
 def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
-    """TokctlError where the model does not have that step."""
+    """TokctlError if the model does not have that step."""
     check_merges(tokenizer)
     check_states(tokenizer)
     total = len(tokenizer.merges)

@@ -1,7 +1,7 @@
 """Models that tokens were taken away from: what was removed and why, and how words go through it.
 
 The steps of such a model are its merges; the removals of a step come after its merge. A removed
-token has a number behind the ids, and no id.
+token has a number after the ids, and no id.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class EventStep:
     """A change of a word on its way to tokens.
 
     Attributes:
-        step: the merge, or the one after which a token was removed; None where a scaffold token
+        step: the merge, or the one after which a token was removed; None if a scaffold token
             or a residue is taken apart, which is done after the merges.
         token: what is made, or taken apart.
         parts: what it is made of, or falls into.
@@ -97,7 +97,7 @@ class RefinedWord:
         steps: merges and removals, in order; none where it is `whole`.
         whole: the pre-token is a token, and stays whole.
         tokens: as `encode` names them.
-        ids: None where a character has no id.
+        ids: None if a character has no id.
     """
 
     data: bytes

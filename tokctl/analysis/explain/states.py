@@ -30,7 +30,7 @@ class PreTokenState:
         tokens: its symbols by name.
         count: its occurrences in the text.
         changed: the step that leads to this state has rewritten it.
-        before: its symbols before that step; None where it has not changed.
+        before: its symbols before that step; None if it has not changed.
         places: which of `tokens` the step has merged, from 0.
     """
 
@@ -45,7 +45,7 @@ def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tup
     """The segmented pre-tokens of a text, with their counts, after `step` merges.
 
     The order is the one in which the recipe's tie rule scans them: as first seen; for
-    `rewritten-last`, words that a merge has rewritten behind the others.
+    `rewritten-last`, words that a merge has rewritten after the others.
 
     Raises:
         TokctlError: the model has no such step (0 is the state before the first merge).
@@ -263,7 +263,7 @@ class Criterion:
         """Why the training may not merge a pair, however frequent it is: `long` (its token would
         be longer than allowed), `words` (it would have more words than allowed), `forbidden` (it
         would contain a forbidden text), `special` (it would spell a special token), `cut` (it would
-        cut a character, see `whole_characters` in `tokctl.training.Options`); None where it may."""
+        cut a character, see `whole_characters` in `tokctl.training.Options`); None if it may."""
         if self._longest is not None and self._length(pair) > self._longest:
             return "long"
         token, most = self.joined(pair), self._stage.max_words
@@ -277,7 +277,7 @@ class Criterion:
         return "cut" if cuts else None
 
     def by_ids_or_texts(self, pairs: Iterable[Pair]) -> list[Pair] | None:
-        """Pairs of equal score as a tie rule orders them that compares tokens; None where it
+        """Pairs of equal score as a tie rule orders them that compares tokens; None if it
         compares where they are."""
         if self.tie_break == "lowest-id":
             return sorted(pairs)
@@ -322,9 +322,9 @@ class PairCount:
         left_count, right_count: those of each symbol.
         by_score: the training compares `score`; else it compares `count`.
         step: the first step, of those still to come, at which the model merges the pair;
-            None where it never does.
+            None if it never does.
         refused: why the training would not merge it: `rare` (below the least frequency),
-            or why `Criterion.refusal` says; None where it may be merged.
+            or why `Criterion.refusal` says; None if it may be merged.
         wins: of the pairs that may be merged this is the one that the training would
             merge next, were this the state of its corpus; none does where that is not known.
     """

@@ -55,8 +55,8 @@ class Summary:
     """A model at a glance.
 
     Attributes:
-        merges: None where the model has no merges, or they are not known.
-        removed: tokens that were taken away; None where none are.
+        merges: None if the model has no merges, or they are not known.
+        removed: tokens that were taken away; None if none are.
         supermerges: merges of whole pre-tokens; the words end, and the superwords begin, at the id
             `vocab_size - supermerges`.
         merges_before: those that were learned before the first supermerge.

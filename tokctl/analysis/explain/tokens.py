@@ -206,7 +206,7 @@ class TokenHistory(Brief):
         data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
         id: None for a token that was removed.
         kind: see `tokctl.analysis.explain.vocabulary.kind_of`; `removed` for such a token.
-        merge: the merge that it was born of; None where it is not merged.
+        merge: the merge that it was born of; None if it is not merged.
         again: later merges that made the same token from another pair, or once more.
         tree: the merges it consists of.
         merges: the same, each once, in the order learned.
@@ -391,7 +391,7 @@ def merges_of(
     """The merges of the steps `first` to `last` in which a token is left, right or result.
 
     Args:
-        token: as `token_history` takes it, or `#ID`. What is no token of the model and has a
+        token: as `token_history` takes it, or `#ID`. What is not a token of the model and has a
             `*` at an end stands for many: `est*` for the tokens whose text begins so, `*est`
             for those that end so, `*est*` for those that contain it. The text of a token is
             matched as the vocabulary spells it, and without its word marker or the spaces
@@ -454,7 +454,7 @@ class TreeNode(NamedTuple):
     """A token of a merge tree. Each node comes before its parts, left before right.
 
     depth: 0 is the token of the card.
-    step: at which it was merged, or its rank; None where it was not.
+    step: at which it was merged, or its rank; None if it was not.
     """
 
     depth: int
@@ -473,7 +473,7 @@ class TokenCard:
             `<0x0A>` the byte.
         kind: see `tokctl.analysis.explain.vocabulary.kind_of`.
         counts: how often each text has it, in the order of the texts.
-        step: the step that made it, or its rank where `ranked`; None where none did.
+        step: the step that made it, or its rank where `ranked`; None if none did.
         merged: weighted occurrences of the pair before that merge, where they are known.
         stage, language: see `MergeRecord`.
         score: its natural log probability (unigram).

@@ -74,7 +74,7 @@ class Leftover:
             step).
         step: the step that had passed; None for the other reasons.
         instead: the merge that makes the token that the two would spell, of another pair;
-            None where there is no such token, or its merge is not known.
+            None if there is no such token, or its merge is not known.
         lacks: which of the two have no id.
     """
 
@@ -97,7 +97,7 @@ class MergedWord:
         state: what it ends as; a symbol without an id as the character itself.
         tokens: the same as `encode` names it, with the unknown token where there is one,
             and unknown symbols side by side as one where the recipe fuses them.
-        ids: None where a character has no id.
+        ids: None if a character has no id.
         whole: the pre-token is a token and stays whole, whatever the merges would make of
             it; there are no steps then.
         ranked: there is no history of merges: the steps are ranks of tokens.
@@ -285,7 +285,7 @@ class Path:
         score: the sum, as the encoder has it.
         behind: how much less that is than the best path's score.
         probability: of the path among all that there are, exp(score) over the sum of theirs;
-            None in models with user-defined pieces, whose scores are no probabilities.
+            None in models with user-defined pieces, whose scores are not probabilities.
     """
 
     pieces: tuple[PathPiece, ...]
@@ -303,7 +303,7 @@ class ScoredWord:
         paths: the best path, which is taken, and the next best, by score: `BEST` in all
             unless another number was asked for.
         tokens: as `encode` names them.
-        ids: None where there is no unknown token.
+        ids: None if there is no unknown token.
     """
 
     data: bytes
@@ -414,7 +414,7 @@ class Match:
 
     Attributes:
         stretch: the characters that it covers.
-        token: None where nothing matches the character, which alone is unknown.
+        token: None if nothing matches the character, which alone is unknown.
         longer: tokens that would have gone further, were they in the vocabulary: up to
             `LONGER_SHOWN`, the longest of all first, then those that come just before the match.
         longer_count: how many were tried in vain.
@@ -432,7 +432,7 @@ class MatchFailure:
 
     Attributes:
         reason: `too-long` or `unmatchable`.
-        rest: the stretch at whose start no token fits; empty where the word is too long.
+        rest: the stretch at whose start no token fits; empty if the word is too long.
         characters: the word's length.
         limit: the recipe's `max_input_chars`.
     """
@@ -452,7 +452,7 @@ class MatchedWord:
         matches: what was found, from left to right; up to the failure where there is one.
         failure: why the word is unknown as a whole, or None.
         tokens: as `encode` names them.
-        ids: None where there is no unknown token.
+        ids: None if there is no unknown token.
     """
 
     data: bytes
@@ -523,8 +523,8 @@ class Lookup:
     """What was looked up.
 
     Attributes:
-        token: None where the vocabulary lacks it.
-        count: how often it was counted in training; None where the model does not say.
+        token: None if the vocabulary lacks it.
+        count: how often it was counted in training; None if the model does not say.
     """
 
     text: str
@@ -595,7 +595,7 @@ class Explanation(Brief):
         words: one for each pre-token, in order, and one for each added token that the
             text holds; but for these all are of one type.
         normalized: the text that was split, where the normalizers have changed it; None
-            where they have not, and where an added token cuts the text before they see it.
+            if they have not, and where an added token cuts the text before they see it.
     """
 
     text: str

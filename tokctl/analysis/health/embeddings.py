@@ -89,7 +89,7 @@ class EmbeddingFacts:
     Attributes:
         indicator: of `INDICATORS`.
         tensor, dtype, rows, dimensions: what was read, as the file has it.
-        tied: input and output embeddings are one matrix; None where that can't be told.
+        tied: input and output embeddings are one matrix; None if that can't be told.
         reference: rows known to be unused, which distances are measured from; 0 for `norm`.
         of: tokens that were looked at.
         left_out: tokens that were not, by what they are: `special`, `bytes`, `partial-utf8`,
@@ -135,7 +135,7 @@ def embedding_facts(
             for the output, else `cosine`.
 
     Returns:
-        Absent where no token can be looked at, or no id is known to be unused.
+        Absent if no token can be looked at, or no id is known to be unused.
 
     Raises:
         TokctlError: NumPy is not installed; the file can't be read or is damaged; it has no such
@@ -200,7 +200,7 @@ def embedding_facts(
 
 
 def check_matrix(tokenizer: Tokenizer, path: str | Path, tensor: str | None) -> None:
-    """TokctlError where a file has no embeddings of this model, as `embedding_facts` takes them;
+    """TokctlError if a file has no embeddings of this model, as `embedding_facts` takes them;
     none of their numbers is read."""
     numpy_module()
     with ExitStack() as stack:
@@ -209,7 +209,7 @@ def check_matrix(tokenizer: Tokenizer, path: str | Path, tensor: str | None) -> 
 
 def check_embeddings(subject: Subject) -> Iterator[Answer]:
     """The tokens that stand apart. The candidates are a share whatever the model, so that they
-    are no finding."""
+    are not findings."""
     if subject.embeddings is None:
         yield from not_made([CHECK], "it needs the embeddings of a language model (--embeddings)")
         return

@@ -19,7 +19,7 @@ class Example:
     """One of the things that a finding counts.
 
     Attributes:
-        id: None where it has none: a byte without a token, for instance.
+        id: None if it has none: a byte without a token, for instance.
         token: as the vocabulary spells it.
         data: its bytes, markers included.
         note: what is to be said of it: what it is equal to, its step, its count.
@@ -210,10 +210,10 @@ CHECKS: dict[str, Check] = {
     "under-trained": Check(
         "warning",
         "tokens",
-        "Their rows of the embeddings stand apart from those of other tokens: short, or like "
-        "those of ids that are known to be unused.",
-        "A language model that has hardly met a token answers it with nonsense; try each in a "
-        "prompt, train on text that has them, or prune them.",
+        "Their rows of the embeddings are outliers: unusually short, or similar to those of "
+        "unused ids.",
+        "A language model that has hardly seen a token responds to it with nonsense; try each in "
+        "a prompt, train on text that contains them, or prune them.",
     ),
     # -- merges
     "merges-without-effect": Check(

@@ -37,7 +37,7 @@ class EncodedTexts:
     """Documents in memory, and the ids that they are encoded to, each by itself.
 
     Attributes:
-        ids: of all documents, one behind the other.
+        ids: of all documents, one after the other.
         offsets: where those of each document begin, and where the last ones end.
         counts: how often each document counts; None: once.
     """
@@ -152,7 +152,7 @@ class Subject:
 
     @cached_property
     def partial(self) -> frozenset[int]:
-        """The ordinary tokens that are no whole characters."""
+        """The ordinary tokens that are not whole characters."""
         if not self.recipe.is_byte_level:
             return frozenset()
         tokens = self.model.tokens

@@ -82,7 +82,7 @@ class DomainReport:
 
     Attributes:
         fewest: the model with the fewest tokens, of those that have some and read all but a
-            hundredth of them; empty where none does.
+            hundredth of them; empty if none does.
     """
 
     name: str

@@ -103,7 +103,7 @@ def read_gold(path: str | Path) -> tuple[GoldWord, ...]:
 
 
 def _gold_word(line: str) -> GoldWord:
-    """ValueError where it is of no form."""
+    """ValueError if it is of no form."""
     word, *columns = line.split("\t")
     if not columns:
         raise ValueError("it has no tab")
@@ -130,8 +130,8 @@ _ARNETT = "Arnett and Bergen 2025, arXiv 2411.14198"
 _HUDSPETH = "Arnett et al. 2025, arXiv 2507.06378"
 _SHARE = "share, 0 to 1"
 _RECALL_MISLEADS = (
-    "A model that cuts at every byte has 1. Morphemes of one list are a matter of convention, and "
-    "of another list the same cuts get another figure."
+    "A model that cuts at every byte has 1. Where a word's morphemes begin is partly a "
+    "convention, so the same cuts score differently on another list."
 )
 
 #: G gold boundaries, P boundaries of the tokens, G∩P those of both; per word: the mean over words.
@@ -143,8 +143,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "",
-        "A model that cuts nothing has none. Cuts in words of one morpheme count against it, names "
-        "and loans among them.",
+        "A model that cuts nothing has no figure. Cuts in words of one morpheme, such as names "
+        "and loan words, count against the model.",
     ),
     Definition(
         "recall",
@@ -153,7 +153,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "",
-        _RECALL_MISLEADS + " A word that is one token has recall 0, which costs a model nothing.",
+        _RECALL_MISLEADS + " A word that is one token has recall 0, although that does a language "
+        "model no harm.",
     ),
     Definition(
         "f1",
@@ -162,7 +163,7 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "F1, van Rijsbergen 1979",
-        "As precision and recall. A large vocabulary with whole words has a low one.",
+        "As for precision and recall. A large vocabulary with many whole words has a low F1.",
     ),
     Definition(
         "macro_precision",
@@ -171,7 +172,7 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "",
-        "The words that are not cut are other words for each model.",
+        "Words that are not cut are left out, and these differ from model to model.",
     ),
     Definition(
         "macro_recall",
@@ -189,7 +190,7 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "F1, van Rijsbergen 1979",
-        "As precision and recall per word.",
+        "As for precision and recall per word.",
     ),
     Definition(
         "all_cut",
@@ -198,7 +199,7 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "",
-        "Further cuts do not matter to it: a model that cuts at every byte has 1.",
+        "Additional cuts do not lower it: a model that cuts at every byte has 1.",
     ),
     Definition(
         "morphscore_recall",
@@ -207,8 +208,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         f"{_ARNETT}; {_HUDSPETH}",
-        "One-token words are left out, and they are other words for each model: a large vocabulary "
-        "is measured on its rare words alone. " + _RECALL_MISLEADS,
+        "Words of one token are left out, and these differ from model to model: a large "
+        "vocabulary is measured only on its rare words. " + _RECALL_MISLEADS,
     ),
     Definition(
         "morphscore_precision",
@@ -217,8 +218,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         _HUDSPETH,
-        "One-token words are left out, as for its recall. A rare stem that takes three tokens "
-        "lowers it, though no morpheme is cut wrongly.",
+        "Words of one token are left out, as for its recall. A rare stem of three tokens lowers "
+        "it, although no morpheme boundary is missed.",
     ),
     Definition(
         "morphscore_recall_all",
@@ -227,7 +228,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         _HUDSPETH,
-        "A model is blamed for the words that it knows: larger vocabularies have lower figures.",
+        "A model is penalized for words that are one token, so larger vocabularies have lower "
+        "figures.",
     ),
     Definition(
         "morphscore_precision_all",
@@ -236,7 +238,7 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         _HUDSPETH,
-        "As its recall, one-token words 0.",
+        "As for its recall with one-token words as 0.",
     ),
 )
 

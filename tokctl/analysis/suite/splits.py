@@ -148,7 +148,7 @@ class CodeSplits:
         identifier_whole: by style: the share of the names that are one token.
         identifier_borders: by style: the share of the names that are cut where their words meet,
             at each such border, and nowhere else.
-        indentation: by one of `INDENTATIONS`: the tokens that it costs; absent where the model
+        indentation: by one of `INDENTATIONS`: the tokens that it costs; absent if the model
             does not keep white space.
         operators: the share of `OPERATORS` that are one token.
         cut_operators: those that are not, in their order.
@@ -304,8 +304,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _SINGH,
-        "Few tokens are no merit by themselves: a token for each number leaves nothing to see of "
-        "its digits. Numbers in a text are not spread evenly: years and round ones are frequent.",
+        "Fewer tokens are not better in themselves: a token for a whole number hides its digits. "
+        "Numbers in real text are not evenly distributed: years and round numbers are frequent.",
     ),
     Definition(
         "number_groups",
@@ -314,9 +314,10 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _SINGH,
-        "Which way is best depends on the task: groups from the right helped addition there, and a "
-        "token for each digit is as regular. Up to three digits both directions are one token. "
-        "Longer numbers, and those with commas, can be cut otherwise.",
+        "Which way is best depends on the task: in the paper, groups from the right helped "
+        "addition, and a token for each digit is just as regular. With up to three digits, both "
+        "directions give one token. Longer numbers, and those with commas, can be cut "
+        "differently.",
     ),
     Definition(
         "number_places",
@@ -325,8 +326,9 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _SINGH,
-        "Nine numbers of ten have four digits, and decide. Regular cuts have shares near 0 or 1; a "
-        "share of one half is the least regular, and neither end is better than the other.",
+        "Nine numbers in ten have four digits, so they dominate. Regular cuts have shares near 0 "
+        "or 1; a share of one half is the least regular, and neither end is better than the "
+        "other.",
     ),
     Definition(
         "identifier_tokens",
@@ -335,8 +337,8 @@ DEFINITIONS = (
         "tokens per name",
         "lower",
         "",
-        "Forty names of usual English words. Unknown tokens keep it low, and so does a vocabulary "
-        "that learned these very names from much code.",
+        "There are only forty names, of common English words. Unknown tokens lower the figure, "
+        "and so does a vocabulary that learned these very names from code.",
     ),
     Definition(
         "identifier_whole",
@@ -345,7 +347,7 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         "",
-        "A token for a name is worth its place in the vocabulary only where the name is frequent.",
+        "A token for a name is worth its place in the vocabulary only if the name is frequent.",
     ),
     Definition(
         "identifier_borders",
@@ -354,8 +356,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         "",
-        "A name that is one token is not cut at its words, and is no worse for that. That cuts at "
-        "words help a model is a guess, not a finding.",
+        "A name that is one token is not cut at its words, and is no worse for that. Whether cuts "
+        "at words help a language model has not been shown.",
     ),
     Definition(
         "indentation_tokens",
@@ -364,9 +366,9 @@ DEFINITIONS = (
         "tokens",
         "lower",
         _NEOX,
-        "A model that does not keep white space has no figure. The run stands before one letter: "
-        "a pre-tokenizer that gives the last space to the next word can do otherwise before a "
-        "bracket.",
+        "A model that does not keep white space has no figure. The run is followed by a letter: a "
+        "pre-tokenizer that joins the last space to the next word can behave differently before "
+        "a bracket.",
     ),
     Definition(
         "operator_tokens",
@@ -375,8 +377,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "higher",
         "",
-        "Each counts once, however rare it is. An operator that is one token here can be cut where "
-        "no spaces stand around it.",
+        "Each operator counts once, however rare it is. An operator that is one token here can be "
+        "cut if there are no spaces around it.",
     ),
     Definition(
         "characters_cut",
@@ -385,7 +387,7 @@ DEFINITIONS = (
         "share, 0 to 1",
         "lower",
         _JANG,
-        "A model of characters cuts none, and can have no token for half of them: look at the UNK "
-        "rate beside it. A character is a code point: a letter and its accent can be two.",
+        "A character model cuts none, but may have no token for half of them, so look at the UNK "
+        "rate as well. A character is a code point: a letter and its accent can be two.",
     ),
 )

@@ -4,7 +4,7 @@ Chai et al. 2024 ("Tokenization Falling Short", arXiv 2406.11687) show that lang
 accuracy where typos and other changes of form change the tokens of a text. What is measured here
 is the cause alone: how much the tokens change. The definitions are tokctl's own.
 
-**Words** are the distinct runs of characters that are no white space, without the punctuation at
+**Words** are the distinct runs of characters that are not white space, without the punctuation at
 their ends, as far as they are `SHORTEST` to `LONGEST` letters and marks and nothing else, and of no
 script `WITHOUT_SPACES`. Of these at most `WORDS` are taken: those whose SHA-256 of seed and word is
 the least. So every distinct word is as likely to be taken, however often it is used, and the same
@@ -69,8 +69,8 @@ DEFINITIONS = (
         "share, 0 to 1",
         "neither",
         _CHAI,
-        "The number can stay while every token changes. A model of single characters changes with "
-        "each deletion, and is the most stable of all. " + _MISLEADS,
+        "The number can stay the same while every token changes. A character model changes with "
+        "each deletion, but is the most stable of all. " + _MISLEADS,
     ),
     Definition(
         "token_ratio",
@@ -79,8 +79,8 @@ DEFINITIONS = (
         "ratio, 1 = the same number",
         "neither",
         _CHAI,
-        "Long words of many tokens hardly change it; words of one token do. A model that reads the "
-        "variant as unknown has few tokens. " + _MISLEADS,
+        "Long words of many tokens hardly affect it; words of one token do. A model to which the "
+        "variant is unknown has few tokens. " + _MISLEADS,
     ),
     Definition(
         "kept",
@@ -89,8 +89,8 @@ DEFINITIONS = (
         "F1, 0 to 1",
         "neither",
         f"F1, van Rijsbergen 1979; {_CHAI}",
-        "A model that cuts at every byte keeps all. A word that is one token has none to keep, so "
-        "that each boundary of its variant counts against the model. " + _MISLEADS,
+        "A model that cuts at every byte keeps all. A word that is one token has no boundary to "
+        "keep, so each boundary of its variant counts against the model. " + _MISLEADS,
     ),
 )
 

@@ -36,8 +36,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         _LAND,
-        "Trials can't prove that no text gives a token. Tokens that only build others are needed "
-        "for merging all the same.",
+        "Trials can't prove that no text gives a token. Tokens that only serve to build others "
+        "are still needed for merging.",
     ),
     Definition(
         "never_used",
@@ -46,8 +46,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "",
-        "It says as much of the text as of the model: a short text uses few tokens, and one in "
-        "another language fewer.",
+        "It depends on the text as much as on the model: a short text uses few tokens, and a text "
+        "in another language even fewer.",
     ),
     Definition(
         "rarely_used",
@@ -56,8 +56,8 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         "",
-        "As never used. The bound is one of convention, and the text is none that a language model "
-        "is trained on.",
+        "As for never used. The limit is a convention, and a language model is trained on other "
+        "texts.",
     ),
     Definition(
         "candidates",
@@ -66,19 +66,19 @@ DEFINITIONS = (
         _SHARE,
         "neither",
         _LAND,
-        f"It is {SHARE:.0%} by definition, in a model whose tokens are all well trained, too: they "
-        "are those to try in prompts. What says whether there are under-trained ones is how many "
-        "stand apart.",
+        f"It is {SHARE:.0%} by definition, even in a model whose tokens are all well trained: "
+        "these are the tokens to try in prompts. The number of outliers shows whether any are "
+        "under-trained.",
     ),
     Definition(
         "apart",
-        "tokens that stand apart",
+        "outlying tokens",
         f"tokens with an indicator under median - {DEVIATIONS} · 1.4826 · MAD / E",
         _SHARE,
         "neither",
         f"{_LAND}; MAD as spread, Hampel 1974",
-        "A model with many under-trained tokens has a wide spread, and the mild ones do not stand "
-        "apart. A row can be short for other reasons than little training.",
+        "In a model with many under-trained tokens, the spread is wide, and mild cases are not "
+        "outliers. A row can be short for reasons other than little training.",
     ),
 )
 
@@ -93,7 +93,7 @@ class UndertrainedReport:
         undecided: tokens whose trials were cut short; then no id is called unreachable.
         rare: a token that is used less often is rare.
         never_used: ids, ascending; rarely_used: ids, the rarest first.
-        embeddings: None where none were given; Absent where they say nothing.
+        embeddings: None if none were given; Absent if they say nothing.
         figures: by the names of `DEFINITIONS`, in their order.
     """
 

@@ -225,7 +225,7 @@ class Row:
         )
 
     def merged(self, other: Row, growing: bool) -> Row:
-        """This one and another behind it, and every window of the one with each of the other."""
+        """This one and another after it, and every window of the one with each of the other."""
         parts = other.parts
         if growing and self.size:
             last = self.cut(self.size - 1, self.size).offsets()[0][1]
@@ -282,7 +282,7 @@ class Row:
 
 
 def merge(rows: Iterable[Row], growing: bool) -> Row:
-    """Rows one behind the other."""
+    """Rows one after the other."""
     found = Row()
     for row in rows:
         found = found.merged(row, growing)
@@ -345,7 +345,7 @@ class Encoding:
 
     @staticmethod
     def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
-        """Several encodings as one. With `growing_offsets`, offsets go on from those before."""
+        """Several encodings as one. With `growing_offsets`, offsets continue from those before."""
         return Encoding._of(merge([one._row for one in encodings], growing_offsets))
 
     # For questions that come one by one; lists that are asked for are made anew.
@@ -451,7 +451,7 @@ class Encoding:
         return self._numbers[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
-        """The tokens of a word: (first, behind the last)."""
+        """The tokens of a word: (first, after the last)."""
         _natural(word_index)
         start, stop = self._row.range_of(sequence_index)
         found = []
@@ -492,12 +492,12 @@ class Encoding:
         pad_type_id: int = 0,
         pad_token: str = "[PAD]",
     ) -> None:
-        """Fills up to a length. ValueError where the direction is none."""
+        """Fills up to a length. ValueError if the direction is none."""
         check_direction(direction)
         self._set(self._row.padded(length, pad_id, pad_type_id, pad_token, direction))
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Cuts to a length. ValueError where the direction, or the stride, can't be."""
+        """Cuts to a length. ValueError if the direction, or the stride, can't be."""
         if direction not in ("left", "right"):
             raise ValueError(f"Invalid truncation direction value : {direction}")
         self._set(self._row.truncated(max_length, stride, direction))

@@ -64,7 +64,7 @@ class PostProcess:
 
     def plan(self, add_special: bool) -> Any:
         """What comes around a single text without windows: parts and their size before it, type
-        id and trims of the text, parts and size behind it; found out by one text."""
+        id and trims of the text, parts and size after it; found out by one text."""
         if add_special not in self._plans:
             probe = GivenTokens([0], [""], [(0, 0)], [0])
             made = self(Row(((probe, 0, 1, 0, 0, 1, (), 0),), 1), None, add_special)

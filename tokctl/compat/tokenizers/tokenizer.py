@@ -31,7 +31,7 @@ class AddedToken:
     Attributes:
         content: the text.
         single_word: only where no letter stands beside it.
-        lstrip, rstrip: with the white space before it, behind it.
+        lstrip, rstrip: with the white space before it, after it.
         normalized: found in the normalized text.
         special: left out by `decode`.
     """
@@ -182,7 +182,7 @@ class Tokenizer:
 
     @staticmethod
     def from_str(json: str) -> Tokenizer:
-        """Reads a document. TokctlError where tokctl can't run it."""
+        """Reads a document. TokctlError if tokctl can't run it."""
         return Tokenizer.from_buffer(json.encode())
 
     @staticmethod
@@ -203,7 +203,7 @@ class Tokenizer:
 
     @staticmethod
     def from_file(path: str | PathLike[str]) -> Tokenizer:
-        """Reads a `tokenizer.json`. TokctlError where it can't be read, or run."""
+        """Reads a `tokenizer.json`. TokctlError if it can't be read, or run."""
         from tokctl.formats.contract import unreadable
 
         try:
@@ -357,20 +357,20 @@ class Tokenizer:
         }
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token; None where there is none."""
+        """The id of a token; None if there is none."""
         for id_, added in self._added.items():
             if added["content"] == token:
                 return id_
         return self._model_vocab.get(token)
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
-        """The token of an id; None where there is none."""
+        """The token of an id; None if there is none."""
         if id < 0:
             raise OverflowError("can't convert negative int to unsigned")
         return self._token_of.get(id)
 
     def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
-        """Adds tokens, which get ids behind all others; how many were new or changed."""
+        """Adds tokens, which get ids after all others; how many were new or changed."""
         return self._add(tokens, special=False)
 
     def add_special_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
@@ -423,12 +423,12 @@ class Tokenizer:
 
     @property
     def truncation(self) -> Json | None:
-        """What `enable_truncation` was told; None where nothing is cut."""
+        """What `enable_truncation` was told; None if nothing is cut."""
         return self._truncation and dict(self._truncation)
 
     @property
     def padding(self) -> Json | None:
-        """What `enable_padding` was told; None where nothing is filled up."""
+        """What `enable_padding` was told; None if nothing is filled up."""
         return self._padding and dict(self._padding)
 
     def enable_truncation(
@@ -438,7 +438,7 @@ class Tokenizer:
         strategy: str = "longest_first",
         direction: str = "right",
     ) -> None:
-        """Cuts what is encoded from now on. ValueError where it can't be cut so."""
+        """Cuts what is encoded from now on. ValueError if it can't be cut so."""
         if strategy not in ("longest_first", "only_first", "only_second"):
             raise ValueError(
                 f"Unknown `strategy`: `{strategy}`. Use one of `longest_first`, `only_first`, or "
@@ -510,7 +510,7 @@ class Tokenizer:
             add_special_tokens: puts the template's special tokens around.
 
         Raises:
-            TypeError: something is no text.
+            TypeError: something is not a text.
             TokctlError: a character has no id, and no token stands for it.
         """
         if pair is None and not is_pretokenized and isinstance(sequence, str):
@@ -795,7 +795,7 @@ def _threads(texts: Sequence[str]) -> int:
 
 
 def _words_of(value: Any) -> Any:
-    """The words of a text, of an array of NumPy's, too; None where it is no such thing."""
+    """The words of a text, of an array of NumPy's, too; None if it is no such thing."""
     if hasattr(value, "tolist") and not isinstance(value, str):
         value = value.tolist()
     is_words = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
@@ -803,7 +803,7 @@ def _words_of(value: Any) -> Any:
 
 
 def _checked(value: Any, is_pretokenized: bool) -> _Sequence:
-    """A text, or the words of one; TypeError where it is neither."""
+    """A text, or the words of one; TypeError if it is neither."""
     if not is_pretokenized:
         if isinstance(value, str):
             return value

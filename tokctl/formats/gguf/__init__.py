@@ -114,7 +114,7 @@ def _falls_back(found: Vocabulary) -> bool:
 
 
 def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
-    """TokctlError where merges of ordinary text make one of these tokens: there they do, here
+    """TokctlError if merges of ordinary text make one of these tokens: there they do, here
     such tokens are apart."""
     known: dict[str, bool] = {}
     left = _MOST_SPLITS
@@ -215,7 +215,7 @@ def _merges(found: Vocabulary, pairs: list[list[str]]) -> tuple[list[int], list[
 
 
 def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None:
-    """TokctlError where ordinary text is one of these tokens there: by itself, as a byte, or as a
+    """TokctlError if ordinary text is one of these tokens there: by itself, as a byte, or as a
     pre-token that is looked up."""
     for id_ in apart:
         text = found.texts[id_]
@@ -422,7 +422,7 @@ def _kept(texts: list[str]) -> list[str]:
 
 
 def _spaces(keys: dict[str, Any], prefix: bool) -> list[Part]:
-    """What it does with spaces, behind its rules."""
+    """What it does with spaces, after its rules."""
     parts = []
     if keys.get("tokenizer.ggml.remove_extra_whitespaces", False):
         # Every word gets a space then, the first one also.
@@ -501,7 +501,7 @@ def read(source: Source) -> FilledRecipe:
 
 
 def _check(keys: dict[str, Any]) -> None:
-    """ValueError where a value is of a wrong type."""
+    """ValueError if a value is of a wrong type."""
     for key, value in keys.items():
         kind = str if key in _TEXTS else bool if key in _FLAGS else None
         if kind is not None and type(value) is not kind:

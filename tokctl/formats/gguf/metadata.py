@@ -1,4 +1,4 @@
-"""The metadata of a GGUF file: its keys and values, read without the tensors behind them, and
+"""The metadata of a GGUF file: its keys and values, read without the tensors after them, and
 written with no tensors.
 
 By GGUF's specification (`docs/gguf.md` of ggml): `GGUF`, a version, how many tensors and how
@@ -58,7 +58,7 @@ _NUMBERS = {
 
 
 class _Bytes:
-    """A file read in blocks; ValueError where it ends too early."""
+    """A file read in blocks; ValueError if it ends too early."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self.file = file
@@ -103,7 +103,7 @@ class _Bytes:
         self.left -= count
 
     def keep(self, count: int) -> None:
-        """ValueError where what is kept would be more than any vocabulary needs."""
+        """ValueError if what is kept would be more than any vocabulary needs."""
         self.kept += count
         if self.kept > MOST_KEPT:
             raise ValueError(f"its vocabulary has more than {MOST_KEPT >> 20} MiB")
@@ -111,7 +111,7 @@ class _Bytes:
 
 def read(source: Source, wanted: frozenset[str]) -> dict[str, Any]:
     """The values of the keys in `wanted`, as far as the file has them: texts as they are, a
-    list of texts as a list, one of numbers as an `array`. ValueError where it is damaged."""
+    list of texts as a list, one of numbers as an `array`. ValueError if it is damaged."""
     with source.open() as file:
         return _MetadataReader(_Bytes(file, source.size)).pairs(wanted)
 

@@ -216,7 +216,7 @@ class Splitting(NamedTuple):
 
 
 def named(name: str, pattern: str | None) -> Splitting:
-    """What a name stands for. TokctlError where it can't be done id for id, unless `pattern`
+    """What a name stands for. TokctlError if it can't be done id for id, unless `pattern`
     says how text is split."""
     more = (name in _WHOLE, name in _BEGINS, name not in _NO_DEFAULT)
     if pattern is not None:
@@ -260,7 +260,7 @@ class Naming(NamedTuple):
 
 def naming(parts: tuple[Part, ...], whole_words: bool) -> Naming | None:
     """The name of these pre-tokenizers, and where there are several, one of those by which whole
-    pre-tokens count before merges, or don't; None where none means anything like them."""
+    pre-tokens count before merges, or don't; None if none means anything like them."""
     meanings = {PRE_TOKENIZERS.steps(parts): meant for meant, parts in _SPLITTING.items()}
     meant = meanings.get(parts, "")
     losses: tuple[str, ...] = ()

@@ -107,7 +107,7 @@ class Vocabulary:
         return [id_ for id_, kind in enumerate(self.types) if kind == USER_DEFINED]
 
     def id_of(self, name: str, default: int | None = None) -> int | None:
-        """The id that the key `tokenizer.ggml.NAME_token_id` holds; one that is no token's
+        """The id that the key `tokenizer.ggml.NAME_token_id` holds; one that is not a token's
         counts for nothing."""
         size = len(self.texts)
         found = self.keys.get(f"tokenizer.ggml.{name}_token_id")
@@ -119,7 +119,7 @@ class Vocabulary:
 
 
 def vocabulary(keys: dict[str, Any]) -> Vocabulary:
-    """The vocabulary in a file's metadata; ValueError where it is damaged."""
+    """The vocabulary in a file's metadata; ValueError if it is damaged."""
     texts = keys.get("tokenizer.ggml.tokens")
     if not isinstance(texts, list) or not texts:
         raise ValueError("it holds no list of tokens")
@@ -248,7 +248,7 @@ def _known(ids: dict[str, int], *texts: str) -> set[int]:
 def _overlap(texts: list[str], *, strips: bool) -> bool:
     """Does it matter that llama.cpp finds the longest token first, wherever it stands? The
     leftmost, of these the longest, is the same unless the end of one is the start of another
-    that is no shorter. TokctlError where of two that are as long chance decides, or where such
+    that is no shorter. TokctlError if of two that are as long chance decides, or where such
     tokens take white space along (`strips`)."""
     overlap = False
     firsts = {text[0] for text in texts}
@@ -319,7 +319,7 @@ def template_of(
 def surrounding_ids(
     found: Vocabulary, *, begins: bool, ends: bool, begin: int | None, end: int | None
 ) -> tuple[int | None, int | None]:
-    """What stands before a text and behind it. The arguments are what counts where the file
+    """What stands before a text and after it. The arguments are what counts where the file
     says nothing."""
     keys = found.keys
     begins = keys.get("tokenizer.ggml.add_bos_token", begins)

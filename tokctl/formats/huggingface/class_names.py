@@ -259,7 +259,7 @@ def is_class(name: str) -> bool:
 
 
 def refused(name: str, folder: str) -> TokctlError | None:
-    """Why tokctl does not run the class; None where it does."""
+    """Why tokctl does not run the class; None if it does."""
     hint = _AS_IT_STANDS.format(folder)
     if name.startswith(OWN_CODE):
         code = name.removeprefix(OWN_CODE)

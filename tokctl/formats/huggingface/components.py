@@ -84,7 +84,7 @@ def known_sequence(patterns: Iterable[str | None]) -> str | None:
 
 
 def native_pattern(pattern: str) -> str:
-    """A pattern of theirs for the `regex` package; TokctlError where that reads another
+    """A pattern of theirs for the `regex` package; TokctlError if that reads another
     meaning into it. (Oniguruma with its Ruby syntax is what they compile it with.)"""
     import regex
 
@@ -521,7 +521,7 @@ def write_normalizers(parts: tuple[Part, ...]) -> Json | None:
 def read_normalizers(data: Any) -> tuple[list[Part], bool]:
     """The normalizers that a component stands for, and whether the last one spells bytes.
 
-    `ByteLevel` is no normalizer here: a model of bytes needs none, and in others it is a
+    `ByteLevel` is not a normalizer here: a model of bytes needs none, and in others it is a
     pre-tokenizer.
     """
     components = _flatten(data, "normalizer", "normalizers")

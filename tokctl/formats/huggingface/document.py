@@ -379,7 +379,7 @@ def _check_spellings(model: FilledRecipe) -> None:
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
-    """Why the format can't express the recipe: what would give other ids there. None where
+    """Why the format can't express the recipe: what would give other ids there. None if
     it can. For a recipe alone, special tokens are where a training puts them."""
     try:
         frame(given)
@@ -448,7 +448,7 @@ def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]
 def model_size(model: FilledRecipe) -> int:
     """How many tokens, those with the lowest ids, stand in the model's own vocabulary.
 
-    Added tokens behind them do not, unless merges name them: there the model can't make them
+    Added tokens after them do not, unless merges name them: there the model can't make them
     of ordinary text, and they get the next free ids, which are theirs.
     """
     unknown = model.recipe.unk_token

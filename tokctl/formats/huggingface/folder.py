@@ -347,7 +347,7 @@ def _from_files(
 
 
 def _cleaning(decoder: Any, model: Json, fields: Fields) -> Any:
-    """The decoder with transformers' cleaning up behind it, which it leaves out for BPE."""
+    """The decoder with transformers' cleaning up after it, which it leaves out for BPE."""
     forced = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
     if model.get("type") == "BPE" and not fields.flag(forced, False):
         return decoder
@@ -619,7 +619,7 @@ def roles_of(model: FilledRecipe) -> dict[str, str]:
 
 
 def _text_of(value: Any) -> str | None:
-    """The text of a token of the files; None where it is none."""
+    """The text of a token of the files; None if it is none."""
     text = value.get("content") if isinstance(value, dict) else value
     return text if isinstance(text, str) else None
 

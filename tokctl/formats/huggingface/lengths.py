@@ -11,7 +11,7 @@ _STRATEGIES = ("LongestFirst", "OnlyFirst", "OnlySecond")
 
 
 def read_lengths(document: Json) -> dict[str, Json]:
-    """What is stored of the two, by name; ValueError where one is not as it should be."""
+    """What is stored of the two, by name; ValueError if one is not as it should be."""
     readers = {"truncation": _truncation, "padding": _padding}
     return {
         name: read(Fields(name, document[name]))

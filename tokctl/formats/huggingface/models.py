@@ -125,7 +125,7 @@ class ReadModel:
 
 
 def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
-    """The model of a document; TokctlError where tokctl has none like it.
+    """The model of a document; TokctlError if tokctl has none like it.
 
     lists: its vocabulary, merges and scores, where the core has read them and null stands in
         their places.
@@ -316,7 +316,7 @@ def scored(vocab: Any) -> tuple[list[str], list[float]]:
 
 def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
     """The ids of the left and the right sides of merges, each a list of two tokens or, in older
-    files, a text with a space; ValueError where one is no pair of tokens."""
+    files, a text with a space; ValueError if one is not a pair of tokens."""
     if not isinstance(merges, list):
         raise ValueError("the merges are no list")
     if merges and isinstance(merges[0], str):
@@ -328,7 +328,7 @@ def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
 
 
 def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
-    """The ids of one token of each merge; ValueError where one is no token."""
+    """The ids of one token of each merge; ValueError if one is not a token."""
     try:
         return list(map(vocabulary.__getitem__, names))
     except KeyError:
@@ -339,7 +339,7 @@ def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
 
 def fill(lists: ModelFile, recipe: Recipe, added: Sequence[AddedToken]) -> StoredModel:
     """Tokens and merges of a recipe; added tokens that are not ordinary are spelled as they
-    are, and may stand behind the vocabulary. ValueError where the lists are no such model."""
+    are, and may stand after the vocabulary. ValueError if the lists are no such model."""
     size = max([len(lists), *(token.id + 1 for token in added)])
     if size > len(lists) + len(added):
         raise ValueError(f"there is no token with the id {size - 2}, and one with {size - 1}")

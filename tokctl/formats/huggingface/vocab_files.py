@@ -25,7 +25,7 @@ _MOST_LINES = 1 << 20
 
 
 def lines(source: Source) -> list[str]:
-    """The lines of a text file; TokctlError where it is no UTF-8."""
+    """The lines of a text file; TokctlError if it is no UTF-8."""
     data = source.within(LARGEST_VOCABULARY)
     if data.count(b"\n") > _MOST_LINES:
         raise damaged(source.name, f"it has more than {_MOST_LINES} lines")
@@ -72,7 +72,7 @@ def vocab_txt(source: Source) -> dict[str, int]:
 
 
 def write_merges(pairs: list[tuple[str, str]]) -> bytes:
-    """A `merges.txt`; ValueError where a token would not be read again as it is."""
+    """A `merges.txt`; ValueError if a token would not be read again as it is."""
     for pair in pairs:
         text = "".join(pair)
         if " " in text or "\n" in text or pair[1].endswith("\r") or "" in pair:
@@ -83,7 +83,7 @@ def write_merges(pairs: list[tuple[str, str]]) -> bytes:
 
 
 def write_vocab_txt(tokens: list[str]) -> bytes:
-    """A `vocab.txt`; ValueError where a line would not be read again as its token."""
+    """A `vocab.txt`; ValueError if a line would not be read again as its token."""
     for id_, token in enumerate(tokens):
         if "\n" in token or token != token.rstrip(_WHITE):
             raise ValueError(f"the token {token!r} (id {id_})")

@@ -34,7 +34,7 @@ _NEEDED = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-pyt
 
 
 def check_extra() -> None:
-    """TokctlError where something of the extra is not installed."""
+    """TokctlError if something of the extra is not installed."""
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise TokctlError(

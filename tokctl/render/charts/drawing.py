@@ -18,7 +18,7 @@ class Look:
 
     Attributes:
         background: behind everything.
-        ink: text; quiet: axes and labels; grid: lines behind the data.
+        ink: text; quiet: axes and labels; grid: lines after the data.
         series: of the models, in their order; where there are more models they come again,
             and the shapes and dashes, which are others in number, tell them apart.
     """
@@ -206,7 +206,7 @@ _SCALE = 2
 
 
 def ending_of(path: str) -> str:
-    """The kind of file that a name asks for; TokctlError where it is none of `ENDINGS`."""
+    """The kind of file that a name asks for; TokctlError if it is none of `ENDINGS`."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         what = f"{path} ends in {ending}" if ending else f"{path} has no ending"

@@ -212,7 +212,7 @@ _SIGNED = (
 
 def better(metric: Metric, own: Figure, reference: Figure) -> float | None:
     """How much better than the reference a figure is, in percent of the reference; below 0 it
-    is worse. None where one of them is absent or the reference is 0."""
+    is worse. None if one of them is absent or the reference is 0."""
     if isinstance(own, Absent) or isinstance(reference, Absent) or not reference:
         return None
     change = 100 * (own - reference) / abs(reference)
@@ -225,7 +225,7 @@ def relative(
     metrics: Sequence[Metric],
     figures: Sequence[Mapping[str, Figure]],
 ) -> Drawing | None:
-    """Every metric of every model relative to the baseline's; None where nothing can be."""
+    """Every metric of every model relative to the baseline's; None if nothing can be."""
     names = labels(models)
     place = list(models).index(baseline)
     found = [
@@ -302,7 +302,7 @@ def places(
     found: Sequence[tuple[str, Sequence[Figure]]],
 ) -> Drawing | None:
     """One figure per text or language and model: `found` has the name of each text, and the
-    figures of the models. None where there is none."""
+    figures of the models. None if there is none."""
     names = labels(models)
     order = labels([text for text, _ in found])
     cells = [figures for _, figures in found]

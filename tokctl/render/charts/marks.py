@@ -99,7 +99,7 @@ def rows(
 def bars(
     found: Sequence[BarMark], title: str, *, width: int, look: Look, labels: str | None = None
 ) -> Any:
-    """Horizontal bars with their numbers behind them, group by group. `labels` is the title of
+    """Horizontal bars with their numbers after them, group by group. `labels` is the title of
     the axis with the bars' names."""
     values = [
         {"y": bar.label, "x": bar.number, "tip": bar.tip, "group": bar.group, "at": place}

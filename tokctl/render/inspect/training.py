@@ -77,7 +77,7 @@ def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
 
 
 def decimal(merge: MergeRecord) -> str:
-    """The score as a decimal of four digits; empty where there is none."""
+    """The score as a decimal of four digits; empty if there is none."""
     return "" if merge.score is None else f"{float(merge.score):.4g}"
 
 
@@ -118,7 +118,7 @@ def merges(
 def merge_rows(
     records: Iterable[MergeRecord], name: Callable[[str], str] = visible
 ) -> Iterator[Record]:
-    """Step, left, right, token, count; behind it the score where there is one, and what
+    """Step, left, right, token, count; after it the score where there is one, and what
     `chosen_in` says. `name` gives what a token is shown as."""
     for merge in records:
         row = [str(merge.step), *map(name, (merge.left, merge.right, merge.token))]
@@ -284,7 +284,7 @@ def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> A
 
 
 def _pair_row(pair: PairCount) -> Record:
-    """Left, right, count, and the step at which the model merges the pair; behind it, where
+    """Left, right, count, and the step at which the model merges the pair; after it, where
     scores are compared, the count of left and of right, the score exactly and as a decimal."""
     row = [visible(pair.left), visible(pair.right), str(pair.count), number(pair.step)]
     if (score := pair.score) is not None:

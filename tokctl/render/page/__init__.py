@@ -59,9 +59,9 @@ class MetricCell:
     Attributes:
         text: the figure as it is written everywhere.
         best: it is the best of its row.
-        change: how it differs from the baseline, in words; empty where it can't be said.
+        change: how it differs from the baseline, in words; empty if it can't be said.
         verdict: `better`, `worse` or empty.
-        interval: between which numbers it lies; empty where that was not asked for.
+        interval: between which numbers it lies; empty if that was not asked for.
     """
 
     text: str
@@ -205,7 +205,7 @@ def _reason(cut: Cut) -> str:
 
 
 def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
-    """Encoding and decoding in MB/s; empty where nothing was measured."""
+    """Encoding and decoding in MB/s; empty if nothing was measured."""
     found = [model.speed for model in comparison.models if model.speed]
     return [
         (written(speed.encode_mb_per_s, "speed"), written(speed.decode_mb_per_s, "speed"))
@@ -255,7 +255,7 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
 
 
 def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
-    """Figures with their tenths, for the shade behind them; the diagonal says nothing."""
+    """Figures with their tenths, for the shade after them; the diagonal says nothing."""
     return [
         [
             ("\N{EN DASH}", -1)
@@ -489,7 +489,7 @@ MOST = 400
 
 @dataclass(frozen=True)
 class Chip:
-    """A token: `id` is that of its card, or None where it has none."""
+    """A token: `id` is that of its card, or None if it has none."""
 
     text: str
     id: int | None
