@@ -310,7 +310,7 @@ def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
         first, *below = path_to(batch.schema, field, name)
         yield from column_batches(batch.column(first), below, field, name, row)
         return
-    import orjson
+    from tokctl import orjson
 
     batch.validate()
     names = [column for column in batch.schema.names if column in field]
