@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import sysconfig
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +49,32 @@ def everything(tokenizer: Tokenizer) -> Any:
         lambda: tokenizer.encoder.cache_stats()[0] >= 0,
     ]
     return [way() for way in ways]
+
+
+def test_threads_train_and_encode_at_once(tmp_path: Path) -> None:
+    """Each training gives the model file that it gives alone, and each encoding its ids."""
+    shared = Tokenizer(filled(RECIPES["gpt2"]))
+
+    def work(turn: int) -> list[Any]:
+        algorithm = ("bpe", "wordpiece", "unigram")[turn % 3]
+        trained = Tokenizer.train_from_iterator(
+            TEXTS, algorithm=algorithm, vocab_size=(270, 30, 20)[turn % 3], threads=2
+        )
+        path = tmp_path / f"{turn}.json"
+        trained.save(path)
+        ids = trained.encode_ids(TEXTS), shared.encode_ids(TEXTS, threads=2)
+        return [path.read_bytes(), *ids]
+
+    wanted = [work(turn) for turn in range(3)]
+    with ThreadPoolExecutor(8) as pool:
+        for turn, found in enumerate(pool.map(work, range(24))):
+            assert found == wanted[turn % 3]
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="Python has a GIL")
+def test_the_gil_stays_off() -> None:
+    code = "import sys, tokctl._native, tokctl.__main__; assert not sys._is_gil_enabled()"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
 def test_threads_with_special_tokens_of_their_own() -> None:
