@@ -43,7 +43,10 @@ impl Utf8Writer {
             done
         }
         #[cfg(not(target_arch = "x86_64"))]
-        match self.has {}
+        {
+            let _ = (codes, out);
+            match self.has {}
+        }
     }
 }
 
