@@ -44,7 +44,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def names(path: str, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> list[str]:
     """The files that are read, in order; each holds its own name."""
     found = read(path, Reading(include=include, exclude=exclude))
-    assert all(name.endswith(texts[0].decode()) for name, texts in found)
+    assert all(name.replace(os.sep, "/").endswith(texts[0].decode()) for name, texts in found)
     return [texts[0].decode() for _, texts in found]
 
 
