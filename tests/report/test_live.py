@@ -78,6 +78,8 @@ ODD = [
     "``x''",
     "New new\u0327\u0301",
     "  <mask> <|user|>  <extra_id_0> ",
+    # Vowel signs that compose with what may compose with them.
+    "\U00016d67\U00016d68\U00016d63\U00016d67\U00016d67",
     "\u0085\u200b\ufeff\x00",
 ]
 
