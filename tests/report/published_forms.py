@@ -91,7 +91,8 @@ BYTE_LEVEL: dict[str, tuple[Sequence[Json], Sequence[Json]]] = {
         [_NFC],
         [
             _split(
-                _SHORT + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|"
+                _SHORT + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|"
+                r" ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|"
                 r"\s*[\r\n]+|\s+(?!\S)|\s+"
             ),
             _bytes(),
@@ -131,7 +132,7 @@ BYTE_LEVEL: dict[str, tuple[Sequence[Json], Sequence[Json]]] = {
     ),
 }
 
-#: Of models of characters with ▁ for spaces: the recipe that is trained, normalizers, pre-tokenizers.
+#: Of models with ▁ for spaces: the recipe that is trained, normalizers, pre-tokenizers.
 SPACED: dict[str, tuple[str, Sequence[Json], Sequence[Json]]] = {
     "Llama 2": (
         "llama2",

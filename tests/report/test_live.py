@@ -17,10 +17,12 @@ import pytest
 
 from tests.conftest import shared_file
 from tests.explain import every
+from tests.metrics.models import document
 from tests.report import published_forms
-from tests.report.made import EVIL, hostile
+from tests.report.made import EVIL, hostile, made
 from tests.report.test_browser import BROWSER, Opened, browser, page_of
 from tokctl import TokctlError, Tokenizer, formats
+from tokctl.analysis.comparison import compare
 from tokctl.model.patterns import PATTERNS
 from tokctl.model.presets import DEFAULTS, preset
 from tokctl.render.page.live import page_data, supported
@@ -78,6 +80,8 @@ ODD = [
     "``x''",
     "New new\u0327\u0301",
     "  <mask> <|user|>  <extra_id_0> ",
+    # Vowel signs that compose with what may compose with them.
+    "\U00016d67\U00016d68\U00016d63\U00016d67\U00016d67",
     "\u0085\u200b\ufeff\x00",
 ]
 
@@ -213,14 +217,15 @@ def test_texts_have_the_same_ids_as_in_tokctl(browser: Any) -> None:
 )
 def test_pipelines_put_together_at_random(browser: Any, first: int, count: int) -> None:
     pytest.importorskip("tokenizers", reason="the pipelines are made for Hugging Face's library")
-    from tests.random_pipelines.documents import document, text
+    from tests.random_pipelines.documents import document as random_document
+    from tests.random_pipelines.documents import text
 
     tokenizers: dict[str, Tokenizer] = {}
     texts: dict[str, list[str]] = {}
     for seed in range(first, first + count):
-        made, added = document(seed)
+        data, added = random_document(seed)
         try:
-            found = Tokenizer(formats.parse(json.dumps(made).encode(), "random.json"))
+            found = Tokenizer(formats.parse(json.dumps(data).encode(), "random.json"))
         except TokctlError:
             continue
         if supported(found.model) is None:
@@ -350,6 +355,47 @@ def test_the_word_that_is_pointed_at_is_replayed(box: Opened) -> None:
     box.page.keyboard.press("ArrowRight")
     second = "document.activeElement.parentElement.querySelectorAll('button')[1]"
     assert box.page.evaluate(f"document.activeElement === {second}")
+
+
+def test_only_what_changed_is_drawn_again(box: Opened) -> None:
+    text = "low lower " * 400
+    field = box.page.get_by_label("Text", exact=True)
+    field.fill(text)
+    mark = "document.querySelectorAll('#try-rows button.chip').forEach(c => { c.old = true; })"
+    fresh = "[...document.querySelectorAll('#try-rows button.chip')].filter(c => !c.old).length"
+    box.page.evaluate(mark)
+    for place, most in ((len(text), 0), (10, 3 * 12)):
+        field.evaluate("(field, at) => field.setSelectionRange(at, at)", place)
+        field.press("q")
+        assert box.page.evaluate(fresh) <= most
+        text = text[:place] + "q" + text[place:]
+    for place, model in enumerate(hostile().models.values()):
+        row = box.page.locator("#try-rows .chips").nth(place)
+        ids = [int(id_) for id_ in row.locator(".chip .id").all_text_contents()]
+        assert ids == model.encode(text).ids[:300]
+    assert box.page.locator("#try-rows button[tabindex='0']").count() == 3
+
+
+def test_the_box_says_what_has_no_token(browser: Any, tmp_path: Path) -> None:
+    models = {"a": every.model("notebook-bpe"), "b": every.model("default boundless")}
+    found = made(models, compare(list(models.items()), [document("low lower\n")]))
+    path = tmp_path / "page.html"
+    path.write_text(page_of(found), encoding="utf-8")
+    opened = Opened(browser, path)
+    opened.page.wait_for_selector("#try[data-ready]")
+    opened.page.get_by_label("Text", exact=True).fill("low \u4e16")
+    rows = opened.page.locator("#try-rows .chips")
+    assert "no token" in rows.first.inner_text()
+    assert "refuses it" in rows.first.inner_text()
+    assert "refuses it" not in rows.last.inner_text()
+    rows.first.locator("button.chip").last.focus()
+    assert "no token" in opened.page.locator("#try-replay").inner_text()
+    opened.page.get_by_label("Text", exact=True).fill("the low lower the low lower")
+    for chip in rows.last.locator("button.chip").all():
+        chip.hover()
+        assert opened.page.locator("#try-replay h3").count() == 1
+    assert opened.complaints == []
+    opened.context.close()
 
 
 def test_a_link_carries_the_text(box: Opened) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from itertools import groupby
 from typing import Any
 
 from tokctl import _native
@@ -21,7 +20,7 @@ def _every_character() -> str:
     return "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 
 
-def _changed(part: Mapping[str, Any], between: str, before: str = "") -> dict[str, str]:
+def _changed(part: dict[str, Any], between: str, before: str = "") -> dict[str, str]:
     """The characters that a normalizer changes where they stand behind `before`, with what it makes
     of both; `between` is none that it changes, makes, or joins what stands beside it to."""
     found: dict[str, str] = {}
@@ -38,7 +37,7 @@ def _changed(part: Mapping[str, Any], between: str, before: str = "") -> dict[st
 
 _BERT = ("clean_text", "cjk_spacing", "strip_accents", "lowercase")
 #: Normalizers that look at one character at a time, by the names that the page's tables have.
-_SINGLE: dict[str, Mapping[str, Any]] = {
+_SINGLE: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in ("lowercase", "strip-accents", "nmt", "delete-newlines")},
     **{
         f"bert {step}": {"kind": "bert", **{other: other == step for other in _BERT}}
@@ -55,18 +54,18 @@ def changes(name: str) -> tuple[Run, ...]:
         found = {char: made for char, made in found.items() if not made}
     rows: list[Run] = []
     last = 0
-    # In a run every character becomes the same, or stays between the same texts.
-    spelled = [(ord(char), *_around(char, made)) for char, made in sorted(found.items())]
-    numbered = enumerate(spelled)
-    for key, group in groupby(numbered, lambda item: (item[1][0] - item[0], item[1][1:])):
-        run = list(group)
-        start = run[0][1][0]
-        rows.append((start - last, len(run), *key[1]))
-        last = start + len(run)
+    for char, made in sorted(found.items()):
+        # In a run every character becomes the same, or stays between the same texts.
+        code, spelled = ord(char), _around(char, made)
+        if rows and code == last and rows[-1][2:] == spelled:
+            rows[-1] = (rows[-1][0], rows[-1][1] + 1, *spelled)
+        else:
+            rows.append((code - last, 1, *spelled))
+        last = code + 1
     return tuple(rows)
 
 
-def _around(char: str, made: str) -> tuple[str, ...]:
+def _around(char: str, made: str) -> tuple[str] | tuple[str, str]:
     """What a character becomes; in two parts if it stays between them."""
     before, found, behind = made.partition(char)
     return (before, behind) if found else (made,)

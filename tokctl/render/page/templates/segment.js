@@ -180,6 +180,8 @@ const segmenter = (() => {
       pairs.set((all.length > 1 ? whole.get(rest) : rest) + last, char);
       flags[last.codePointAt(0)] |= SECOND;
     }
+    // Some begin with what joins the character before them.
+    for (const [code, text] of nfd) if (flags[text.codePointAt(0)] & (SECOND | ORDERED)) flags[code] |= SECOND;
     const [FIRST, L, V, T] = [0xac00, 0x1100, 0x1161, 0x11a7];
     flags.fill(HANGUL, FIRST, FIRST + 11172);
     flags.fill(SECOND, V, V + 21);
