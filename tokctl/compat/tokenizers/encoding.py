@@ -192,10 +192,11 @@ class Row:
             size = part[2] - part[1]
             first, last = max(start - place, 0), min(stop - place, size)
             if first < last:
-                source, begin, _, *constants, trims, shift = part
+                trims = part[6]
                 if first:
                     trims = tuple((prefix_space, False) for prefix_space, _ in trims)
-                kept.append((source, begin + first, begin + last, *constants, trims, shift))
+                bounds = part[1] + first, part[1] + last
+                kept.append((part[0], *bounds, *part[3:6], trims, part[7]))
             place += size
         return Row(tuple(kept), stop - start)
 

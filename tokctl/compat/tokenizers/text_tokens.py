@@ -15,6 +15,11 @@ from tokctl.tokenizer.encoding import native_error
 from tokctl.tokenizer.postprocess import spaces_of
 from tokctl.values import cached_property
 
+#: A text of fewer characters is short.
+_SHORT = 1 << 12
+#: As many spaces as are not known (`PlacedTokens`).
+_UNKNOWN = (1 << 32) - 1
+
 
 class Engine:
     """tokctl's encoder with the added tokens that it looks for."""
@@ -44,13 +49,17 @@ class Engine:
             self._renamed.add(self._unknown)
         self._of_pre_tokens: _native.Encoder | None = None
 
-    def ids(self, text: str) -> list[int]:
+    def tokens(self, text: str) -> TextTokens:
+        """The tokens of one text. Of a short one, places cost less than encoding it again."""
         try:
-            return self.encoder.ids(text, self.matcher, _no_text, self.strict)
+            if len(text) < _SHORT:
+                return TextTokens(self, text, None, self.placed(text))
+            ids = self.encoder.array(text, 1, self.matcher, _no_text, self.strict)
         except CoreError as error:
             raise native_error(error) from None
+        return TextTokens(self, text, ids)
 
-    def batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
+    def batch(self, texts: Sequence[str], threads: int) -> tuple[_native.IdArray, memoryview]:
         """All ids end to end, and where those of each text begin."""
         try:
             ids, ends = self.encoder.batch_array(
@@ -58,19 +67,20 @@ class Engine:
             )
         except CoreError as error:
             raise native_error(error) from None
-        return memoryview(ids), memoryview(ends).cast("q")
+        return ids, memoryview(ends).cast("q")
 
     def placed(self, text: str) -> _native.PlacedTokens:
         """The places of a text's tokens."""
-        return self.encoder.placed(text, self.matcher)
-
-    def are_usual(self, ids: list[int]) -> bool:
-        """Are all tokens called as they are spelled?"""
-        return self._renamed.isdisjoint(ids)
+        try:
+            return self.encoder.placed(text, self.matcher, self.strict)
+        except UnicodeEncodeError:
+            _no_text(text)
 
     def usual_names(self, ids: list[int]) -> list[str] | None:
         """What the tokens are called, if all are called as they are spelled."""
-        return list(map(self._tokens.__getitem__, ids)) if self.are_usual(ids) else None
+        if self._renamed.isdisjoint(ids):
+            return list(map(self._tokens.__getitem__, ids))
+        return None
 
     def names(self, text: str) -> list[str]:
         """What all tokens of a text are called."""
@@ -84,8 +94,8 @@ class Engine:
     def spaces(self) -> bytes:
         """How many spaces the token of each id begins and ends with, as `PlacedTokens` wants it."""
         found = array("I")
-        for token in self._tokens:
-            found.extend(spaces_of(token))
+        for id_, token in enumerate(self._tokens):
+            found.extend((_UNKNOWN, 0) if id_ in self._renamed else spaces_of(token))
         return found.tobytes()
 
     def _rename(self, data: bytes, ids: list[int], words: list[int], names: list[str]) -> None:
@@ -120,19 +130,28 @@ class TextTokens:
 
     __slots__ = ("_engine", "_ids", "_names", "_placed", "_text")
 
-    def __init__(self, engine: Engine, text: str, ids: list[int] | memoryview) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        text: str,
+        ids: _native.IdArray | None,
+        placed: _native.PlacedTokens | None = None,
+    ) -> None:
+        """One of `ids` and `placed` is there."""
         self._engine = engine
         self._text = text
         self._ids = ids
-        self._placed: _native.PlacedTokens | None = None
+        self._placed = placed
         self._names: list[str] | None = None
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self.placed if self._ids is None else self._ids)
 
     def ids(self, start: int, stop: int) -> list[int]:
-        found = self._ids[start:stop]
-        return found if isinstance(found, list) else found.tolist()
+        ids = self._ids
+        if ids is None:
+            return self.placed.ids(start, stop)
+        return (ids if stop - start == len(ids) else ids[start:stop]).tolist()
 
     def names(self, start: int, stop: int) -> list[str]:
         usual = self._engine.usual_names(self.ids(start, stop))
@@ -143,13 +162,13 @@ class TextTokens:
         return self._names[start:stop]
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
-        engine, placed = self._engine, self.placed
-        if not trims:
-            return placed.offsets(start, stop, shift, (), b"")
-        if engine.are_usual(self.ids(start, stop)):
-            return placed.offsets(start, stop, shift, trims, engine.spaces)
-        offsets = placed.offsets(start, stop, 0, (), b"")
-        return shifted(trimmed_all(self.names(start, stop), offsets, trims), shift)
+        found = self.placed.offsets(
+            start, stop, shift, trims, self._engine.spaces if trims else b""
+        )
+        if found is None:
+            offsets = self.placed.offsets(start, stop, 0, (), b"") or []
+            found = shifted(trimmed_all(self.names(start, stop), offsets, trims), shift)
+        return found
 
     def words(self, start: int, stop: int) -> list[int | None]:
         return self.placed.words(start, stop)  # type: ignore[return-value]
@@ -166,7 +185,7 @@ class WordTokens(TextTokens):
 
     __slots__ = ("_number",)
 
-    def __init__(self, engine: Engine, text: str, ids: list[int] | memoryview, number: int) -> None:
+    def __init__(self, engine: Engine, text: str, ids: _native.IdArray, number: int) -> None:
         super().__init__(engine, text, ids)
         self._number = number
 

@@ -514,8 +514,7 @@ class Tokenizer:
             TokctlError: a character has no id, and no token stands for it.
         """
         if pair is None and not is_pretokenized and isinstance(sequence, str):
-            engine = self._engine
-            source = TextTokens(engine, sequence, engine.ids(sequence))
+            source = self._engine.tokens(sequence)
             row = self._single(source, len(source), add_special_tokens)
         else:
             first = _checked(sequence, is_pretokenized)
@@ -578,7 +577,7 @@ class Tokenizer:
         ids, ends = engine.batch(texts, _threads(texts))
         place = 0
 
-        def take() -> memoryview:
+        def take() -> _native.IdArray:
             nonlocal place
             found = ids[ends[place] : ends[place + 1]]
             place += 1

@@ -240,17 +240,22 @@ impl Encoder {
     }
 
     /// The tokens of a text with their places in characters.
-    #[pyo3(signature = (text, matchers=None))]
+    #[pyo3(signature = (text, matchers=None, strict=false))]
     fn placed(
         &self,
         py: Python<'_>,
         text: &str,
         matchers: Option<&Matchers>,
+        strict: bool,
     ) -> PyResult<PlacedTokens> {
         let (inner, matchers) = self.with(matchers);
+        let ints = Arc::clone(&self.ints);
         detached(py, |interrupt| {
             let tokens = inner.tokens(text.as_bytes(), matchers, interrupt)?;
-            Ok(PlacedTokens::new(tokens, text))
+            match strict && tokens.iter().any(|token| token.id == NO_ID) {
+                true => Err(Error::NoId(0)),
+                false => Ok(PlacedTokens::new(tokens, text, ints)),
+            }
         })
     }
 

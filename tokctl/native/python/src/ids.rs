@@ -592,6 +592,11 @@ impl IntCache {
         })
     }
 
+    /// Does something with ints of numbers that need not be ids.
+    pub fn with_ints<T>(&self, work: impl FnOnce(&mut Ints) -> T) -> T {
+        self.with_table(|table| work(&mut Ints(table)))
+    }
+
     fn with_table<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
         match self.0.try_lock() {
             Ok(mut table) => work(&mut table),
@@ -599,6 +604,25 @@ impl IntCache {
             // Making a list can run Python's collector, and so any code, this one included. It
             // then makes ints of its own.
             Err(TryLockError::WouldBlock) => work(&mut Table::new()),
+        }
+    }
+}
+
+/// Numbers below this are cached by [`Ints`].
+const MAX_SMALL: usize = 1 << 16;
+
+/// Python's ints of numbers that come again and again.
+pub struct Ints<'a>(&'a mut Table);
+
+impl Ints<'_> {
+    pub fn get<'py>(&mut self, py: Python<'py>, number: usize) -> Bound<'py, PyInt> {
+        match self.0.get(number) {
+            Some(Some(object)) => object.bind(py).clone(),
+            _ if number < MAX_SMALL => made(py, number as u32, self.0),
+            _ => {
+                let Ok(object) = number.into_pyobject(py);
+                object
+            }
         }
     }
 }
