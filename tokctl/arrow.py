@@ -1,4 +1,4 @@
-"""Arrow tables to Arrow tables, in pure functions: what an engine that shares a table out can call.
+"""Encoding and counting as pure functions from Arrow tables to Arrow tables, for any engine.
 
     from tokctl import Tokenizer, arrow
 
@@ -7,13 +7,13 @@
     counts = arrow.counts_from_table(arrow.merge_counts(parts))
     tokenizer = Tokenizer.train_on_counts(counts, vocab_size=10_000)
 
-A table is pyarrow's, or whatever has Arrow's PyCapsule interface: a DataFrame of polars, one of
-pandas from 2.2 on, a batch of `datasets`. The column of the texts can be strings or binary, of any
+A table is one of pyarrow, or any object with Arrow's PyCapsule interface: a DataFrame of polars or
+of pandas 2.2 and later, a batch of `datasets`. The text column can be strings or binary, of any
 layout (large, views, dictionaries), in any number of chunks; `a.b` is the field `b` of the column
-`a`. A text that is null is none: it has no ids, and is not counted.
+`a`. A null text has no ids, and is not counted.
 
-No function keeps anything but the models that it has read, so that each can be called in any order,
-in any process, and more than once. Rows are numbered from 1 in messages.
+The functions keep no state except the models that they have read, so you can call them in any
+order, in any process, and more than once. Messages number rows from 1.
 """
 
 from __future__ import annotations
@@ -71,25 +71,24 @@ def encode_table(
     errors: str = "strict",
     threads: int = 1,
 ) -> pa.Table:
-    """The table with two more columns: the ids of each text, as `Tokenizer.encode_ids` gives
-    them, and how many they are. Both are null if the text is.
+    """The table with two more columns: the ids of each text, as `Tokenizer.encode_ids` returns
+    them, and their number. Both are null if the text is null.
 
     Args:
         table: see above.
-        model: a tokenizer, or what `Tokenizer.load` reads. That is read once in a process, and
-            again where the file has changed.
-        text: the column of the texts.
-        ids: what the column of ids is called, of the type `list<uint32>`; `large_list<uint32>`
-            where one text has 2^31 ids or more.
-        count: what the column of their number is called, of the type `int64`.
-        replace: may these columns take the place of others?
+        model: a tokenizer, or a path for `Tokenizer.load`. A path is read once in each process, and
+            again if the file has changed.
+        text: the column of the texts. ids: the name of the column of ids. Its type is
+        `list<uint32>`, or `large_list<uint32>` if a chunk has 2^31 ids or more.
+        count: the name of the column of their number. Its type is `int64`.
+        replace: may these columns replace existing ones of the same name?
         special, add_special, truncation: as those of `Tokenizer.encode`.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-        threads: share the texts out. The ids do not depend on it.
+        threads: the number of threads. The ids do not depend on it.
 
     Raises:
-        TokctlError: no such column, or it holds no text; a column is called so already; what
-            `Tokenizer.encode_ids` raises, with the row.
+        TokctlError: the column is missing or holds no text; a new column's name is already used;
+            any error of `Tokenizer.encode_ids`, with the row.
     """
     pa = _pyarrow()
     tokenizer = _tokenizer(model)
@@ -157,9 +156,9 @@ def count_table(
         recipe: how texts are normalized and split: a recipe, that of a tokenizer, the name of an
             algorithm or of a preset, or what `Tokenizer.load` reads.
         text: the column of the texts.
-        source: the number of these texts among those that are counted apart: the first has the
-            least.
-        weight: what an occurrence counts.
+        source: the number of this part, for texts that are counted in parts: number the parts in
+            the order of the texts.
+        weight: how much an occurrence counts.
         errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
         threads, memory, temporary: as those of `Tokenizer.train`. The result does not depend on
             them.
@@ -169,8 +168,8 @@ def count_table(
         other pre-tokens were seen before), which are `uint64`.
 
     Raises:
-        TokctlError: no such column, or it holds no text; text that is not UTF-8 for a character
-            recipe, with the row; a count of 2^63 or more.
+        TokctlError: the column is missing or holds no text; a text is not UTF-8 and the recipe is
+            character-level (the error names the row); a count is 2^63 or more.
     """
     pa = _pyarrow()
     split = recipe_of(recipe)
@@ -203,12 +202,11 @@ def table_of_counts(counts: _native.Counts, source: int, before: int = 0) -> pa.
 
 
 def merge_counts(counted: Iterable[Any]) -> pa.Table:
-    """Tables of `count_table`, or of this function, as one: each pre-token once, with all its
-    counts, and the first of its places; by source and place.
+    """Merges tables of `count_table`, or of this function: each pre-token once, with its total
+    count and its first place, sorted by source and place.
 
-    The same tables give the same bytes, in any order, and whichever of them were merged before.
-    With sources numbered in the order of the texts, that is the order in which all texts together
-    have their pre-tokens.
+    The result is the same in whatever order and grouping tables are merged. If the sources are
+    numbered in the order of the texts, it has the first-seen order of all texts together.
 
     Raises:
         TokctlError: a table has other columns, or a null; a count of 2^63 or more.
@@ -219,10 +217,10 @@ def merge_counts(counted: Iterable[Any]) -> pa.Table:
 
 
 def partition_counts(counted: Any, partitions: int) -> list[pa.Table]:
-    """The rows of a table of counts in so many tables, in their order: every row of a pre-token is
-    in the same one, on every machine, so that each can be merged apart.
+    """Divides the rows of a table of counts into `partitions` tables, in their order. All rows of a
+    pre-token are in the same partition, on every machine, so partitions can be merged separately.
 
-    The number of its table is the remainder of its hash, FNV-1a of 64 bits.
+    The number of its partition is the 64-bit FNV-1a hash of the pre-token modulo `partitions`.
 
     Raises:
         TokctlError: the table has other columns, or a null.
@@ -246,10 +244,11 @@ def partitioned(counted: Any, chosen: range, partitions: int) -> Iterator[pa.Tab
 
 
 def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
-    """What `Tokenizer.train_on_counts` takes, of a table of counts, or several, in any order.
+    """Turns one or several tables of counts, in any order, into what `Tokenizer.train_on_counts`
+    takes.
 
     Args:
-        counted: as `merge_counts` takes them; or one of them.
+        counted: tables as for `merge_counts`, or one table.
         min_count: pre-tokens that occur less often are left out.
 
     Raises:

@@ -46,8 +46,8 @@ __all__ = ["DocumentTokenizer", "PreTokenCounter"]
 
 
 class DocumentTokenizer(tokens.DocumentTokenizer):
-    """Writes the ids of documents in place of datatrove's step of this name: the same files, and
-    its options. `DocumentTokenizerMerger` and `DatatroveFolderDataset` read them."""
+    """Replaces datatrove's step of the same name: takes the same options and writes the same files,
+    which `DocumentTokenizerMerger` and `DatatroveFolderDataset` read."""
 
     def __init__(
         self,
@@ -60,14 +60,13 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
     ) -> None:
         """
         Args:
-            tokenizer_name_or_path: a model's file, as `Tokenizer.load` reads it, which every worker
-                must find there.
-            special: the special tokens that a text may spell, as those of `Tokenizer.encode`.
-                datatrove's step finds all.
-            threads: share out the documents of a batch.
-            args, options: datatrove's. There are no loss masks. `eos_token` is a token of the
-                vocabulary that is put after each document; without it nothing is, whatever the
-                model's template says.
+            tokenizer_name_or_path: the path of a model for `Tokenizer.load`; it must be there for
+                every worker.
+            special: the special tokens to recognize in texts, as in `Tokenizer.encode`.
+                (datatrove's step recognizes all.)
+            threads: the number of threads for a batch.
+            args, options: datatrove's. Loss masks are not supported. `eos_token` is a token of the
+                vocabulary to add after each document; the model's template is not applied.
         """
         super().__init__(output_folder, os.fspath(tokenizer_name_or_path), *args, **options)
         if self.save_loss_metadata:
@@ -117,8 +116,8 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
 class PreTokenCounter(PipelineStep):
     """Counts the pre-tokens of the documents, for `Tokenizer.train_on_counts`: the last step of a
     pipeline. Each task writes a table of `tokctl.arrow.count_table`, `00000.counts.parquet`, whose
-    `source` is the number of the task. Together they are what
-    `tokctl.arrow.counts_from_table` takes."""
+    `source` is the number of the task. Pass all of these tables to
+    `tokctl.arrow.counts_from_table`."""
 
     name = "🔠 Pre-token counter"
     type = "🔢 - TOKENIZER"
@@ -132,9 +131,9 @@ class PreTokenCounter(PipelineStep):
     ) -> None:
         """
         Args:
-            output_folder: as datatrove takes it: a path or an address.
+            output_folder: a path or an address, as in datatrove.
             recipe, options: those of `count_table`.
-            batch_size: documents in memory.
+            batch_size: the number of documents in memory.
         """
         super().__init__()
         self.output_folder = get_datafolder(output_folder)

@@ -173,27 +173,28 @@ def adapt(
     """Removes tokens that texts hardly use, and learns new ones.
 
     Args:
-        tokenizer: the model before; it is not changed.
-        prune: tokens that stay: those that `texts` use most.
-        min_uses: instead of `prune`: what `texts` use less often goes.
-        residues: instead of both: the highest FI ratio of the residues of merging, which go; above
-            0, and at most 1. Nothing is learned then.
+        tokenizer: the old model; it is not changed.
+        prune: the number of tokens to keep: those that `texts` use most.
+        min_uses: instead of `prune`: tokens that `texts` use fewer times are removed.
+        residues: instead of both: remove residues of merging with at most this FI ratio, above 0
+            and at most 1. Nothing is learned then.
         residue_entropy: the highest entropy of their neighbours, in bits; None: 2.
         texts: paths, or sources of `tokctl.sources`; one, or several.
-        vocab_size: tokens wanted in all, those that are added below among them; holes don't count.
-        new_texts: what new tokens are learned from; by default `texts`.
-        special_tokens, added_tokens: get ids after what was learned. Special ones are found in a
-            text where the caller allows it, the others always.
-        keep_ids: what stays keeps its id.
+        vocab_size: the total number of tokens, including `special_tokens` and `added_tokens`; holes
+            don't count.
+        new_texts: the texts from which new tokens are learned; by default `texts`.
+        special_tokens, added_tokens: they get ids after the learned tokens. Special ones are
+            recognized in a text only if the caller allows it, the others always.
+        keep_ids: remaining tokens keep their ids.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-        threads: for counting; None: as many as this process may use. The result does not depend on
-            it.
-        reading: how the paths are read; None: as names and first bytes say.
+        threads: the number of threads for counting; None: one per processor that this process may
+            use. The result does not depend on it.
+        reading: how to read the paths; None: according to names and first bytes.
         progress: see `tokctl.training`.
 
     Raises:
-        TokctlError: a text can't be read; nothing is to be done; fewer ids than must stay, or too
-            many; the model can't be trained on.
+        TokctlError: a text can't be read; nothing was requested; the size is too small for what
+            must stay, or too large; this model can't be trained further.
     """
     if not isinstance(tokenizer, Tokenizer):
         raise TokctlError(

@@ -31,40 +31,40 @@ EXAMPLES = """Examples:
       --embeddings model.safetensors \\
       --new-embeddings new.safetensors --map ids.jsonl
 
---prune and --min-uses take away what the texts use least.
-Of a model of merges only those go that no token which
-stays is made of; their uses then count for the two that
-they were made of. Of equally used ones, the one with the
+--prune and --min-uses remove the tokens that the texts use
+least. A model of merges loses only tokens that no remaining
+token is merged from; their uses are then added to those of
+their two parts. Of equally used tokens, the one with the
 highest id goes first. Special and added tokens, bytes and
 single characters stay.
 
---residues takes away merged tokens that the texts hardly
-use but to make longer ones of them (LiteToken, arXiv
-2602.04706). The new model still makes them, takes them
-apart again, and merges once more; only tokctl's own format
-can say that. Roots and affixes, which merge with many
-others, stay: --residue-entropy.
+--residues removes merged tokens that occur almost only
+inside longer ones (LiteToken, arXiv 2602.04706). The new
+model still makes them, splits them, and merges the parts
+again; only tokctl's own format can express this. Roots and
+affixes, which merge with many others, stay; see
+--residue-entropy.
 
---vocab learns new tokens from what the old ones leave, as
-train --extend does. A token that was taken away and is
-learned again has its embedding back.
+--vocab learns new tokens by further merges, as
+train --extend does. A token that was removed and is
+learned again gets its embedding back.
 
-With --keep-ids, ids that are left over are filled with
-special tokens <|unused_ID|>; in a .tiktoken file, where
-ids are merge ranks, they are holes, and new tokens get
-the ids after the last.
+With --keep-ids, unused ids are filled with special tokens
+<|unused_ID|>; in a .tiktoken file, where ids are merge
+ranks, they are holes, and new tokens get the ids after the
+last.
 
-Embeddings: rows of tokens that stay are copied, and so
+Embeddings: the rows of remaining tokens are copied, and so
 are all other tensors, byte for byte.
 
 The path of the new model goes to stdout, on a line of its
 own; everything else goes to stderr.
 
-Exit codes: 0 success; 1 --verify found a token that stays
-and is made no more (then nothing is written); 2 bad usage
-or input."""
+Exit codes: 0 success; 1 --verify found that a remaining
+token has moved (then nothing is written); 2 bad usage or
+input."""
 
-SHORT = "Take tokens away and learn others in a trained model."
+SHORT = "Remove tokens from a trained model, and learn new ones."
 
 
 def register(app: typer.Typer) -> None:
@@ -104,8 +104,8 @@ def adapt(
     files_from: options.FilesFrom = None,
     files0_from: options.Files0From = None,
 ) -> None:
-    """Adapt a trained model to other texts: take away the tokens that they hardly use, learn new
-    ones, and give the embeddings of the language model the new ids.
+    """Adapt a trained model to other texts: remove the tokens that they hardly use, learn new
+    ones, and move the embeddings of the language model to the new ids.
     """
     world: World = context.obj
     leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)

@@ -15,15 +15,15 @@ EXAMPLES = """Examples:
   tokctl bench --threads 8 --repeat 9 --json m.model a.txt
 
 The libraries are tokenizers, transformers, tiktoken,
-sentencepiece and llama-cpp-python, as far as they are
-installed. A library that does not read the model's format
-gets what tokctl convert writes for it, called lossy if
-that can't hold all of the model.
-All work in one process, in turns, on the same texts: the
-lines of FILE, or its records. Each gives lists of ids.
+sentencepiece and llama-cpp-python, if they are installed.
+A library that does not read the model's format gets a
+converted file, marked lossy if its format can't hold all
+of the model.
+All run in one process, in turns, on the same texts: the
+lines of FILE, or its records. Each returns lists of ids.
 Importing and loading are not timed.
 
-On a pipe, each line begins with what it is: speed,
+In a pipe, each line begins with what it is: speed,
 left-out or difference, and a tab follows. The fields of
 speed: library, MB/s of the first pass, of the median, of
 the slowest and of the fastest later pass, the time as a
@@ -33,7 +33,7 @@ and own or the format that the model was converted to.
 With --validate, the exit code is 1 if a library gives
 other ids, unless its file is lossy."""
 
-SHORT = "Measure a model file beside other libraries."
+SHORT = "Measure how fast a model is in each library."
 
 
 def register(app: typer.Typer) -> None:

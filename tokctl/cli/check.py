@@ -12,15 +12,15 @@ EXAMPLES = """Examples:
   tokctl check shards/
   tokctl check train/ validation/
 
-It needs no model. Each file of the manifest must be there
-with its bytes and its checksum; numbers of ids and of
-documents must be those of the manifest, and add up; and an
-index must fit its ids.
+It needs no model. Each file of the manifest must exist
+with the stated size and checksum; the numbers of ids and
+documents must match the manifest and add up; and each
+index must match its ids.
 
-Exit codes: 0 all is as it was written, 1 something is not
-(each fault is a line), 2 there is no manifest."""
+Exit codes: 0 no faults, 1 there are faults (one per line),
+2 there is no manifest."""
 
-SHORT = "Check that folders of shards are whole."
+SHORT = "Check that folders of shards are complete."
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(context: typer.Context, folders: options.CheckFolders) -> int:
-    """Check that folders of shards are as encode wrote them: every file is compared with the
+    """Check that folders of shards are complete and unchanged: compare every file with the
     manifest.
     """
     world: World = context.obj

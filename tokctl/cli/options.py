@@ -414,8 +414,8 @@ Progress = Annotated[
     str | None,
     _everywhere(
         "--progress auto|bar|log|json|none",
-        "How to show the progress of long work on stderr: a bar, a line now and then, or one "
-        "JSON object per line. auto: a bar on a terminal, lines elsewhere. The default is "
+        "How to show the progress of long work on stderr: a bar, occasional lines, or one JSON "
+        "object per line. auto: a bar on a terminal, lines elsewhere. The default is "
         "$TOKCTL_PROGRESS, or auto.",
     ),
 ]
@@ -701,8 +701,8 @@ ParityVariant = Annotated[
     str | None,
     _languages(
         "--parity base|window",
-        "base (default): always serve the language that is compressed worst. window: pass over "
-        "one that chose more than its share of the last merges.",
+        "base (default): the worst compressed language always chooses. window: skip a language "
+        "that chose more than its share of the last merges.",
     ),
 ]
 GlobalMerges = Annotated[
@@ -725,7 +725,8 @@ ParityTarget = Annotated[
     list[str] | None,
     _languages(
         "--parity-target NAME=2.5",
-        "The compression that this language shall have in proportion to the others; by default 1. "
+        "The compression that this language should have in proportion to the others; by default "
+        "1. "
         "Can be repeated.",
     ),
 ]
@@ -812,8 +813,8 @@ Plan = Annotated[
     bool,
     CliOption(
         "--plan",
-        "Train nothing: say what the work on the cluster of --engine will take, from a sample of "
-        "the texts.",
+        "Don't train: estimate, from a sample of the texts, the time and memory that --engine "
+        "will need.",
     ),
 ]
 TrainJson = Annotated[bool, _output("--json", "Print facts as JSON instead of the path.")]
@@ -1313,7 +1314,7 @@ ChatOption = Annotated[
     ),
 ]
 GenerationPrompt = Annotated[
-    bool, _chat("--generation-prompt", "End each text with what makes the model answer.")
+    bool, _chat("--generation-prompt", "End each text with the prompt for the model's answer.")
 ]
 AssistantMask = Annotated[
     bool,
@@ -1603,7 +1604,7 @@ InspectTensor = Annotated[
     str | None,
     _answer(
         "--tensor NAME",
-        "With --embeddings: what the embeddings are called, where it is not a usual name.",
+        "With --embeddings: the name of the tensor, if it is not a usual one.",
     ),
 ]
 
@@ -1886,7 +1887,7 @@ RecommendSizes = Annotated[
     list[str] | None,
     CliOption(
         "--vocab -v N,…",
-        "Sizes to try, and no others. By default powers of two from 1,024 to 131,072, and then "
+        "The only sizes to try. By default powers of two from 1,024 to 131,072, and then "
         "some around the best.",
         short="Sizes to try: 16K,32K",
     ),
@@ -1901,13 +1902,13 @@ RecommendHeldOut = Annotated[
     ),
 ]
 RecommendSeed = Annotated[
-    int, CliOption("--seed N", "Another number samples and holds out others.", min=0)
+    int, CliOption("--seed N", "The random seed for the sample and the held-out part.", min=0)
 ]
 SampleSize = Annotated[
     str,
     CliOption(
         "--sample-size SIZE",
-        "Of longer texts, use a random sample of so many bytes: 20M, 1G (powers of 1024).",
+        "If the texts are longer, use a random sample of this size: 20M, 1G (powers of 1024).",
         short="Of longer texts, use a sample: 20M by default",
     ),
 ]
@@ -2012,7 +2013,7 @@ AdaptPrune = Annotated[
     int | None,
     CliOption(
         "--prune N",
-        "Keep only N tokens: take away those that the texts use least.",
+        "Keep only N tokens: remove those that the texts use least.",
         min=1,
         short="Keep the N tokens that the texts use most",
     ),
@@ -2021,8 +2022,8 @@ MinUses = Annotated[
     int | None,
     CliOption(
         "--min-uses N",
-        "Instead of --prune: take away what the texts use fewer than N times; 1 takes away what "
-        "they never use.",
+        "Instead of --prune: remove the tokens that the texts use fewer than N times; 1 removes "
+        "those that they never use.",
         min=1,
         short="Or those that they use N times or more",
     ),
@@ -2031,8 +2032,8 @@ AdaptResidues = Annotated[
     str | None,
     CliOption(
         "--residues RATIO",
-        "Instead of both: take away the residues of merging, tokens that the texts hardly use but "
-        "inside longer ones. RATIO is the highest share of a residue's occurrences that are not "
+        "Instead of both: remove the residues of merging, tokens that occur almost only inside "
+        "longer ones. RATIO is the highest share of a residue's occurrences that are not "
         "inside others (its FI ratio): 0.05.",
         short="Or the residues of merging, by their FI ratio",
     ),
@@ -2050,8 +2051,8 @@ AdaptVocab = Annotated[
     int | None,
     CliOption(
         "--vocab -v N",
-        "Learn new tokens until there are N in all; what --special-token and --add-token add is "
-        "among them.",
+        "Learn new tokens until there are N in all, including those of --special-token and "
+        "--add-token.",
         min=1,
         short="Then learn new ones until there are N",
     ),
@@ -2083,7 +2084,7 @@ KeepIds = Annotated[
     bool,
     CliOption(
         "--keep-ids",
-        "Let every token that stays keep its id; new ones get the freed ids. Without it, ids are "
+        "Remaining tokens keep their ids; new ones get the freed ids. Without it, ids are "
         "numbered without gaps.",
         short="Number nothing anew",
     ),
@@ -2107,7 +2108,7 @@ AdaptTo = Annotated[
     str | None,
     CliOption(
         "--to -t FORMAT",
-        "The format to write, of convert --list-formats; by default the one of the model, with "
+        "The format to write, one of convert --list-formats; by default that of the model, with "
         "--residues tokctl.",
         values=_model_formats,
     ),
@@ -2116,8 +2117,8 @@ AdaptVerify = Annotated[
     list[str] | None,
     CliOption(
         "--verify TEXT",
-        "Before saving anything, check on TEXT that every token that stays is made as before, or "
-        "is part of a new one; - is stdin. Can be repeated.",
+        "Before saving anything, check on TEXT that every remaining token occurs as before, or is "
+        "part of a new one; - is stdin. Can be repeated.",
         short="Check that kept tokens are made as before",
     ),
 ]
@@ -2126,7 +2127,7 @@ AdaptEmbeddings = Annotated[
     _embeddings(
         "--embeddings FILE",
         "The weights of the language model, .safetensors, its .index.json or their folder: their "
-        "embeddings are given the new ids.",
+        "embeddings are moved to the new ids.",
         short="Weights whose embeddings get the new ids",
     ),
 ]

@@ -25,12 +25,12 @@ EXAMPLES = """Examples:
   tokctl recommend --sample-size 100M --seed 1 corpus/
   tokctl recommend -q a.txt | sed -n 's/^command\\t//p' | sh
 
-On a pipe, each line begins with what it is: vocabulary,
+In a pipe, each line begins with what it is: vocabulary,
 candidate, coverage, corpus, advice, curve or command, and
 a tab follows. Candidates are bpe/gpt2, bpe/cl100k,
 bpe/o200k, bpe/qwen2, unigram/cl100k, unigram/o200k and
-wordpiece/count, and where the text has no spaces, or by
-their names, bpe/metaspace and unigram/metaspace.
+wordpiece/count; if the text has no spaces, or if you name
+them, also bpe/metaspace and unigram/metaspace.
 The rules and their sources are in docs/recommend.md."""
 
 
@@ -64,7 +64,7 @@ def recommend(
     files0_from: options.Files0From = None,
 ) -> None:
     """Recommend a tokenizer for texts: vocabulary size, algorithm, pre-tokenizer and coverage,
-    with the figures that say so, and the command that trains it.
+    with the figures behind it, and the command that trains it.
 
     Candidates are trained on nine tenths of the texts and measured on the rest.
     The size is the knee of the best curve: from there a doubling saves less

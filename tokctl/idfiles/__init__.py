@@ -1,12 +1,12 @@
-"""Ids in files: the forms that programs read, and shards of them. `docs/idfiles.md` has each
-form's layout.
+"""Files of ids in formats that training programs read, and shards of them. `docs/idfiles.md`
+describes each format.
 
     from tokctl import Tokenizer, idfiles
 
     tok = Tokenizer.load("book.json")
     idfiles.write(tok, ["a.txt", "b.jsonl"], "ids.npy", form="npy", eos="<|endoftext|>")
 
-`open_writer` writes ids that were made elsewhere; `read_text` gives the text of a file of ids.
+`open_writer` writes ids from any other source; `read_text` decodes a file of ids.
 """
 
 from __future__ import annotations

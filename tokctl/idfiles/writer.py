@@ -108,29 +108,32 @@ def write(
     progress: Progress | None = None,
     engine: ShardEngine | None = None,
 ) -> Written:
-    """Encodes texts into a file, or into a folder of shards; whole or not at all.
+    """Encodes texts into a file or a folder of shards; each file is written completely or not at
+    all.
 
-    A text file is one document, or with `lines` each line of it; a line of JSON Lines or a row of
-    a table is one. Memory does not grow with the sources. The bytes do not depend on `threads`.
+    A text file is one document, or with `lines` each of its lines is one; so is a line of JSON
+    Lines or a row of a table. Memory does not grow with the sources. The output does not depend on
+    `threads`.
 
     Args:
-        sources: paths, as the command line takes them, or sources that are open.
-        target: the file; for `megatron` without its ending; with `shard_size` a folder.
+        sources: paths, as on the command line, or open sources.
+        target: the file (for `megatron` without extension), or with `shard_size` the folder.
         form: one of `tokctl.idfiles.FORMS`.
-        dtype: `uint16`, `uint32` or `int32`; by the vocabulary without it (see `dtype_for`).
-        eos: a token of the vocabulary, by its text, that is put after each document.
+        dtype: `uint16`, `uint32` or `int32`; by default what the vocabulary needs (see
+            `dtype_for`).
+        eos: a token of the vocabulary to add after each document.
         special, errors, threads: as in `Tokenizer.encode_file` and `tokctl.sources`.
-        index: a file for where documents end (bin, npy): 64-bit numbers as `.npy`.
-        shard_size: ids of a shard.
-        resume: goes on where an earlier run into the same folder stopped; needs `shard_size`.
-        reading: how paths are read.
+        index: a file for the ends of documents (bin, npy): 64-bit numbers as `.npy`.
+        shard_size: the number of ids in a shard.
+        resume: continue where an earlier run into the same folder stopped; needs `shard_size`.
+        reading: how to read the paths.
         progress: called with `encode`, the bytes read and their total, or None.
-        engine: writes the shards elsewhere, such as `tokctl.ray.Cluster`; the same bytes. `threads`
-            means nothing then.
+        engine: what writes the shards, such as `tokctl.ray.Cluster`, with the same bytes. `threads`
+            then has no effect.
 
     Raises:
-        TokctlError: a source can't be read, a file can't be written, a character has no id,
-            options do not go together.
+        TokctlError: a source can't be read, a file can't be written, a character has no id, or
+            options can't be combined.
     """
     from tokctl.sources import AUTO, open_sources
 

@@ -1,4 +1,5 @@
-"""tokctl on Ray (https://ray.io): a cluster counts and encodes, and gives the same bytes.
+"""tokctl on Ray (https://ray.io): a cluster counts and encodes, with the same results, byte for
+byte.
 
     import tokctl.ray
 
@@ -37,19 +38,19 @@ __all__ = ["Cluster", "count", "encode", "train"]
 def train(
     data: Any, *, text: str = "text", cluster: Cluster | None = None, **options: Any
 ) -> Tokenizer:
-    """Trains on paths or addresses, or on a `ray.data.Dataset`: as `Tokenizer.train` does on one
-    machine, with the same bytes.
+    """Trains on paths or addresses, or on a `ray.data.Dataset`. The model is byte for byte the one
+    that `Tokenizer.train` makes on one machine.
 
     Args:
-        data: as `Tokenizer.train` takes sources; or a dataset, whose rows are read in its order.
+        data: sources as for `Tokenizer.train`, or a dataset, whose rows are read in its order.
         text: the column of a dataset that holds the texts.
-        cluster: None: `Cluster()`.
-        options: those of `Tokenizer.train`. `memory` is that of a worker's tables. There is no
-            `sample`, and no algorithm that reads the texts twice (BoundlessBPE).
+        cluster: the cluster; None: `Cluster()`.
+        options: those of `Tokenizer.train`. `memory` is the memory of each worker. `sample`, and
+            algorithms that read the texts twice (BoundlessBPE), are not possible.
 
     Raises:
-        TokctlError: as `Tokenizer.train`; a cluster that can't be reached; a part whose workers
-            died again and again.
+        TokctlError: as `Tokenizer.train`; the cluster can't be reached; the workers of a part died
+            repeatedly.
     """
     if isinstance(data, ray.data.Dataset):
         data = dataset_source(data, text)
@@ -65,13 +66,13 @@ def count(
     errors: str = "strict",
     memory: int | None = None,
 ) -> pa.Table:
-    """The distinct pre-tokens of paths, addresses or a `ray.data.Dataset`, in the order in which
-    one machine sees them: a table as `tokctl.arrow.count_table` gives it, on this machine.
+    """The distinct pre-tokens of paths, addresses or a `ray.data.Dataset`, in first-seen order: a
+    table on this machine, as `tokctl.arrow.count_table` returns it.
 
     Args:
         data, text, cluster: as those of `train`.
         recipe, errors: as those of `count_table`.
-        memory: bytes that a worker may take; None: 1 GiB.
+        memory: the maximum memory of a worker in bytes; None: 1 GiB.
 
     Raises:
         TokctlError: as `train`.
@@ -85,10 +86,12 @@ def count(
 def encode(
     dataset: ray.data.Dataset, model: Tokenizer | str | Path, text: str = "text", **options: Any
 ) -> ray.data.Dataset:
-    """The dataset with ids: `tokctl.arrow.encode_table` of each of its blocks, when it is read.
+    """The dataset with ids: applies `tokctl.arrow.encode_table` to each block when the dataset is
+    read.
 
     Args:
-        model: a path is read once by each worker, where it must lead to the same file.
+        model: a tokenizer or a path. A path is read once by each worker, and must lead to the same
+            file everywhere.
         options: those of `encode_table`.
     """
     given = {"model": model, "text": text, **options}

@@ -62,26 +62,26 @@ def _made_now(encoding: Encoding) -> list[Encoding]:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Encoding(Answering):
-    """The tokens of one text, or of two; every list but the last has one entry per token.
+    """The tokens of one text, or of a pair; every list except `overflowing` has one entry per
+    token.
 
     Attributes:
         tokens: as the vocabulary spells them, markers included. A character that has no
             token, in a model without an unknown token, stays as itself.
-        surfaces: the stretch of the text that each token covers; empty for a marker that
-            is a token of its own. Bytes that are not whole characters show as U+FFFD.
-        offsets: that stretch as (start, end): characters where the text was given as
-            str, bytes where it was given as bytes. (0, 0) for a token that stands for
-            no text.
-        word_ids: number of the pre-token in its text, from 0, an added token being one; None for a
-            token that post-processing put there.
+        surfaces: the part of the text that each token covers; empty for a marker that is a token of
+            its own. Bytes that are not whole characters are shown as U+FFFD.
+        offsets: that part as (start, end), in characters if the text was given as str, in bytes if
+            it was given as bytes. (0, 0) for a token that covers no text.
+        word_ids: the number of the pre-token in its text, from 0, counting added tokens; None for a
+            token that post-processing added.
         byte_offsets: as `offsets`, in bytes of the text's UTF-8.
         type_ids: which part of the template the token belongs to; 0 without one.
-        special_mask: 1 for a token that post-processing put there, padding among them; 0
-            for one that the text spells.
+        special_mask: 1 for a token that post-processing added, including padding; 0 for a token of
+            the text, also a special one.
         attention_mask: 0 for padding, else 1.
         sequence_ids: 0 for the first text, 1 for the second, None for a token of neither.
-        overflowing: the windows that truncation left out, each as it would be alone. They
-            are made when they are first read.
+        overflowing: what truncation cut off, as windows; each is an encoding of its own. They are
+            computed when you first read them.
     """
 
     raw_ids: list[int]
@@ -193,7 +193,7 @@ class Encoding(Answering):
         return None if index is None else self.word_ids[index]
 
     def word_to_tokens(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """The tokens of a pre-token, as (first, after the last)."""
+        """The tokens of a pre-token, as (first, one past the last)."""
         return self._words.get((sequence_index, word))
 
     def word_to_chars(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:

@@ -88,13 +88,14 @@ class RoleId:
 class Tokenizer(Answering):
     """A tokenizer: it turns text into ids, and ids into text.
 
-    `train` and `load` make one. A tokenizer never changes; you can only set `cache_memory`. Threads
-    can share it, and a process can fork while they work. Its pickle is the file of the model, the
-    same bytes each time.
+    Make one with `train` or `load`. A tokenizer never changes; you can only set `cache_memory`.
+    Threads can share it, and a process can fork while they work. Its pickle contains the model
+    file, with the same bytes each time.
 
     Attributes:
         model: the recipe with its vocabulary and merges, as data.
-        format: the format of the file that it was read from; None if it was made here.
+        format: the format of the file that it was read from; None if it was trained in this
+            process.
     """
 
     def __init__(self, model: FilledRecipe) -> None:
@@ -152,40 +153,41 @@ class Tokenizer(Answering):
         timing: Timing | None = None,
         engine: Engine | None = None,
     ) -> Tokenizer:
-        """Trains on files, folders, archives, tables; `-` is stdin.
+        """Trains on files, folders, archives or tables; `-` is stdin.
 
         Args:
             sources: paths, or sources of `tokctl.sources`; one, or several.
-            vocab_size: ids wanted in all: special tokens, alphabet and merged tokens.
+            vocab_size: the total number of ids: special tokens, alphabet and merged tokens.
             algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word`, `char`, `picky` or
                 `scaffold`, for its default recipe.
-            recipe: takes the place of `algorithm`.
-            special_tokens: get the lowest ids, after those that the recipe has.
+            recipe: used instead of `algorithm`.
+            special_tokens: they get the lowest ids, after the special tokens of the recipe.
             min_count: pre-tokens that occur less often are dropped before training.
-            min_frequency: pairs that occur less often are never merged; words that do are not
-                tokens of a word model.
-            max_token_length: in bytes or characters, as the recipe's units.
-            whole_characters: (byte-level) a token of several bytes has whole UTF-8 characters, or
-                is the beginning of a single one.
-            initial_tokens: texts that are tokens whether they are seen or not, each within one
-                pre-token.
-            coverage: share of the characters' occurrences that the alphabet must cover.
-            alphabet_limit: the most characters that get an id, the most frequent ones.
-            initial_alphabet: characters that get an id though they are not seen.
-            threshold: of PickyBPE (None: 0.9) and BoundlessBPE (None: it removes no tokens).
-            weights: what an occurrence in a source counts, by the source's name; else 1.
-            sample: share of the lines, or documents, that are read.
-            seed: of the sample.
+            min_frequency: pairs that occur less often are never merged, and words that occur less
+                often are not tokens of a word model.
+            max_token_length: in the recipe's units, bytes or characters.
+            whole_characters: (byte-level) a token of several bytes consists of whole UTF-8
+                characters, or is the beginning of a single one.
+            initial_tokens: texts that become tokens even if they do not occur; each must be a
+                single pre-token.
+            coverage: the share of all character occurrences that the alphabet must cover.
+            alphabet_limit: the maximum number of characters that get an id; the most frequent ones
+                do.
+            initial_alphabet: characters that get an id even if they do not occur.
+            threshold: for PickyBPE (None: 0.9) and BoundlessBPE (None: no tokens are removed).
+            weights: how much an occurrence in a source counts, by the source's name; by default 1.
+            sample: the share of the lines, or documents, to read.
+            seed: the random seed for `sample`.
             extend: a tokenizer to continue from, with its recipe; it keeps its ids and its merges,
                 and new special tokens get the last ids.
             errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
-            threads: for counting; None: as many as this process may use. The result does not
-                depend on it.
-            memory: bytes that counting may take for its tables; None: no limit. The result does
-                not depend on it.
-            temporary: folder of the files that `memory` makes necessary; None: the system's.
-            reading: how the paths are read (`tokctl.sources.Reading`: the form, the field that
-                holds the text, the files of a folder); None: as names and first bytes say.
+            threads: the number of threads for counting; None: one per processor that this process
+                may use. The result does not depend on it.
+            memory: the maximum size of the counting tables in bytes; None: no limit. The result
+                does not depend on it.
+            temporary: the folder for temporary files, which `memory` may need; None: the system's.
+            reading: how to read the paths (`tokctl.sources.Reading`: the format, the text field,
+                the files of a folder); None: according to names and first bytes.
             progress, timing: see `tokctl.training`.
             engine: what counts the texts, such as `tokctl.ray.Cluster()`; None: this process. The
                 result does not depend on it.
@@ -250,14 +252,14 @@ class Tokenizer(Answering):
         progress: Progress | None = None,
         timing: Timing | None = None,
     ) -> Tokenizer:
-        """Trains on texts that a program gives: a list, a generator, a column of a table.
+        """Trains on texts from a program: a list, a generator, a column of a table.
 
         Args:
             texts: str or bytes, each a document of its own, or lists of these (batches). They are
-                walked through once, and no more of them is kept than is being counted.
+                iterated once and not kept.
 
-        The other arguments are those of `train`. The model is the one that `train` makes of the
-        same texts as lines of JSON Lines.
+        The other arguments are those of `train`. The model is the one that `train` makes from a
+        JSON Lines file with the same texts.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
@@ -323,19 +325,20 @@ class Tokenizer(Answering):
         progress: Progress | None = None,
         timing: Timing | None = None,
     ) -> Tokenizer:
-        """Trains parity-aware BPE: the language that is compressed worst chooses the next merge.
+        """Trains parity-aware BPE: the worst compressed language chooses the next merge.
 
         Args:
             languages: what `train` takes as `sources`, by the name of the language.
-            dev: development texts in the same languages, which say how each is compressed; best
-                the same sentences in all of them. None: the training texts do.
+            dev: development texts in the same languages, on which compression is measured, ideally
+                the same sentences in each; None: it is measured on the training texts.
             variant: `base`, or `window`: no language chooses more than its share of the last
                 `window` merges, which is `limit` times an equal one.
-            global_merges: so many merges, the first ones, are chosen by all texts together; or a
-                share of the merges: `"50%"`.
+            global_merges: the number of first merges that all texts choose together, or a share of
+                the merges: `"50%"`.
             measure: `tokens` (the default with `dev`), `bytes` (without) or `characters`: what the
                 tokens of a language are divided by.
-            targets: the compression that a language shall have in proportion to the others; else 1.
+            targets: the compression that a language should have in proportion to the others; by
+                default 1.
 
         The other arguments are those of `train`; `min_count` and `sample` are for each language's
         training text.
@@ -404,8 +407,8 @@ class Tokenizer(Answering):
         Neither normalizers nor pre-tokenizers are applied to them.
 
         Args:
-            words: a mapping, or what `tokctl.arrow.counts_from_table` makes of a table.
-            read: what the model's file shall say of the texts; None: what is known from the counts.
+            words: a mapping, or the result of `tokctl.arrow.counts_from_table`.
+            read: the model file's record of the texts; None: what is known from the counts.
 
         The other arguments are those of `train`.
 
@@ -448,9 +451,9 @@ class Tokenizer(Answering):
         Args:
             path: the file or folder; `hf:ORG/NAME` or `hf:ORG/NAME@REVISION` for one of
                 the Hugging Face Hub (`tokctl.formats.hub`).
-            pattern: how text is split, where the file does not say it (ranks of
-                tiktoken's): the text form of pre-tokenizers, `cl100k` or `regex:…`.
-            special_tokens: their ids by text, where the file does not say them.
+            pattern: how text is split, if the file does not say it (tiktoken's ranks):
+                pre-tokenizers in their text form, such as `cl100k` or `regex:…`.
+            special_tokens: their ids by text, if the file does not contain them.
             cache_memory: see the attribute `cache_memory`; None: its default.
 
         Raises:
@@ -507,9 +510,8 @@ class Tokenizer(Answering):
         return cls.load(asked if revision is None else f"{asked}@{revision}")
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Tokenizer:
-        """This tokenizer with more special tokens, which get ids of their own after all others.
-
-        Those that it has stay as they are. Texts that spell none of them have the same ids.
+        """This tokenizer with more special tokens, which get new ids after all others. Existing
+        special tokens stay as they are. Texts that don't contain any of them keep their ids.
 
         Raises:
             TokctlError: one of them is empty, or is spelled like another token.
@@ -523,9 +525,9 @@ class Tokenizer(Answering):
         """Writes the model to a file or folder, completely or not at all.
 
         Args:
-            path: the new file, or folder where the format is one.
+            path: the new file, or the folder if the format is one.
             format: a name of `tokctl.formats.FORMATS`.
-            lossy: leaves out what the format can't hold, even where ids or texts change.
+            lossy: leaves out what the format can't hold, even if ids or texts change.
 
         Raises:
             TokctlError: it can't be written, or the format can't hold it.
@@ -573,8 +575,8 @@ class Tokenizer(Answering):
         return to_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Do both cut every text alike, into the same ids? True if recipes, tokens, merges and
-        scores are equal; what is known of the training, and the file, do not count."""
+        """Do both give the same ids for every text? True if recipes, tokens, merges and scores are
+        equal; the record of the training and the file do not matter."""
         if not isinstance(other, Tokenizer):
             return NotImplemented
         return self.model is other.model or self._content == other._content
@@ -687,14 +689,14 @@ class Tokenizer(Answering):
         Args:
             text: str, or bytes (a byte-level model takes any).
             pair: a second text, for templates with `$B`.
-            special: special tokens that the texts may spell; by default their spelling is
+            special: the special tokens to recognize in the texts; by default their spelling is
                 ordinary text.
-            add_special: puts the post-processor's special tokens around.
+            add_special: adds the post-processor's special tokens around the text.
             truncation, padding: see `tokctl.tokenizer.postprocess`; a number is the length.
 
         Raises:
-            TokctlError: text that is not UTF-8, for a character model; lengths that leave
-                no room.
+            TokctlError: the text is not UTF-8 and the model is character-level; the length leaves
+                no room for the text.
         """
         first = self._encode(text, special)
         if pair is None and not add_special and truncation is None and padding is None:
@@ -736,7 +738,7 @@ class Tokenizer(Answering):
         """The encodings of many texts, or pairs of texts, padded to the same length where
         `padding` asks for it. The other arguments are those of `encode`.
 
-        Who needs ids alone gets them many times as fast from `encode_ids` and `encode_array`.
+        If you need only ids, `encode_ids` and `encode_array` are many times as fast.
         """
         from concurrent.futures import ThreadPoolExecutor
 
@@ -796,8 +798,8 @@ class Tokenizer(Answering):
         """Only the ids, of one text or of each of many; faster than `encode`.
 
         Args:
-            text: one text; or many: anything that is walked through once, such as a list, an
-                array of NumPy's or Arrow's, a column of pandas.
+            text: one text, or an iterable of many, such as a list, an array of NumPy or Arrow, or a
+                column of pandas.
             threads: share many texts out. The ids do not depend on it.
             special, add_special, truncation, padding: as those of `encode`.
 
@@ -864,17 +866,17 @@ class Tokenizer(Answering):
         special: Special = "none",
         dtype: str = "uint32",
     ) -> IdArray | tuple[IdArray, array[int]]:
-        """The ids as an array of numbers, without a Python object for each; of many texts end to
-        end, together with where those of each text begin.
+        """The ids as an array of numbers, without a Python object for each; for many texts, one
+        array and the offsets at which the ids of each text begin.
 
         The ids of text `i` of many are `ids[offsets[i] : offsets[i + 1]]`; `offsets` are 64-bit
-        numbers, one more than there are texts, as in Arrow's lists. All arrays have the buffer
-        protocol: `numpy.asarray`, `memoryview` and `decode` read them where they stand. The
-        result does not depend on the number of threads.
+        numbers, one more than there are texts, as in Arrow's lists. All arrays support the buffer
+        protocol: `numpy.asarray`, `memoryview` and `decode` read them without copying. The result
+        does not depend on the number of threads.
 
         Args:
             text: one text, or many, as those of `encode_ids`.
-            dtype: of the numbers: `uint32`, or `uint16`, which takes half the memory.
+            dtype: the type of the numbers: `uint32`, or `uint16`, which takes half the memory.
 
         Raises:
             TokctlError: as `encode_ids`; uint16 can't hold every id of this model.
@@ -925,20 +927,20 @@ class Tokenizer(Answering):
     ) -> Iterator[list[int]]:
         """The ids of each text of an iterable, which may be endless, in order.
 
-        Texts are taken some at a time: first one, then twice as many as before, up to `batch_size`
-        of them or a million characters. No thread lives on between two batches.
+        Texts are read in batches: first one text, then twice as many each time, up to `batch_size`
+        texts or a million characters. No thread keeps running between two batches.
 
         Args:
             texts: str or bytes: a generator, an open file's lines, an array.
-            batch_size: texts read ahead at most; with 1 each is encoded as soon as it is there.
-                None: 1,024, or 16,384 with several threads.
+            batch_size: the maximum number of texts to read ahead; with 1, each text is encoded as
+                soon as it arrives. None: 1,024, or 16,384 with several threads.
             threads: share the texts of a batch out. The ids don't depend on it.
             special, add_special, truncation: as those of `encode`.
-            padding: needs a length, since the longest text is not known.
+            padding: needs a length, because the longest text is not known.
 
         Raises:
-            TokctlError: as `encode_ids`; for a text that can't be encoded, and for whatever the
-                iterable raises, when its turn comes, after the ids of the texts before it.
+            TokctlError: as `encode_ids`. An error in a text, or from the iterable, is raised after
+                the ids of the texts before it.
         """
         from tokctl.tokenizer import iterables
         from tokctl.tokenizer.postprocess import Padding
@@ -971,8 +973,9 @@ class Tokenizer(Answering):
         special: Special = "none",
         dtype: str = "uint32",
     ) -> Iterator[tuple[IdArray, array[int]]]:
-        """The same without a Python object for each id: `(ids, offsets)` of some texts at a time,
-        as `encode_array` has them. The arguments are those of `encode_iter`, and its `dtype`."""
+        """The same without a Python object for each id: `(ids, offsets)` for one batch of texts at
+        a time, as `encode_array` returns them. The arguments are those of `encode_iter`, and
+        `dtype` of `encode_array`."""
         from array import array
 
         from tokctl.tokenizer import iterables
@@ -1001,26 +1004,27 @@ class Tokenizer(Answering):
         errors: str = "strict",
         dtype: str = "uint32",
     ) -> tuple[IdArray, array[int]]:
-        """The ids of all documents of files end to end, and where those of each begin.
+        """The ids of all documents of files in one array, and the offsets at which the ids of each
+        document begin.
 
-        The ids of document `i` are `ids[offsets[i] : offsets[i + 1]]`. They are those that
-        `tokctl encode` writes, whatever the number of threads. What is read is not kept: memory
-        holds the ids, and of the text some blocks; a document whole where the model normalizes it
-        or finds special tokens in it.
+        The ids of document `i` are `ids[offsets[i] : offsets[i + 1]]`. They are the ids that
+        `tokctl encode` writes, with any number of threads. Memory holds the ids and some blocks of
+        text, or a whole document if the model normalizes text or finds special tokens in it.
 
         Args:
-            sources: a path (`-` is stdin), a source of `tokctl.sources`, or a list of these. A
-                text is one document; so is each line of JSON Lines, each row of a table.
-            reading: how the files are read, where their names and first bytes do not say it.
-            lines: takes each line of a text as a document of its own, without its line feed.
-            eos: a token of the vocabulary, or its id, that is put after each document.
+            sources: a path (`-` is stdin), a source of `tokctl.sources`, or a list of these. A text
+                file is one document; so is each line of JSON Lines and each row of a table.
+            reading: how to read the files, if their names and first bytes do not show it.
+            lines: treat each line of a text as a document, without its line feed.
+            eos: a token of the vocabulary, or its id, to add after each document.
             threads: share the work out.
-            special: special tokens that the texts may spell.
+            special: the special tokens to recognize in the texts.
             errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-            dtype: of the ids: `uint32`, or `uint16`, as `encode_array` has it.
+            dtype: the type of the ids, `uint32` or `uint16`, as in `encode_array`.
 
         Raises:
-            TokctlError: what can't be read; a character without an id, with file and line.
+            TokctlError: a file can't be read, or a character has no id; the error names file and
+                line.
         """
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
@@ -1042,10 +1046,9 @@ class Tokenizer(Answering):
         errors: str = "strict",
         dtype: str = "uint32",
     ) -> Generator[IdArray, None, None]:
-        """The ids of one document of files after the other, in an array each. The arguments are
-        those of `encode_file`; of any number of documents, memory holds some megabytes, or one.
-
-        What is named is looked for at once, and read as the documents are asked for.
+        """An array of ids for each document of files, one after the other. The arguments are those
+        of `encode_file`. Memory holds some megabytes, or one document. Missing files are an error
+        at once; files are read as you iterate.
         """
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
@@ -1143,7 +1146,7 @@ class Tokenizer(Answering):
 
     @cached_property
     def post_processor(self) -> PostProcessor:
-        """What `add_special` puts around the tokens."""
+        """What `add_special` adds around the tokens."""
         from tokctl.tokenizer.postprocess import PostProcessor
 
         # As Hugging Face calls them: added tokens, and Unigram's unknown stretches.
@@ -1276,7 +1279,7 @@ class Tokenizer(Answering):
         """The text that `ids` stand for, which are those of `decode_bytes`.
 
         Args:
-            skip_special: leaves special tokens out.
+            skip_special: leave out special tokens.
             errors: what to do where the bytes are not UTF-8 (ids can end inside a
                 character): `strict`, or any other error handler of `bytes.decode`.
         """
@@ -1319,9 +1322,9 @@ class Tokenizer(Answering):
         """The text of each of many ids.
 
         Args:
-            ids: the ids of each text: lists, arrays, encodings, the rows of an array of two
-                dimensions; or, with `offsets`, all end to end, as `encode_array` gives them.
-            offsets: where the ids of each text begin, and after the last where they end.
+            ids: the ids of each text: lists, arrays, encodings, or the rows of a two-dimensional
+                array; or, with `offsets`, all ids in one array, as `encode_array` returns them.
+            offsets: where the ids of each text begin, and at the end where the last ones end.
             skip_special, errors: as those of `decode`.
 
         Raises:
@@ -1340,8 +1343,8 @@ class Tokenizer(Answering):
 
     @suggesting
     def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
-        """Decodes ids as they come: each piece of text as soon as no later token can change
-        it, and never half a character; see `DecodeStream`."""
+        """Decodes ids as they arrive: returns each piece of text as soon as no later token can
+        change it, and never half a character; see `DecodeStream`."""
         return DecodeStream(self, skip_special=skip_special)
 
     def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
@@ -1374,7 +1377,7 @@ class Tokenizer(Answering):
     # names that the package offers (`tokctl.explain` …), as its users may do themselves.
 
     def explain(self, word: str, nbest: int | None = None) -> tokctl.Explanation:
-        """How a word is split, step by step, and why not otherwise; with the `nbest` best
+        """How a word is split, step by step, and why not differently; with the `nbest` best
         segmentations of each pre-token (unigram)."""
         from tokctl import explain
 
@@ -1402,8 +1405,8 @@ class Tokenizer(Answering):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tokctl.TokenGap:
-        """How far the tokens of texts (paths and sources) are from the fewest: those of this
-        vocabulary, and a lower bound for every vocabulary of its size."""
+        """How far the tokens of texts (paths and sources) are from the fewest: the exact minimum
+        for this vocabulary, and a lower bound for every vocabulary of its size."""
         from tokctl import token_gap
 
         return token_gap(

@@ -40,39 +40,37 @@ class Options:
     """What is asked of a training, beside the recipe.
 
     Attributes:
-        vocab_size: ids wanted in all: special tokens, alphabet and merged tokens.
+        vocab_size: the total number of ids: special tokens, alphabet and merged tokens.
         min_count: pre-tokens that occur less often are dropped before training.
-        min_frequency: pairs that occur less often are never merged; words that do are not
-            tokens of a word model.
-        max_token_length: in bytes or characters, as the recipe's units; markers not counted.
-        whole_characters: no merge crosses the border of a UTF-8 character, but between whole
-            ones; for byte-level models. Tokens of several bytes are then whole characters, or the
-            beginning of one.
-        initial_tokens: texts that are tokens whether they are seen or not. The first merges make
+        min_frequency: pairs that occur less often are never merged, and words that occur less often
+            are not tokens of a word model.
+        max_token_length: in the recipe's units, bytes or characters; markers don't count.
+        whole_characters: (byte-level) a token of several bytes consists of whole UTF-8 characters,
+            or is the beginning of a single one.
+        initial_tokens: texts that become tokens even if they do not occur. The first merges make
             them; a word model gives them an id.
         threads: for counting; None takes the processors that this process may use. The
             result does not depend on it.
         errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
-        coverage: share of the characters' occurrences that the alphabet must cover: the
-            most frequent get an id, until it is reached.
-        alphabet_limit: the most characters that get an id, the most frequent ones.
-        initial_alphabet: characters that get an id though they are not seen; the limits
-            count them, and never drop them.
-        weights: what an occurrence in a source counts, by the source's name (`-` for stdin;
-            an archive as a whole, a file of a folder by its path); 1 where none is given.
-        sample: the share of the lines that are read, or of the documents of a source of
-            records; which ones is up to `seed` alone.
-        seed: of the sample.
-        threshold: of PickyBPE and BoundlessBPE: the share of a token's occurrences that must become
-            another token for it to be removed; None: 0.9 for PickyBPE, and BoundlessBPE removes
+        coverage: the share of all character occurrences that the alphabet must cover: the most
+            frequent characters get an id until it is reached.
+        alphabet_limit: the maximum number of characters that get an id; the most frequent ones do.
+        initial_alphabet: characters that get an id even if they do not occur; the limits include
+            them, and never drop them.
+        weights: how much an occurrence in a source counts, by the source's name (`-` for stdin; an
+            archive as a whole, a file of a folder by its path); by default 1.
+        sample: the share of the lines to read, or of the documents of a source of records; `seed`
+            alone determines which ones.
+        seed: the random seed for `sample`.
+        threshold: for PickyBPE and BoundlessBPE: a token is removed if at least this share of its
+            occurrences becomes part of another token; None: 0.9 for PickyBPE; BoundlessBPE removes
             none.
         extend: a model to continue from; it keeps its ids and its merges.
-        memory: bytes that counting may take for its tables; what does not fit goes to
-            temporary files and is merged. None: no limit. The result does not depend on it. A
-            block of text for each reader comes on top, and so does what training needs: the
-            counts that are left.
-        temporary: the folder of those files; None: the system's (`$TMPDIR`). They have no
-            names, and nothing of them is left however the process ends.
+        memory: the maximum size of the counting tables in bytes; the rest goes to temporary files,
+            which are merged. None: no limit. The result does not depend on it. Blocks of text and
+            the memory that training itself needs are not included.
+        temporary: the folder for these files; None: the system's (`$TMPDIR`). They have no names,
+            so they disappear however the process ends.
     """
 
     vocab_size: int

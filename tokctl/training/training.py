@@ -82,11 +82,11 @@ def train(
     reading: Reading = AUTO,
     engine: Engine | None = None,
 ) -> FilledRecipe:
-    """Trains on files, folders, archives, tables (`-` is stdin), or on sources that are open.
+    """Trains on files, folders, archives or tables (`-` is stdin), or on open sources.
 
-    A document is read block by block, but with a pattern (`regex:`), which can match
-    anything, it is read whole. `reading` is how paths are read, where their names and their
-    bytes don't say it. `engine` counts; None: this process.
+    A document is read block by block; with a pattern (`regex:`), which can match anything, it is
+    read as a whole. `reading` says how to read the paths if their names and first bytes don't show
+    it. `engine` counts the texts; None: this process.
 
     Raises:
         TokctlError: unreadable or empty sources, text that is not UTF-8 for a character

@@ -1,6 +1,6 @@
-"""Comparing models: their metrics on the same texts, and where they part.
+"""Comparing models: their metrics on the same texts, and where they differ.
 
-`docs/metrics.md` says what every figure means, and when it misleads.
+`docs/metrics.md` defines every figure, and says when it misleads.
 """
 
 from __future__ import annotations
@@ -110,36 +110,34 @@ def compare(
     """Compares models on texts, which are read whole into memory.
 
     Args:
-        models: tokenizers, paths of model files, or (name, tokenizer). Without a name a
-            tokenizer has that of its recipe, numbered where several have the same; a file
-            has its own.
-        texts: paths (`-` is stdin), or sources of `tokctl.sources`. A folder is a text for
-            each file; what holds many documents (JSON Lines, a table, an archive) is one text,
-            in which nothing goes from one document to the next, and a document counts as
-            often as its count says.
+        models: tokenizers, paths of model files, or pairs (name, tokenizer). A tokenizer without a
+            name gets that of its recipe, with a number if several share it; a file gets its own
+            name.
+        texts: paths (`-` is stdin), or sources of `tokctl.sources`. Each file of a folder is a
+            text. A file of many documents (JSON Lines, a table, an archive) is one text, but no
+            token crosses from one document to the next; a document with a count is counted that
+            many times.
         baseline: the name of the model that NSL is relative to; by default the first.
-        sentences: to show; by default a few of the texts.
-        words: to explain; by default some of the sentences that models cut differently.
+        sentences: sentences to show; by default a few from the texts.
+        words: words to explain; by default some that the models split differently.
         languages: texts that say the same in several languages, by the language's name.
             They are texts of the comparison, too, after the others; a folder is one text.
         reference: the language that parity is relative to; by default the first.
-        sweep: what `train_sizes` has trained, to be measured beside the rest.
-        training: what the models were trained on, where that was done for this comparison; it is
-            told with the figures.
-        trained_on: the texts that the models were trained on, where they are not `texts`: words
-            are explained by them.
-        command: the command line, for whoever wants to make the comparison again.
-        date: the day, to be named in the result; empty for none.
-        word_rule: what a word is to the metrics: `spaces` (runs of what is not white space) or
-            `unicode` (UAX #29).
-        intervals: finds how far figures move with the lines that happen to be in the texts;
-            see `docs/metrics.md`.
-        speed: measures how fast each model is here; the one figure that is not the same in
-            every run.
-        threads: None takes the processors that this process may use. No other result
-            depends on it.
-        errors: `strict` or `replace`, for text that is not UTF-8, where a model reads
-            characters. With `replace` all models get the same text, with U+FFFD in it.
+        sweep: models of several sizes from `train_sizes`, to be measured as well.
+        training: what the models were trained on, if they were trained for this comparison; it
+            becomes part of the result.
+        trained_on: the texts that the models were trained on, if they are not `texts`; words are
+            explained with them.
+        command: the command line, so that readers can repeat the comparison.
+        date: the day to show in the result; empty for none.
+        word_rule: what counts as a word: `spaces` (runs of what is not white space) or `unicode`
+            (UAX #29).
+        intervals: add 95% bootstrap intervals over lines; see `docs/metrics.md`.
+        speed: measure how fast each model is on this machine, the only figure that varies between
+            runs.
+        threads: None: one per processor that this process may use. Only `speed` depends on it.
+        errors: `strict` or `replace`, for text that is not UTF-8, if a model is character-level.
+            With `replace`, all models get the same text, with U+FFFD in it.
 
     Raises:
         TokctlError: no models or no texts, a file that holds no model, two models of one

@@ -452,7 +452,7 @@ class Encoding:
         return self._numbers[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
-        """The tokens of a word: (first, after the last)."""
+        """The tokens of a word: (first, one past the last)."""
         _natural(word_index)
         start, stop = self._row.range_of(sequence_index)
         found = []
