@@ -40,10 +40,12 @@ MOST_TURNS = 500
 
 #: What a generation prompt can begin for the model.
 _THINKING = re.compile(
-    r"(?:<(think|thinking|reasoning|seed:think)>\s*(?:</\1>\s*)?"
-    r"|<\|channel>thought\s*(?:<channel\|>\s*)?)\Z"
+    r"(?:<((?:\w+:)?(?:think|thinking|reasoning))>\s*(?:</\1>\s*)?"
+    r"|<\|START_THINKING\|>\s*(?:<\|END_THINKING\|>\s*)?"
+    r"|<\|channel>thought\s*(?:<channel\|>\s*)?"
+    r"|Here are my reasoning steps:\s*)\Z"
 )
-_TOKEN = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\]")
+_TOKEN = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\]|\[e~\[")
 #: A special token and the white space behind it.
 _AFTER_END = re.compile(rf"(?:{_TOKEN.pattern})(\s+)\Z")
 _HINT = "mark it in the template: {% generation %} … {% endgeneration %}, or leave the mask out"
@@ -94,9 +96,13 @@ class _Rendered:
         place = self._reached(at, at, [prompted, _THINKING.sub("", prompted)], prompt=True)
         if place is None:
             raise self.undecided("the text does not begin with the generation prompt before it", at)
-        if self._messages[at - 1].get("role") != "user" and not prompted.endswith(self._prompt):
+        asker = self._messages[at - 1].get("role")
+        if asker != "user" and not prompted.endswith((self._prompt, _THINKING.sub("", self._prompt))):
             # After a tool, a template may add no prompt, and yet write it before the answer.
-            place += len(self._prompt) if self._text.startswith(self._prompt, place) else 0
+            if self._text.startswith(self._prompt, place):
+                return place + len(self._prompt)
+            if asker == "assistant":
+                raise self.undecided("nothing asks for it, and a turn comes before it", at)
         return place
 
     def _begin_of_first(self) -> int:
