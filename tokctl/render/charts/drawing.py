@@ -37,14 +37,14 @@ PAPER = Look(
     quiet="#55555f",
     grid="#e3e3e8",
     series=(
-        "#1f5fa8",
-        "#b5470b",
-        "#1d7a4b",
-        "#8a3ea8",
-        "#b3264a",
-        "#6b5b10",
-        "#0f7487",
-        "#5c5c66",
+        "#1f4ec0",
+        "#bc801d",
+        "#22a067",
+        "#941568",
+        "#675223",
+        "#71218c",
+        "#c84782",
+        "#a1549f",
     ),
 )
 
@@ -145,6 +145,8 @@ _ATTRIBUTES = {
     "y1",
     "y2",
 }
+#: What an element is without them; they are not inherited.
+_SAY_NOTHING = {("opacity", "1"), ("transform", "translate(0,0)")}
 
 
 def page_svg(chart: Any, kind: str) -> str:
@@ -176,7 +178,7 @@ def _clean(root: ElementTree.Element) -> None:
         tip = element.get("aria-label") if element.get("role") == "graphics-symbol" else None
         drawn = element.tag.removeprefix(_SVG)
         for name in list(element.attrib):
-            if name not in _ATTRIBUTES:
+            if name not in _ATTRIBUTES or (name, element.attrib[name]) in _SAY_NOTHING:
                 del element.attrib[name]
             elif name in ("fill", "stroke"):
                 element.set(name, VARIABLES.get(element.attrib[name], element.attrib[name]))

@@ -328,7 +328,7 @@ def places(
         (text, *("n/a" if isinstance(f, Absent) else f"{f:.3f}" for f in figures))
         for text, figures in zip(order, cells, strict=True)
     )
-    return Drawing(name, title, about, ("", *names), rows, draw)
+    return Drawing(name, title, about, (name.removesuffix("s"), *names), rows, draw)
 
 
 def sweep(found: Sequence[tuple[str, int, float]]) -> Drawing:
@@ -411,7 +411,7 @@ def kinds(groups: Mapping[str, Mapping[str, int]]) -> Drawing:
         ("by", "kind", "tokens"),
         tuple((bar.group, bar.label, f"{bar.number:,}") for bar in found),
         # The names of the bars stand beside them.
-        lambda width, look: marks.bars(found, "tokens", width=max(160, width - 120), look=look),
+        lambda width, look: marks.bars(found, width=max(160, width - 120), look=look),
     )
 
 

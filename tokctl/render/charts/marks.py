@@ -12,8 +12,9 @@ import altair as alt
 
 from tokctl.render.charts.drawing import DASHES, SHAPES, Look
 
-#: Pixels of a model's name in a legend.
-_LEGEND = 170
+#: Pixels of a model's name in a legend, with its symbol, at most; and between two of them, or for
+#: a wider font of the reader's.
+_LEGEND, _SPARE = 230, 30
 _ROW = 24
 #: Of a row, for each model.
 _BESIDE = 10
@@ -96,9 +97,7 @@ def rows(
     return configured(marks, look)
 
 
-def bars(
-    found: Sequence[BarMark], title: str, *, width: int, look: Look, labels: str | None = None
-) -> Any:
+def bars(found: Sequence[BarMark], *, width: int, look: Look, labels: str | None = None) -> Any:
     """Horizontal bars with their numbers after them, group by group. `labels` is the title of
     the axis with the bars' names."""
     values = [
@@ -114,7 +113,8 @@ def bars(
     )
     # Room for the number behind the longest bar.
     most = max((bar.number for bar in found), default=1) * 1.12
-    x = alt.X("x:Q", title=title, scale=alt.Scale(domain=[0, most], nice=False))
+    # The numbers are written, so that nothing is read off an axis.
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=None)
     drawn = base.mark_bar(color=look.series[0]).encode(x=x, y=y, description="tip:N")
     numbers = base.mark_text(aria=False, align="left", dx=5, color=look.quiet).encode(
         x=x, y=y, text=alt.Text("x:Q", format=",")
@@ -139,7 +139,7 @@ def columns(found: Sequence[BarMark], x_title: str, y_title: str, *, width: int,
         "x:N",
         sort=[bar.label for bar in found],
         title=x_title,
-        axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False),
+        axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=8, ticks=False),
     )
     chart = (
         _over(values)
@@ -201,12 +201,15 @@ def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
     if len(models) < 2:
         return None
     shown = {point.model for point in points}
+    column = min(_LEGEND, _SPARE + 8 * max(map(len, models)) + 20)
     return alt.Legend(
         orient="top",
         title=None,
         values=[model for model in models if model in shown],
-        columns=max(1, min(len(models), width // _LEGEND)),
-        **_labels(_LEGEND - 30 if width >= 2 * _LEGEND else width - 40),
+        # It begins where the labels of the rows end.
+        columns=max(1, min(len(models), round(width * 0.6) // column)),
+        columnPadding=_SPARE,
+        **_labels(_LEGEND - 30 - _SPARE),
         symbolSize=90,
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import (
     MOST_TEXTS,
     difference_words,
+    headline,
     interval_words,
     language_notes,
     language_rows,
@@ -84,7 +86,7 @@ def compare_page(
         cards: by the model's name, those of the tokens that can be pointed at; a token
             without a card is shown all the same.
         uses: by the model's name, how the texts use its tokens.
-        suite: of the same models, to be shown before the rest.
+        suite: of the same models, to be shown after the metrics.
         models: by their names: the page splits any text with them. None: it does not.
 
     Raises:
@@ -99,7 +101,8 @@ def compare_page(
     return _rendered(
         "compare.html.j2",
         title="Tokenizers compared",
-        headline=prose(" ".join(opening(comparison))),
+        headline=prose(headline(comparison)),
+        opening=[prose(line) for line in opening(comparison) if line != headline(comparison)],
         findings=[*(suite.findings if suite else ()), *comparison.findings],
         suite=list(sections(suite)) if suite else [],
         names=names,
@@ -300,11 +303,11 @@ def inspect_page(
     (name,) = file_names([name])
     deck = Deck(0, name, cards)
     by_id = {card.id: card.token for card in cards}
-    names = [model.name for model in texts.models] if texts else []
     return _rendered(
         "inspect.html.j2",
         title=f"Tokenizer: {deck.name}",
         headline=_headline(summary),
+        opening=[],
         read=_read(texts) if texts else "",
         facts=list(summary_facts(summary)),
         checks=list(check_rows(summary.checks, summary)),
@@ -312,8 +315,8 @@ def inspect_page(
         # Relative to itself it is 1.
         metrics=[row for row in metric_rows(texts) if row[0].name != "nsl"] if texts else [],
         notes=notes(texts) if texts else [],
-        names=names,
-        baseline=texts.baseline if texts else "",
+        names=[deck.name],
+        baseline=deck.name,
         frequent=_frequent(deck, cards),
         walk=deck.tokens((by_id[id_] for id_ in walk if id_ in by_id), "tokens by id"),
         longest=_valued(deck, [(t, f"{n:,}") for t, n in summary.longest]),
@@ -541,7 +544,7 @@ class Deck:
 
 
 #: Pixels of a chart on wide screens and on narrow ones.
-_WIDE, _NARROW = 680, 340
+_WIDE, _NARROW = 760, 340
 _TEMPLATES = ("base", "parts", "compare", "inspect")
 
 
@@ -613,8 +616,9 @@ def _digest(part: str) -> str:
 @cache
 def _part(name: str) -> str:
     folder = files("tokctl.render.page") / "templates"
-    # As browsers read it: the digest is of the text with these line ends.
-    return (folder / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    text = (folder / name).read_text(encoding="utf-8")
+    # As browsers read it: the digest is of the text with these line ends. Indentation says nothing.
+    return re.sub(r"\r?\n[ ]*", "\n", text)
 
 
 @cache

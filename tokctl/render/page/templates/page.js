@@ -155,33 +155,87 @@
     next.focus();
   });
 
-  // Tables that sort -------------------------------------------------------------
-  const valueOf = (row, column) => {
-    const cell = row.cells[column], input = cell.querySelector("input");
+  // Tables that sort: one way, the other way, and as they were --------------------
+  const valueOf = (cell) => {
+    const input = cell.querySelector("input");
     return (input ? input.value : cell.innerText).trim();
   };
-  const compared = (one, two) => {
-    const [a, b] = [one, two].map((value) => parseFloat(value.replaceAll(",", "")));
+  // What is no number comes last, in both directions.
+  const compared = (one, two, sign) => {
+    const [a, b] = [one, two].map((value) => parseFloat(value.replace(/[<,]/g, "")));
     if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
-    return Number.isNaN(a) ? one.localeCompare(two) : a - b;
+    return sign * (Number.isNaN(a) ? one.localeCompare(two) : a - b);
   };
+  const before = new WeakMap();
+  const sorter = (head, others, first, sort) => {
+    const button = make("button", null, null);
+    button.type = "button";
+    button.className = "sorter";
+    button.append(...[...head.childNodes].filter((node) => node.nodeName !== "SMALL"));
+    head.prepend(button);
+    const second = first === "ascending" ? "descending" : "ascending";
+    button.addEventListener("click", () => {
+      const now = head.getAttribute("aria-sort");
+      const next = { [first]: second, [second]: null }[now];
+      for (const other of others) other.removeAttribute("aria-sort");
+      if (next !== null) head.setAttribute("aria-sort", next || first);
+      sort(next === null ? null : (next || first) === "ascending" ? 1 : -1);
+    });
+  };
+  const order = (cells, sign) => cells.map((cell, place) => [valueOf(cell), place])
+    .sort(([one, a], [two, b]) => compared(one, two, sign) || a - b).map(([, place]) => place);
   for (const table of document.querySelectorAll("table.sorts")) {
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const sorter = make("button", null, null);
-      sorter.type = "button";
-      sorter.className = "sorter";
-      sorter.append(...head.childNodes);
-      head.append(sorter);
-      sorter.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "ascending";
-        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const rows = [...table.tBodies[0].rows].map((row) => [valueOf(row, column), row]);
-        rows.sort(([one], [two]) => (down ? compared(two, one) : compared(one, two)));
-        table.tBodies[0].append(...rows.map(([, row]) => row));
+    const [body] = table.tBodies, heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => sorter(head, heads, "ascending", (sign) => {
+      if (!before.has(body)) before.set(body, [...body.rows]);
+      const rows = before.get(body);
+      body.append(...(sign ? order(rows.map((row) => row.cells[column]), sign).map((place) => rows[place]) : rows));
+    }));
+  }
+  // In the table of the metrics the models are columns, and a row puts them in its order.
+  for (const table of document.querySelectorAll("table.metrics")) {
+    const width = table.tHead.rows[0].cells.length;
+    const rows = [...table.rows].filter((row) => row.cells.length === width).map((row) => [...row.cells]);
+    const heads = rows.slice(1).map(([head]) => head);
+    if (width > 2) rows.slice(1).forEach(([head, ...cells]) => {
+      const first = head.querySelector(".arrow").textContent === "↑" ? "descending" : "ascending";
+      sorter(head, heads, first, (sign) => {
+        const places = sign ? order(cells, sign) : cells.keys();
+        for (const place of places) for (const row of rows) row[0].parentNode.append(row[place + 1]);
       });
     });
   }
+
+  // Where in the page the reader is ---------------------------------------------------
+  const entries = new Map([...document.querySelectorAll("nav a")].map((link) => [byId(link.hash.slice(1)), link]));
+  const seen = new Set();
+  const watcher = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) seen[isIntersecting ? "add" : "delete"](target);
+    const now = [...entries.keys()].find((section) => seen.has(section));
+    for (const [section, link] of entries) {
+      if (section === now) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }, { rootMargin: "-25% 0px -70% 0px" });
+  for (const section of entries.keys()) watcher.observe(section);
+
+  // A frame is a stop for the tabulator, and a region, only where there is something to scroll.
+  const fitter = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      const frame = target.closest(".scroll");
+      const scrolls = frame.scrollWidth > frame.clientWidth || frame.scrollHeight > frame.clientHeight;
+      for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", frame.firstChild.getAttribute("aria-label")]]) {
+        if (scrolls) frame.setAttribute(name, value);
+        else frame.removeAttribute(name);
+      }
+    }
+  });
+  for (const frame of document.querySelectorAll(".scroll")) {
+    fitter.observe(frame);
+    fitter.observe(frame.firstChild);
+  }
+
+  for (const hidden of document.querySelectorAll(".needs-script")) hidden.hidden = false;
 
   // The theme ------------------------------------------------------------------
   const themes = ["auto", "light", "dark"];
