@@ -4,7 +4,8 @@
 
 The README's links are relative, so that they lead somewhere in every copy of the repository. PyPI
 shows the README without the repository: there they must be whole addresses, which only the place of
-the release knows. They are read from the variables that GitHub sets for a workflow.
+the release knows. They are read from the variables that GitHub sets for a workflow; elsewhere the
+links stay.
 
 orjson can't be installed on Python without a GIL, and no environment marker can say so: the wheel
 for it (--free-threaded) does not ask for orjson. `tokctl.orjson` does without it.
@@ -63,13 +64,14 @@ def without_orjson(project: str) -> str:
 
 
 def main() -> None:
-    repository = f"{os.environ['GITHUB_SERVER_URL']}/{os.environ['GITHUB_REPOSITORY']}"
     readme, pyproject = ROOT / "README.md", ROOT / "pyproject.toml"
     page, project = readme.read_text(encoding="utf-8"), pyproject.read_text(encoding="utf-8")
-    # It may run twice in one checkout.
-    page = with_addresses(page, repository, os.environ["GITHUB_SHA"])
-    if "[project.urls]" not in project:
-        project = with_urls(project, repository)
+    if "GITHUB_REPOSITORY" in os.environ:
+        repository = f"{os.environ['GITHUB_SERVER_URL']}/{os.environ['GITHUB_REPOSITORY']}"
+        page = with_addresses(page, repository, os.environ["GITHUB_SHA"])
+        # It may run twice in one checkout.
+        if "[project.urls]" not in project:
+            project = with_urls(project, repository)
     if "--free-threaded" in sys.argv:
         project = without_orjson(project)
     readme.write_text(page, encoding="utf-8", newline="\n")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from json import JSONDecodeError
 from json.encoder import encode_basestring
 from math import isfinite
@@ -122,6 +124,11 @@ def _written(value: Any, option: int) -> str:
             colon = ": " if indents else ":"
             items = [(encode_basestring(key) + colon, value[key]) for key in keys]
             sequence("{}", items, depth)
+        elif is_dataclass(value):
+            names = [field.name for field in fields(value) if not field.name.startswith("_")]
+            write({name: getattr(value, name) for name in names}, depth)
+        elif isinstance(value, Enum):
+            write(value.value, depth)
         else:
             raise TypeError(f"Type is not JSON serializable: {type(value).__name__}")
 

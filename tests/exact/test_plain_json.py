@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import orjson
@@ -73,6 +75,22 @@ def test_fragments_stand_as_they_are() -> None:
     for module in (plain_json, orjson):
         value = {"a": [module.Fragment("1.50"), module.Fragment(b"{ }")], "b": ()}  # type: ignore[attr-defined]
         assert module.dumps(value) == b'{"a":[1.50,{ }],"b":[]}'  # type: ignore[attr-defined]
+
+
+class Side(Enum):
+    LEFT = "left"
+
+
+@dataclass(frozen=True)
+class Pair:
+    side: Side
+    parts: tuple[object, ...]
+    _hidden: int = 3
+
+
+def test_objects_are_their_fields() -> None:
+    value = [Pair(Side.LEFT, ("a", Pair(Side.LEFT, ())))]
+    assert plain_json.dumps(value) == orjson.dumps(value)
 
 
 def test_what_is_nested_deeper_than_python_goes_is_an_error() -> None:
