@@ -27,20 +27,20 @@ os.environ["TOKCTL_PROGRESS"] = "none"
 os.fsync = lambda _: None
 
 
-def _portably(method: Callable[..., Any]) -> Callable[..., Any]:
-    """`Path.write_text` and its like, whose default is one encoding and one end of lines."""
+def _portably(method: Callable[..., Any], **defaults: str) -> Callable[..., Any]:
+    """A method of paths that takes one encoding, and one end of lines, where none is given."""
 
-    def portable(path: Path, *data: str, encoding: str | None = "utf-8", **options: Any) -> Any:
-        if data:
-            options.setdefault("newline", "\n")
-        return method(path, *data, encoding=encoding, **options)
+    def portable(path: Path, *given: str, **options: Any) -> Any:
+        if len(given) == len(defaults) - 1:  # the encoding comes behind the text, if there is one
+            options = {**defaults, **options}
+        return method(path, *given, **options)
 
     return portable
 
 
-# What tests write and read are the same bytes on every system.
-Path.write_text = _portably(Path.write_text)  # type: ignore[method-assign]
-Path.read_text = _portably(Path.read_text)  # type: ignore[method-assign]
+# What tests write and read is the same on every system.
+Path.write_text = _portably(Path.write_text, encoding="utf-8", newline="\n")  # type: ignore[method-assign]
+Path.read_text = _portably(Path.read_text, encoding="utf-8")  # type: ignore[method-assign]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import systems
 from tests.cli.run import Result, process
 
 Models = dict[str, Path]
@@ -67,6 +68,7 @@ def odd(text: Path) -> Path:
     return text.rename("tëxt.txt")
 
 
+@systems.streams
 @pytest.mark.parametrize("env", SAME, ids=settings)
 def test_the_same_bytes(
     env: dict[str, str], models: Models, odd: Path, expected: dict[tuple[str, ...], Result]
