@@ -578,13 +578,18 @@ const segmenter = (() => {
   const symbolsOf = (model) => {
     const { idOf, marker: [kind, mark] } = model;
     const isFused = kind === "end-fused", goesOn = kind === "continuation";
+    const fallen = new Map();
+    const bytesFor = (spelled) => {
+      if (!fallen.has(spelled)) fallen.set(spelled, fallBack(model, spelled));
+      return fallen.get(spelled);
+    };
     return (part) => {
       const ids = [];
       let isHeld = false;
       const push = (spelled, falls) => {
         const id = idOf.get(spelled);
         if (id !== undefined) { ids.push(id); isHeld = false; return; }
-        const bytes = falls ? fallBack(model, spelled) : null;
+        const bytes = falls ? bytesFor(spelled) : null;
         if (bytes) { ids.push(...bytes); return; }
         if (model.unknown === "drop") return;
         if (!isHeld || !model.fuse) { ids.push(model.unk ?? NONE); isHeld = model.unk !== null; }
