@@ -1,7 +1,9 @@
 //! The tokens of a text with their places in characters, for Python's lists.
+#![allow(unsafe_code)]
 
 use std::sync::Arc;
 
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use tokctl_core::encode::Token;
@@ -81,7 +83,12 @@ impl PlacedTokens {
                     ints.get(py, bounds.0 + shift),
                     ints.get(py, bounds.1 + shift),
                 );
-                pairs.push(PyTuple::new(py, [from, to])?);
+                let pair = PyTuple::new(py, [from, to])?;
+                // SAFETY: it is a tuple, which the collector tracks. No cycle goes through ints, so
+                // that there is nothing in it for the collector: Python itself stops tracking such
+                // tuples when it first comes to them, and looks whether it does when they go.
+                unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
+                pairs.push(pair);
             }
             PyList::new(py, pairs).map(Some)
         })
