@@ -446,7 +446,7 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
         return table.cast(_schema(pa))
     except (pa.ArrowException, ValueError) as error:
         raise TokctlError(
-            f"this is no table of counts: {_reason(error)}", "count_table makes one"
+            f"this is not a table of counts: {_reason(error)}", "count_table makes one"
         ) from None
 
 
