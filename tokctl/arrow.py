@@ -78,8 +78,9 @@ def encode_table(
         table: see above.
         model: a tokenizer, or a path for `Tokenizer.load`. A path is read once in each process, and
             again if the file has changed.
-        text: the column of the texts. ids: the name of the column of ids. Its type is
-        `list<uint32>`, or `large_list<uint32>` if a chunk has 2^31 ids or more.
+        text: the column of the texts.
+        ids: the name of the column of ids. Its type is `list<uint32>`, or `large_list<uint32>` if
+            a chunk has 2^31 ids or more.
         count: the name of the column of their number. Its type is `int64`.
         replace: may these columns replace existing ones of the same name?
         special, add_special, truncation: as those of `Tokenizer.encode`.
@@ -446,7 +447,7 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
         return table.cast(_schema(pa))
     except (pa.ArrowException, ValueError) as error:
         raise TokctlError(
-            f"this is no table of counts: {_reason(error)}", "count_table makes one"
+            f"this is not a table of counts: {_reason(error)}", "count_table makes one"
         ) from None
 
 

@@ -48,17 +48,18 @@ def encode(
     text: str = "text",
     **options: Any,
 ) -> DataFrame:
-    """The frame with two more columns, as `tokctl.arrow.encode_table` gives them when they are
-    asked for: the ids of each text, and how many they are. Both have pandas' types of Arrow, so
-    that no Python object is made of an id.
+    """The frame with two more columns, computed by `tokctl.arrow.encode_table` when they are
+    needed: the ids of each text, and their number. Both have pandas' Arrow types, so no Python
+    object is created for each id.
 
     Args:
-        model: a path is read once in a process; it must lead to the same file everywhere.
+        model: a tokenizer or a path. A path is read once in each process, and must lead to the same
+            file everywhere.
         text, options: those of `encode_table`.
 
     Raises:
-        TokctlError: as `encode_table`; now, where it is not about a text, or when the columns are
-            asked for, with the partition, from 0, and the row in it.
+        TokctlError: as `encode_table`, at once for all errors except those in a text. These are
+            raised when the columns are computed, and name the partition, from 0, and the row in it.
     """
     given = {"model": model, "text": text, **options}
     return frame.map_partitions(_encoded, meta=_encoded(frame._meta, **given), **given)
@@ -70,9 +71,9 @@ def count(
     text: str = "text",
     **options: Any,
 ) -> Delayed:
-    """The counts of the pre-tokens, as a table of `tokctl.arrow.merge_counts`, when they are
-    computed: partitions are counted apart, and merged in a tree. `source` is the number of the
-    partition. `tokctl.arrow.counts_from_table` takes the table.
+    """The counts of the pre-tokens, as a delayed table of `tokctl.arrow.merge_counts`: partitions
+    are counted separately, and merged in a tree. `source` is the number of the partition. Pass the
+    table to `tokctl.arrow.counts_from_table`.
 
     Args:
         recipe, text, options: those of `tokctl.arrow.count_table`.

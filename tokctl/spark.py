@@ -59,17 +59,17 @@ def encode(
     count: str = "count",
     **options: Any,
 ) -> DataFrame:
-    """The frame with two more columns, as `tokctl.arrow.encode_table` gives them when they are
-    asked for: the ids of each text, `array<int>`, as Spark knows no `uint32`; and how many they
-    are, `bigint`.
+    """The frame with two more columns, computed by `tokctl.arrow.encode_table` when they are
+    needed: the ids of each text, `array<int>` (Spark has no `uint32`), and their number, `bigint`.
 
     Args:
-        model: a path is read once in a Python worker; it must lead to the same file everywhere.
+        model: a tokenizer or a path. A path is read once in each Python worker, and must lead to
+            the same file everywhere.
         text, ids, count, options: those of `encode_table`.
 
     Raises:
-        TokctlError: as `encode_table`, now, where it is not about a text. Spark raises what is: its
-            exception says the partition, from 0, and the row in it.
+        TokctlError: as `encode_table`, at once for all errors except those in a text. For these,
+            Spark raises an exception that names the partition, from 0, and the row in it.
     """
     options = {"text": text, "ids": ids, "count": count, **options}
     arrow.encode_table(frame.limit(0).toArrow(), model, **options)
@@ -97,16 +97,16 @@ def count(
     partitions: int = 64,
     **options: Any,
 ) -> DataFrame:
-    """The counts of the pre-tokens, each once, as `tokctl.arrow.merge_counts` has them, in no
-    order: `pre_token`, `count`, `source`, which is the number of a partition of the frame, and
-    `place`. `tokctl.arrow.counts_from_table` takes its `toArrow()`.
+    """The counts of the pre-tokens, as `tokctl.arrow.merge_counts` returns them but not sorted:
+    `pre_token`, `count`, `source` (the number of the frame's partition) and `place`. Pass its
+    `toArrow()` to `tokctl.arrow.counts_from_table`.
 
-    The counts have the order of the rows that the frame's partitions have, one after the other;
-    `frame.orderBy(…)` gives another.
+    First-seen order is that of the frame's partitions, one after the other; `frame.orderBy(…)`
+    changes it.
 
     Args:
-        partitions: of the counts, by a hash of the pre-token. One is merged in the memory of a
-            worker.
+        partitions: the number of partitions of the counts, by a hash of the pre-token. Each is
+            merged in the memory of one worker.
         recipe, text, options: those of `count_table`.
 
     Raises:

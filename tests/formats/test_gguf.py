@@ -334,7 +334,7 @@ REFUSED = {
         {**with_tokens("gpt2", ("!word", 3)), "pre": "llama-bpe"},
         "'!word' is found in ordinary text",
     ),
-    "bos is ordinary": (changed("gpt-2", bos_token_id=65), "no control token"),
+    "bos is ordinary": (changed("gpt-2", bos_token_id=65), "not a control token"),
     "gap tokens": (with_tokens("llama", ("<PRE>", 1), ("<fim_prefix>", 1)), "chance"),
     "no merges": ({**changed("gpt-2"), "merges": [1, 2]}, "merges"),
     "merge of one": (changed("gpt-2", merges=["ab"]), "merge 1"),

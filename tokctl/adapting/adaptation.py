@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Adaptation(Brief):
-    """A model before and after, and what became of each id.
+    """The old and the new model, and the new id of each old one.
 
     Attributes:
-        before, tokenizer: the two models.
+        before, tokenizer: the old and the new model.
         ids: the new id of each old one; None if the token is gone.
         holes: new ids that no token has: fillers of holes that there were not before.
         restored: old ids of tokens that were taken away and learned again.

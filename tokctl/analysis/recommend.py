@@ -790,25 +790,25 @@ def recommend(
     errors: str = "strict",
     progress: Progress | None = None,
 ) -> Recommendation:
-    """Recommends a tokenizer for texts, from curves of compression on a part that is held out.
+    """Recommends a tokenizer for texts, from compression curves on a held-out part.
 
     Args:
-        texts: paths (`-` is stdin), or sources of `tokctl.sources`, all of one corpus.
-        params: of the model that the tokenizer is for, without embeddings; None: the size is the
-            knee of the curve.
-        candidates: to try: algorithms (`bpe`), or names of `CANDIDATES` (`bpe/o200k`).
-        sizes: to try; without them powers of two from 1,024 to 131,072, and then some around the
-            best.
-        held_out: the share of the texts to measure on, or another text for it.
-        seed: another one samples and holds out others.
-        sample_size: bytes that are kept of the texts, at the most.
-        threads: None takes the processors that this process may use. No result depends on it.
+        texts: paths (`-` is stdin), or sources of `tokctl.sources`; together, they are one corpus.
+        params: the number of parameters of the language model, without embeddings; None: the
+            recommended size is the knee of the curve.
+        candidates: what to try: algorithms (`bpe`), or names of `CANDIDATES` (`bpe/o200k`).
+        sizes: the sizes to try; by default powers of two from 1,024 to 131,072, and then some
+            around the best.
+        held_out: the share of the texts to measure on, or another text to measure on.
+        seed: the random seed for the sample and the held-out part.
+        sample_size: the maximum number of bytes to use; longer texts are sampled.
+        threads: None: one per processor that this process may use. No result depends on it.
         errors: `strict` or `replace`, for text that is not UTF-8.
         progress: is called with (phase, done, total): `count` in bytes, `sweep` in models.
 
     Raises:
-        TokctlError: no text, or one that is too short to hold a part out; an unknown candidate;
-            unreadable text, or text that is not UTF-8 (naming file, line and byte).
+        TokctlError: there is no text, or too little to hold a part out; an unknown candidate; a
+            text is unreadable or not UTF-8 (the error names file, line and byte).
     """
     check_errors(errors)
     tried, grid = candidates_of(candidates, spaceless=False), sizes_of(sizes)

@@ -640,7 +640,7 @@ def llama_cpp_vocabulary(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     params.vocab_only = True
     loaded = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
     if not loaded:
-        raise ValueError("it is no vocabulary of llama.cpp's")
+        raise ValueError("it is not a vocabulary of llama.cpp's")
     vocabulary = llama_cpp.llama_model_get_vocab(loaded)
     said = ctypes.create_string_buffer(8)
     llama_cpp.llama_model_meta_val_str(loaded, b"tokenizer.ggml.add_space_prefix", said, 8)

@@ -85,7 +85,7 @@ def parse(data: bytes) -> Any:
     try:
         proto.ParseFromString(data)
     except (DecodeError, RuntimeError) as error:
-        raise ValueError(f"it is no protobuf message ({error})") from None
+        raise ValueError(f"it is not a protobuf message ({error})") from None
     return proto
 
 

@@ -110,7 +110,7 @@ def _pieces(data: bytes) -> list[tuple[bytes, float]]:
         if line is None and b"\n" not in data[at:]:
             raise ValueError("its last line has no end: it is cut off")
         if line is None:
-            raise ValueError(f"line {_number(data, at)} is no piece and its score")
+            raise ValueError(f"line {_number(data, at)} is not a piece and its score")
         score = float(line[2])
         if not math.isfinite(score):
             raise ValueError(f"the score of line {_number(data, at)} is too large")

@@ -112,7 +112,7 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
     if stream.read(1):
         raise TokctlError(
             f"{name}: there is more data after the array, at byte {end}",
-            "arrays that were joined are no array: name each file",
+            "arrays that were joined are not an array: name each file",
         )
 
 

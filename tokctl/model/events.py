@@ -108,7 +108,7 @@ class Events:
                 if removal.token not in present or removal.token not in made:
                     raise TokctlError(
                         f"after merge {step} the token {removal.token} is removed, which is not "
-                        "there or is no merged one"
+                        "there or is not a merged one"
                     )
                 present.remove(removal.token)
                 removal = next(waiting)
@@ -134,7 +134,7 @@ def _rows(rows: Any, length: int) -> list[list[int]]:
     """The rows of a table of counts."""
     for row in rows:
         if len(row) != length or set(map(type, row)) != {int} or min(row) < 0:
-            raise ValueError("an event is no row of whole numbers")
+            raise ValueError("an event is not a row of whole numbers")
         if max(row) >= 2**64:
             raise ValueError("a count of the events does not fit 64 bits")
     return list(rows)

@@ -358,7 +358,7 @@ class FilledRecipe:
                 text.encode()
             except UnicodeEncodeError:
                 message = f"what came with the model is not UTF-8: {text[:40]!r}"
-                raise TokctlError(message, "a lone surrogate is no character") from None
+                raise TokctlError(message, "a lone surrogate is not a character") from None
         for token in self.added:
             id_ = token.id
             if id_ >= size or (token.special and self.token(id_) != token.text.encode()):

@@ -648,7 +648,7 @@ def _check_special_tokens(recipe: Recipe) -> None:
             token.encode()
         except UnicodeEncodeError:
             raise TokctlError(
-                f"the special token {token!r} is not UTF-8", "a lone surrogate is no character"
+                f"the special token {token!r} is not UTF-8", "a lone surrogate is not a character"
             ) from None
     if recipe.unk_token is not None and recipe.unk_token not in recipe.special_tokens:
         raise TokctlError(

@@ -83,16 +83,17 @@ _Asked = tuple["Recipe", Options, Home]
 
 @dataclass(frozen=True)
 class Cluster:
-    """Counts texts on Ray, for `Tokenizer.train(…, engine=…)`, and writes shards, for
-    `tokctl.idfiles.write(…, engine=…)`.
+    """A Ray cluster, for `Tokenizer.train(…, engine=…)`, which counts texts on it, and for
+    `tokctl.idfiles.write(…, engine=…)`, which writes shards.
 
     Attributes:
-        address: `ray://HOST:PORT`, `HOST:PORT` or `auto`, as `ray.init` takes it. None: the cluster
-            that is connected; else what RAY_ADDRESS names; else one is started on this machine, and
-            ended when the work is done.
-        part_size: bytes of text in a task, about.
-        partitions: of the counts; None: as many as the cluster has processors, up to 64.
-        tell: called with a line for each task that was done again, as its worker was lost.
+        address: `ray://HOST:PORT`, `HOST:PORT` or `auto`, as for `ray.init`. None: the connected
+            cluster; otherwise the one that RAY_ADDRESS names; otherwise a cluster is started on
+            this machine, and stopped when the work is done.
+        part_size: the approximate number of bytes of text in a task.
+        partitions: the number of partitions of the counts; None: the number of processors of the
+            cluster, at most 64.
+        tell: called with a line for each task that was repeated because its worker was lost.
     """
 
     address: str | None = None

@@ -53,7 +53,7 @@ def members(
         if any(block.strip(b"\0") for block in stream.rest()):
             raise TokctlError(
                 f"{name}: there is more data after the end of the archive",
-                "two archives that were joined are no archive: name each, or tar --concatenate",
+                "joined archives are not one archive: name each, or tar --concatenate",
             )
 
 

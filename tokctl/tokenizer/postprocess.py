@@ -34,14 +34,14 @@ DIRECTIONS = ("right", "left")
 @suggesting_class
 @dataclass(frozen=True)
 class Truncation:
-    """How many tokens an encoding may have, and what becomes of the others.
+    """The maximum number of tokens of an encoding, and what happens to the rest.
 
     Attributes:
-        max_length: tokens of both texts and of the template, together.
-        stride: tokens that a window shares with the one before.
+        max_length: the maximum number of tokens, both texts and the template included.
+        stride: the number of tokens that a window shares with the one before.
         strategy: which of two texts is cut: `longest-first` (the longer, then both),
             `only-first`, `only-second`.
-        direction: the end that is cut: `right` or `left`.
+        direction: the end that is cut off: `right` or `left`.
 
     Raises:
         TokctlError: a number that is none, an unknown name.
@@ -406,15 +406,15 @@ def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
 @suggesting_class
 @dataclass(frozen=True)
 class Padding:
-    """The length to which encodings are padded, and with what. Longer ones stay as they are.
+    """The length to which encodings are padded, and the padding token. Longer ones are unchanged.
 
     Attributes:
-        length: tokens; None: as many as the longest of the batch has.
-        multiple_of: the length is raised to the next multiple of this.
-        direction: the end that is filled up: `right` or `left`.
-        token: how the padding token is spelled.
+        length: the number of tokens; None: that of the longest encoding in the batch.
+        multiple_of: the length is rounded up to a multiple of this.
+        direction: the end that is padded: `right` or `left`.
+        token: the padding token.
         id: its id; None: looked up among the special tokens.
-        type_id: of the padding.
+        type_id: the type id of the padding.
 
     Raises:
         TokctlError: a number that is none, an unknown name.

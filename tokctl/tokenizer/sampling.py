@@ -1,8 +1,8 @@
-"""Other segmentations of a text than the best one: the n best, and drawn ones (Kudo 2018).
+"""N-best segmentations of a text, and segmentations sampled at random (Kudo 2018).
 
-No token crosses a pre-token, so a segmentation of a text is one of each of its
-pre-tokens, and its score is the sum of theirs. An added token that is found has one
-segmentation, itself, whose score is 0.
+No token crosses a pre-token, so a segmentation of a text consists of a segmentation of each
+pre-token, and its score is the sum of their scores. An added token has one segmentation, itself,
+with the score 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Segmentation(NamedTuple):
 
 
 def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]:
-    """The `n` most probable segmentations, the best first; fewer where there are fewer.
+    """The `n` most probable segmentations, the best first; fewer if there are not so many.
 
     Raises:
         TokctlError: the model is not unigram; n below 1 or over `MOST`.

@@ -165,23 +165,23 @@ def count_tokens(
     seed: int = 0,
     threads: int = 1,
 ) -> TokenCounts:
-    """How many tokens each source has, for each model. Every source is read once.
+    """Counts the tokens of each source with each model. Every source is read only once.
 
     Args:
-        sources: paths, as the command line takes them (files of text, JSON Lines, tables,
-            archives, folders; `-` is stdin); sources of `tokctl.sources` are taken, too.
+        sources: paths, as on the command line (text files, JSON Lines, tables, archives, folders;
+            `-` is stdin), or sources of `tokctl.sources`.
         models: a tokenizer or the path of a model; a list of these, or of pairs (name,
             tokenizer); or tokenizers by name.
-        keep_going: a source that can't be counted becomes one of the `failures`, and the others
-            are counted; without it, its error is raised.
-        progress: called with the phase `count-tokens`, the bytes read so far as they lie there,
-            and all of them (None if that is not known).
+        keep_going: add a source that can't be counted to `failures` and count the others, instead
+            of raising the error.
+        progress: called with the phase `count-tokens`, the bytes read so far as stored (compressed
+            or not), and their total (None if it is not known).
         lines, special, errors, add_special, max_length, stride, alpha, seed, threads: see
             `CountOptions`.
 
     Raises:
-        TokctlError: a source is missing, or can't be counted; no model; options that do not go
-            together.
+        TokctlError: a source is missing or can't be counted; there is no model; options can't be
+            combined.
     """
     from tokctl.sources import opened
 

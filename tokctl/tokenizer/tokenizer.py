@@ -750,7 +750,9 @@ class Tokenizer(Answering):
 
         def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
             if isinstance(text, tuple) and len(text) != 2:
-                raise TokctlError(f"{brief(text)} is no pair of texts", "a pair is (first, second)")
+                raise TokctlError(
+                    f"{brief(text)} is not a pair of texts", "a pair is (first, second)"
+                )
             first, pair = text if isinstance(text, tuple) else (text, None)
             return self.encode(
                 first, pair, special=special, add_special=add_special, truncation=truncation
@@ -1123,13 +1125,13 @@ class Tokenizer(Answering):
 
     @property
     def cache_memory(self) -> int:
-        """How many bytes each thread that encodes may use to remember pre-tokens and their ids: by
+        """The maximum size in bytes of the cache of pre-tokens, for each thread that encodes: by
         default 335,544,320 (320 MiB), at least 1,048,576. The caches start small; only long texts
-        come to the limit, from where on what was not asked for lately is forgotten. To set it
-        empties them. Ids are the same with any size.
+        reach the limit, and then entries that were not used recently are dropped. Setting it
+        empties the caches. Ids do not depend on it.
 
         Raises:
-            TokctlError: it is set to less than the least.
+            TokctlError: the size is below the minimum.
         """
         return self.encoder.cache_memory
 

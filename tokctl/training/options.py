@@ -37,7 +37,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a training, beside the recipe.
+    """The options of a training, in addition to the recipe.
 
     Attributes:
         vocab_size: the total number of ids: special tokens, alphabet and merged tokens.
@@ -125,7 +125,7 @@ class Options:
             if "\ud800" <= character <= "\udfff":
                 raise TokctlError(
                     f"the initial alphabet can't have {character!r}",
-                    "a lone surrogate is no character, and UTF-8 can't hold it",
+                    "a lone surrogate is not a character, and UTF-8 can't hold it",
                 )
 
     @property

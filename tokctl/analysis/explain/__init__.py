@@ -1,4 +1,4 @@
-"""Why a word is split as it is, where a token comes from, what a training had made by a step.
+"""Why a word is split as it is, where a token comes from, and the corpus state after a step.
 
 Results are plain data; `tokctl.render` shows them.
 """

@@ -1,9 +1,9 @@
-"""The health check of a model: what is wrong with it, what is odd, what a text says of it.
+"""The health check of a model: mistakes, oddities, and how a text uses it.
 
-`check_health` makes every check of `CHECKS`; those of the vocabulary itself are in
-`vocabulary.py`, those of what it is good for (reach, use, merges) in `use.py`, and what a language
-model's embeddings say in `embeddings.py`. The table in `docs/health.md` says of each what it is
-worth and what to do.
+`check_health` makes every check of `CHECKS`; those of the vocabulary itself are in `vocabulary.py`,
+those of what it is good for (reach, use, merges) in `use.py`, and what a language model's
+embeddings say in `embeddings.py`. The table in `docs/health.md` explains each check and what to do
+about it.
 """
 
 from __future__ import annotations

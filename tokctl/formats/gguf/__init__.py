@@ -403,7 +403,7 @@ def _rules(found: Vocabulary) -> list[Part]:
     if given is None:
         return []
     if getattr(given, "typecode", " ") not in "bB":
-        raise ValueError("its rules for normalizing are no list of bytes")
+        raise ValueError("its rules for normalizing are not a list of bytes")
     return [charsmap.part_of(given.tobytes(), keep)]
 
 

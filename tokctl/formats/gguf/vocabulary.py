@@ -302,7 +302,7 @@ def template_of(
     for id_ in (begin, end):
         if id_ is not None and (id_ not in special or any(c.isspace() for c in special[id_])):
             raise TokctlError(
-                f"it puts the token {found.texts[id_]!r:.80} around texts, which is no control "
+                f"it puts the token {found.texts[id_]!r:.80} around texts, which is not a control "
                 "token",
             )
     before, after = ([special[id_]] if id_ is not None else [] for id_ in (begin, end))

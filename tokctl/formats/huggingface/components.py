@@ -1047,7 +1047,7 @@ def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
         given = fields.data.get(name)
         if not isinstance(given, list) or len(given) != 2:
             raise ValueError(
-                f"{name!r} of the post-processor {fields.type} is no token with its id"
+                f"{name!r} of the post-processor {fields.type} is not a token with its id"
             )
         yield _checked(given[0], given[1], ids)
 

@@ -236,7 +236,7 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
             made = _rebuilt(given, name, known, fields, named)
     entries = (given or {}).get("added_tokens") or []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError("the added tokens are no list of objects")
+        raise ValueError("the added tokens are not a list of objects")
     vocabulary = _vocabulary(made["model"])
     if known is None or (known.kept and given is not None):
         vocabulary.add(list(map(_token, entries)))

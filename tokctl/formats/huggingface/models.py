@@ -310,7 +310,7 @@ def scored(vocab: Any) -> tuple[list[str], list[float]]:
     spelled = [piece for piece, _ in vocab]
     scores = [score for _, score in vocab]
     if set(map(type, spelled)) - {str} or set(map(type, scores)) - {float, int}:
-        raise ValueError("an entry of the vocabulary is no token with its score")
+        raise ValueError("an entry of the vocabulary is not a token with its score")
     return spelled, list(map(float, scores))
 
 
@@ -323,7 +323,7 @@ def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
         merges = [line.split(" ") for line in merges if not line.startswith("#version")]
     if set(map(len, merges)) - {2}:
         step = next(step for step, pair in enumerate(merges, 1) if len(pair) != 2)
-        raise ValueError(f"merge {step} is no pair of two tokens")
+        raise ValueError(f"merge {step} is not a pair of two tokens")
     return [token_ids(vocabulary, [pair[side] for pair in merges]) for side in (0, 1)]
 
 
