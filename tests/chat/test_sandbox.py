@@ -40,7 +40,7 @@ FAULTS = {
     "{{ ('a' * 9000).translate({97: 'b' * 9000}) }}": "longer than",
     "{{ lipsum(n=10**9) }}": "longer than",
     "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}": "read and make more",
-    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}": "read and make more",
+    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}": "longer than",
     "{% for i in range(9999) %}{{ 'a' * 9999 }}{% endfor %}": "longer than",
 }
 

@@ -148,8 +148,8 @@ class _Rendered:
             whole = self._render([*before, longer, *after], at)
             alone = self._render([*before, longer], at, prompt=prompt)
             place, same = _common(self._text, whole), _common(parts[0], alone)
-            marks = mark.match(whole, place), mark.match(alone, same)
-            if None in marks or marks[0][0] != marks[1][0]:
+            here, there = mark.match(whole, place), mark.match(alone, same)
+            if here is None or there is None or here[0] != there[0]:
                 continue  # it is not written here, or not in the same way
             for part in parts:
                 if self._text.startswith(part[same:], place):
@@ -223,7 +223,7 @@ def _lengthened(message: dict[str, Any], more: str) -> Iterator[dict[str, Any]]:
             part = {**content[at], "text": content[at]["text"].rstrip() + more}
             yield {**message, "content": [*content[:at], part, *content[at + 1 :]]}
     if isinstance(calls, list) and calls and isinstance(calls[-1], dict):
-        called = calls[-1].get("function")
+        called: dict[str, Any] = calls[-1].get("function") or {}
         if _has_text(called, "name"):
             call = {**calls[-1], "function": {**called, "name": called["name"] + more}}
             yield {**message, "tool_calls": [*calls[:-1], call]}

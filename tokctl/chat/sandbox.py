@@ -24,11 +24,11 @@ from tokctl.errors import TokctlError
 try:
     import jinja2
     from jinja2 import nodes
-    from jinja2.defaults import DEFAULT_TESTS
     from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
     from jinja2.ext import Extension, loopcontrols
     from jinja2.parser import Parser
     from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2.tests import TESTS
     from jinja2.utils import Namespace, pass_eval_context
 except ImportError:
     raise TokctlError(
@@ -357,8 +357,8 @@ def _check_format(text: str, values: Iterable[Any]) -> None:
 #: What looks at no more than a value's length or kind.
 _FREE = {
     len,
-    *(DEFAULT_TESTS[name] for name in ("defined", "undefined", "none", "string", "mapping")),
-    *(DEFAULT_TESTS[name] for name in ("iterable", "sequence", "number", "boolean", "true")),
+    *(TESTS[name] for name in ("defined", "undefined", "none", "string", "mapping")),
+    *(TESTS[name] for name in ("iterable", "sequence", "number", "boolean", "true")),
 }
 
 
