@@ -26,7 +26,8 @@ FAULTS = {
     "{% macro f(n) %}{% if n %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}{{ f(60) }}": "not end",
     "{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}": "RecursionError",
     "{{ 'a' * 10**9 }}": "longer than",
-    "{{ 10 ** (10 ** 9) }}": "longer than",
+    "{{ 10 ** (10 ** 9) }}": "a number longer than",
+    "{{ 2 ** 8000 * 2 ** 8000 }}": "a number longer than",
     "{{ [1] * 10**9 }}": "longer than",
     "{{ 'x'.ljust(10**10) }}": "longer than",
     "{{ 'x' | center(10**10) }}": "longer than",
@@ -36,9 +37,10 @@ FAULTS = {
     "{{ '{:>9999999999}'.format(1) }}": "is stopped: it formats with",
     "{{ ('a' * 9000).replace('', 'b' * 9000) }}": "longer than",
     "{{ ('a' * 9000) | replace('a', 'b' * 9000) }}": "longer than",
+    "{{ ('a' * 9000).translate({97: 'b' * 9000}) }}": "longer than",
     "{{ lipsum(n=10**9) }}": "longer than",
-    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}": "longer",
-    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}": "longer",
+    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}": "read and make more",
+    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}": "longer than",
     "{% for i in range(9999) %}{{ 'a' * 9999 }}{% endfor %}": "longer than",
 }
 
@@ -48,6 +50,35 @@ def test_a_fault(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "MOST_STEPS", 20_000)
     with pytest.raises(TokctlError, match=FAULTS[template]) as raised:
         encode_chat(tokenizer(), [user("x")], template="a\nb\n" + template)
+    assert raised.value.hint
+
+
+_NESTED = "{% set n = namespace(x=[1], y=[1]) %}{% for i in range(60) %}{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}{% endfor %}"
+#: Few steps, each of which takes long, or makes much.
+MUCH = [
+    *(
+        "{{ n.x }}",
+        "{{ n.x | tojson }}",
+        "{{ n.x | string }}",
+        "{{ n.x ~ '' }}",
+        "{{ n.x == n.y }}",
+    ),
+    *("{{ '%s' % n.x }}", "{{ '{}'.format(n.x) }}", "{{ dict(a=n.x) }}", "{{ n.x in [n.y] }}"),
+    "{% set t = 'a' * 99999 %}{% for i in range(999) %}{% set u = t[1:] %}{% endfor %}",
+    "{% set t = 'a' * 99999 %}{% for i in range(999) %}{% set u = t.count('b') %}{% endfor %}",
+    "{% set t = [1] * 9999 %}{% for i in range(999) %}{% if 2 in t %}{% endif %}{% endfor %}",
+    "{% set t = [1] * 9999 %}{% for i in range(999) %}{% set u = t | sort %}{% endfor %}",
+    "{% for i in range(999) %}{% set u = range(9999) | join %}{% endfor %}",
+    "{{ ('a ' * 99999) | wordwrap(1) }}",
+]
+
+
+@pytest.mark.parametrize("template", MUCH)
+def test_much_at_once(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "MOST_STEPS", 20_000)
+    monkeypatch.setattr(sandbox, "MOST_WORK", 1 << 20)
+    with pytest.raises(TokctlError, match=r"read and make more|not end") as raised:
+        encode_chat(tokenizer(), [user("x")], template=_NESTED + template)
     assert raised.value.hint
 
 

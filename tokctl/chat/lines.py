@@ -81,15 +81,19 @@ def rendered(
     """
     if isinstance(source, Archive):
         members = source.members
-        return source._replace(
-            members=lambda: (  # type: ignore[misc]
-                rendered(each, chat, mask=mask, unanswered=unanswered) for each in members()
-            )
-        )
+
+        def inside() -> Iterator[Any]:
+            for member in members():
+                yield rendered(member, chat, mask=mask, unanswered=unanswered)
+
+        return source._replace(members=inside)
     render = partial(_text, chat=chat, mask=mask, unanswered=unanswered)
     if isinstance(source, Records):
         name, unit, records = source.name, source.unit, source.batches
-        rows = lambda: ((batch.first, batch.texts) for batch in records())  # noqa: E731
+
+        def rows() -> Iterator[tuple[int, Sequence[bytes]]]:
+            return ((batch.first, batch.texts) for batch in records())
+
         return source._replace(
             batches=lambda: _batches(rows(), f"{name}: {unit}", render), places=None
         )

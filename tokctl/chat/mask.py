@@ -96,11 +96,11 @@ class _Rendered:
         place = self._reached(at, at, [prompted, _THINKING.sub("", prompted)], prompt=True)
         if place is None:
             raise self.undecided("the text does not begin with the generation prompt before it", at)
-        asker = self._messages[at - 1].get("role")
-        if asker != "user" and not prompted.endswith((self._prompt, _THINKING.sub("", self._prompt))):
+        asker, prompts = self._messages[at - 1].get("role"), self._prompts
+        if asker != "user" and not prompted.endswith(prompts):
             # After a tool, a template may add no prompt, and yet write it before the answer.
-            if self._text.startswith(self._prompt, place):
-                return place + len(self._prompt)
+            if self._text.startswith(prompts[0], place):
+                return place + len(prompts[0])
             if asker == "assistant":
                 raise self.undecided("nothing asks for it, and a turn comes before it", at)
         return place
@@ -110,7 +110,7 @@ class _Rendered:
         before the text of the message."""
         other = self._render([{"role": "assistant", "content": self._more}, *self._messages[1:]], 0)
         content = other.find(self._more)
-        for prompt in (self._prompt, _THINKING.sub("", self._prompt)):
+        for prompt in self._prompts:
             found = other.rfind(prompt, 0, max(content, 0)) if prompt else -1
             if found >= 0 and found + len(prompt) <= _common(self._text, other):
                 return found + len(prompt)
@@ -126,9 +126,9 @@ class _Rendered:
             raise self.undecided("behind it stands what begins another turn", at)
         place = self._reached(at, at + 1, [alone])
         if place is None:
-            prompted = self._render(until, at, prompt=True)
-            if self._prompt and prompted.endswith(self._prompt):
-                ended = prompted.removesuffix(self._prompt)
+            prompted, prompt = self._render(until, at, prompt=True), self._prompts[0]
+            if prompt and prompted.endswith(prompt):
+                ended = prompted.removesuffix(prompt)
                 place = self._reached(at, at + 1, [ended], prompt=True)
         if place is None or place < begin:
             raise self.undecided("its end is written differently from that of a last turn", at)
@@ -148,8 +148,8 @@ class _Rendered:
             whole = self._render([*before, longer, *after], at)
             alone = self._render([*before, longer], at, prompt=prompt)
             place, same = _common(self._text, whole), _common(parts[0], alone)
-            marks = mark.match(whole, place), mark.match(alone, same)
-            if None in marks or marks[0][0] != marks[1][0]:
+            here, there = mark.match(whole, place), mark.match(alone, same)
+            if here is None or there is None or here[0] != there[0]:
                 continue  # it is not written here, or not in the same way
             for part in parts:
                 if self._text.startswith(part[same:], place):
@@ -178,15 +178,16 @@ class _Rendered:
         return before.endswith(own) and prompted.startswith(before)
 
     @cached_property
-    def _prompt(self) -> str:
-        """The generation prompt behind the first message of a user that the assistant answers;
-        empty where none is to be seen."""
+    def _prompts(self) -> tuple[str, str]:
+        """The generation prompt behind the first message of a user that the assistant answers, and
+        what it is without thinking; empty where none is to be seen."""
         roles = [message.get("role") for message in self._messages]
         pairs = pairwise(roles)
         count = next((at for at, pair in enumerate(pairs, 1) if pair == ("user", "assistant")), 1)
         before = self._render(self._messages[:count], count)
         prompted = self._render(self._messages[:count], count, prompt=True)
-        return prompted[_token_at(prompted, _common(before, prompted)) :]
+        prompt = prompted[_token_at(prompted, _common(before, prompted)) :]
+        return prompt, _THINKING.sub("", prompt)
 
     @cached_property
     def _more(self) -> str:
@@ -222,7 +223,7 @@ def _lengthened(message: dict[str, Any], more: str) -> Iterator[dict[str, Any]]:
             part = {**content[at], "text": content[at]["text"].rstrip() + more}
             yield {**message, "content": [*content[:at], part, *content[at + 1 :]]}
     if isinstance(calls, list) and calls and isinstance(calls[-1], dict):
-        called = calls[-1].get("function")
+        called: dict[str, Any] = calls[-1].get("function") or {}
         if _has_text(called, "name"):
             call = {**calls[-1], "function": {**called, "name": called["name"] + more}}
             yield {**message, "tool_calls": [*calls[:-1], call]}

@@ -28,6 +28,7 @@ try:
     from jinja2.ext import Extension, loopcontrols
     from jinja2.parser import Parser
     from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2.tests import TESTS
     from jinja2.utils import Namespace, pass_eval_context
 except ImportError:
     raise TokctlError(
@@ -36,8 +37,17 @@ except ImportError:
 
 #: Passes of loops and calls in one rendering; a real one has thousands.
 MOST_STEPS = 1_000_000
-#: Characters of a text that a template makes, and bits of a number.
+#: Characters of a text that a template makes.
 LONGEST_TEXT = 1 << 26
+#: Characters that all operations of one rendering read and make; each value in a list counts as
+#: `_VALUE` of them. It bounds time and memory where a single step does much.
+MOST_WORK = 1 << 28
+_VALUE = 8
+_MANY = (list, tuple, dict, set, range)
+#: Filters that take microseconds for a character.
+_SLOW = {"do_wordwrap", "do_urlize", "do_striptags", "do_pprint", "do_xmlattr", "do_title"}
+#: Bits of a number that is multiplied.
+_MOST_BITS = 1 << 13
 
 _NAME = "<template>"
 
@@ -129,12 +139,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(
-            trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=[Generation, loopcontrols],
+            finalize=lambda value: value if isinstance(value, str) else self.weighed(value),
         )
-        self.steps = 0
-        for name, function in list(self.filters.items()):
-            self.filters[name] = _limited(function)
-        self.filters["tojson"] = _to_json
+        self.steps = self.work = 0
+        for named in (self.filters, self.tests):
+            for name, function in list(named.items()):
+                named[name] = self._limited(function)
+        self.filters["tojson"] = self._limited(_to_json)
         self.globals |= {
             "raise_exception": _raise,
             "strftime_now": _strftime_now,
@@ -157,12 +171,64 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if self.steps > MOST_STEPS:
             raise TooMuchError(f"it does not end within {MOST_STEPS:,} steps")
 
+    def weighed(self, value: Any) -> Any:
+        """The value, now that an operation reads or makes it, with all that is in it.
+
+        Raises:
+            TooMuchError: there was too much of that, or it is too long.
+        """
+        if isinstance(value, str):
+            _check_length(len(value))
+            self._add_work(len(value))
+        elif isinstance(value, _MANY):
+            # The same list can be in a list many times over: it is read as often.
+            waiting = [value]
+            while waiting:
+                each = waiting.pop()
+                if isinstance(each, _MANY):
+                    self._add_work(len(each) * _VALUE)
+                    if isinstance(each, dict):
+                        waiting += each.values()
+                    elif not isinstance(each, range):
+                        waiting += each
+                elif isinstance(each, str):
+                    self._add_work(len(each))
+        return value
+
+    def sliced(self, value: Any) -> Any:
+        """What is sliced: it alone is read."""
+        if isinstance(value, (str, *_MANY)):
+            self._add_work(len(value))
+        return value
+
+    def _add_work(self, amount: int) -> None:
+        self.work += amount
+        if self.work > MOST_WORK:
+            raise TooMuchError(f"its operations read and make more than {MOST_WORK:,} characters")
+
+    def _limited(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A filter, or a test."""
+
+        @wraps(function)
+        def limited(*args: Any, **named: Any) -> Any:
+            if function not in _FREE:
+                self.step()
+                for each in (*args, *named.values()):
+                    self.weighed(each)
+                    self.steps += len(each) if isinstance(each, _MANY) else 0
+                    if isinstance(each, str) and function.__name__ in _SLOW:
+                        self._add_work(len(each) * 64)
+                _check_arguments(function, args, named)
+            return self.weighed(function(*args, **named))
+
+        return limited
+
     def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
-        """Lets loops, and texts joined by `~`, go through here."""
+        """Lets loops, comparisons, slices, and texts joined by `~`, go through here."""
         tree = super()._parse(source, name, filename)
         for loop in tree.find_all(nodes.For):
             loop.iter = _called("counted", [loop.iter], loop.lineno)
-        return _Joins().visit(tree)
+        return _Operations().visit(tree)
 
     def counted(self, values: Any) -> CountedLoop:
         """What a loop walks through."""
@@ -170,8 +236,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def joined(self, *parts: Any) -> str:
         """The parts as one text (`a ~ b`)."""
-        text = "".join(map(str, parts))
-        _check_length(len(text))
+        texts = [str(self.weighed(part)) for part in parts]
+        _check_length(sum(map(len, texts)))
+        text: str = self.weighed("".join(texts))
         return text
 
     def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
@@ -179,8 +246,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if getattr(function, "__self__", None) is self:
             return function(*args)  # a loop, or a text: the names are those of its surroundings
         self.step()
+        for each in (getattr(function, "__self__", None), *args, *named.values()):
+            self.weighed(each)
         _check_arguments(function, args, named)
-        return _fitting(super().call(context, function, *args, **named))
+        return self.weighed(super().call(context, function, *args, **named))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """An operation that can make something long."""
@@ -190,14 +259,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 if isinstance(times, int) and hasattr(some, "__len__"):
                     _check_length(len(some) * times)
             if isinstance(left, int) and isinstance(right, int):
-                _check_length(left.bit_length() + right.bit_length())
+                _check_bits(left.bit_length() + right.bit_length())
         elif operator == "**" and isinstance(left, int) and isinstance(right, int):
-            _check_length(left.bit_length() * right)
+            _check_bits(left.bit_length() * right)
         elif operator == "%" and isinstance(left, str):
+            self.weighed(right)
             _check_format(left, right if isinstance(right, tuple) else (right,))
         elif operator == "+" and isinstance(left, (str, list)) and isinstance(right, (str, list)):
             _check_length(len(left) + len(right))
-        return super().call_binop(context, operator, left, right)
+        return self.weighed(super().call_binop(context, operator, left, right))
 
 
 def _called(name: str, arguments: list[Any], line: int) -> Any:
@@ -205,7 +275,19 @@ def _called(name: str, arguments: list[Any], line: int) -> Any:
     return nodes.Call(function, arguments, [], None, None).set_lineno(line)
 
 
-class _Joins(jinja2.visitor.NodeTransformer):
+class _Operations(jinja2.visitor.NodeTransformer):
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
+        self.generic_visit(node)
+        for each in node.ops:
+            each.expr = _called("weighed", [each.expr], node.lineno)
+        return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
+        self.generic_visit(node)
+        if isinstance(node.arg, nodes.Slice):
+            node.node = _called("sliced", [node.node], node.lineno)
+        return node
+
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         return _called("joined", node.nodes, node.lineno)  # type: ignore[no-any-return]
@@ -219,10 +301,9 @@ def _check_length(length: int) -> None:
         raise TooMuchError(f"it makes something longer than {LONGEST_TEXT:,} characters")
 
 
-def _fitting(value: Any) -> Any:
-    if isinstance(value, (str, list, tuple)):
-        _check_length(len(value))
-    return value
+def _check_bits(bits: int) -> None:
+    if bits > _MOST_BITS:
+        raise TooMuchError(f"it makes a number longer than {_MOST_BITS:,} bits")
 
 
 #: Methods, filters and functions with a number that says how long their text becomes.
@@ -248,6 +329,9 @@ def _check_arguments(function: Any, args: Sequence[Any], named: dict[str, Any]) 
     elif name in ("replace", "do_replace") and len(texts) >= 3:
         text, old, new = texts[:3]
         _check_length(len(text) + text.count(old) * (len(new) - len(old)))
+    elif name == "translate" and isinstance(owner, str) and args and isinstance(args[0], dict):
+        widest = max((len(each) for each in args[0].values() if isinstance(each, str)), default=1)
+        _check_length(len(owner) * widest)
     elif name == "join" and isinstance(owner, str) and args:
         count = len(args[0]) if hasattr(args[0], "__len__") else 0
         _check_length(count * len(owner))
@@ -270,13 +354,12 @@ def _check_format(text: str, values: Iterable[Any]) -> None:
                 _check_length(abs(value))
 
 
-def _limited(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def limited(*args: Any, **named: Any) -> Any:
-        _check_arguments(function, args, named)
-        return _fitting(function(*args, **named))
-
-    return limited
+#: What looks at no more than a value's length or kind.
+_FREE = {
+    len,
+    *(TESTS[name] for name in ("defined", "undefined", "none", "string", "mapping")),
+    *(TESTS[name] for name in ("iterable", "sequence", "number", "boolean", "true")),
+}
 
 
 # -- globals and filters ----------------------------------------------------------------------
@@ -369,7 +452,7 @@ class JinjaTemplate:
             TokctlError: the template refuses them, fails, or does not end; it names the line.
         """
         environment = self._environment
-        environment.steps = 0
+        environment.steps = environment.work = 0
         generation = environment.generation
         generation.spans, generation.done = [], 0
         pieces: list[str] = []

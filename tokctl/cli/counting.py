@@ -108,7 +108,8 @@ def count(
                 "--chat takes the template of one model, and there are several",
                 "count with one model at a time",
             )
-        texts = chats.rendered(world, texts, *tokenizers.values(), paths[0])
+        (tokenizer,) = tokenizers.values()
+        texts = chats.rendered(world, texts, tokenizer, paths[0])
     start = perf_counter()
     counts = TokenCounts(tuple(tokenizers), [], [])
     with Bars(world) as bars:

@@ -1291,9 +1291,9 @@ Chat = Annotated[
     bool,
     _chat(
         "--chat",
-        "Read JSON Lines of conversations, render each with the model's chat template, and encode "
-        "that text with its special tokens. A line is a list of messages, or an object with "
-        "messages, and if need be tools, documents and chat_template_kwargs.",
+        "Read conversations from JSON Lines or tables, render each with the model's chat template, "
+        "and encode that text with its special tokens. A line is a list of messages, or an object "
+        "with messages, and if need be tools, documents and chat_template_kwargs.",
         short="Encode conversations with the chat template",
     ),
 ]
