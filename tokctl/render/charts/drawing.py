@@ -102,7 +102,10 @@ class Drawing:
 
 def label(name: str) -> str:
     """A name for people: nothing in it that is not seen, and not too long."""
-    name = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    if len(name) > _LONGEST:
+        # What tells names apart is often at their ends.
+        half = _LONGEST // 2
+        name = f"{name[:half]}…{name[1 - half :]}"
     return " ".join(map(visible, name.split(" ")))
 
 

@@ -180,19 +180,25 @@ def decades(values: Iterable[float], **axis: Any) -> alt.Axis:
     return alt.Axis(tickCount=4, labelOverlap=True, **axis)
 
 
-#: Pixels of a character, at most.
-_WIDEST = 18
+#: Pixels of a character: at most, and of most.
+_WIDEST, _USUAL = 18, 7
 
 
 def _labels(limit: int) -> dict[str, Any]:
     """The options of an axis or a legend for labels of `limit` pixels.
 
-    Vega cuts a longer label between any two UTF-16 units, and fails where these are halves of one
-    character. So in a label that may be cut, characters of two units are shown as a box.
+    A longer one is cut in the middle, since names often differ at their ends. What is still too
+    long, Vega cuts between any two UTF-16 units, and fails where these are halves of one character.
+    So in a label that may be cut, characters of two units are shown as a box.
     """
     halves = "/[\\uD800-\\uDBFF][\\uDC00-\\uDFFF]/g"
     boxed = f"replace(datum.label, {halves}, '□')"
-    shown = f"length(datum.label) > {limit // _WIDEST} ? {boxed} : datum.label"
+    most = limit // _USUAL
+    middle = f"slice({boxed}, 0, {most // 2}) + '…' + slice({boxed}, {1 - most // 2})"
+    shown = (
+        f"length(datum.label) > {most} ? {middle} : "
+        f"length(datum.label) > {limit // _WIDEST} ? {boxed} : datum.label"
+    )
     return {"labelLimit": limit, "labelExpr": shown}
 
 
