@@ -176,8 +176,8 @@ class Sources:
         for option, patterns in (("--include", self.include), ("--exclude", self.exclude)):
             if "" in patterns:
                 raise TokctlError(f"a pattern of {option} is empty", "spell it like '*.md'")
-        patterns = tuple(self.include), tuple(self.exclude)
-        return Reading(self.format, self.text_field, *patterns, self.columns)
+        include, exclude = tuple(self.include), tuple(self.exclude)
+        return Reading(self.format, self.text_field, include, exclude, self.columns)
 
     def names(self, world: World, files: Sequence[str] | None) -> list[str]:
         """The arguments, and after them what `--files-from` and `--files0-from` list.
