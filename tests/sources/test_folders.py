@@ -175,6 +175,7 @@ def test_patterns_that_no_shell_expanded(tree: Path, pattern: str, expected: lis
     assert names(f"{tree.parent}/{pattern}") == expected
 
 
+@systems.any_name
 def test_patterns_without_a_match_and_names_like_patterns(tree: Path) -> None:
     for pattern in ("d/*.py", "nowhere/*", "d/**/none*", "d/b.txt/*", "[", "d/[z"):
         with pytest.raises(TokctlError, match="no file matches"):
@@ -184,6 +185,7 @@ def test_patterns_without_a_match_and_names_like_patterns(tree: Path) -> None:
     assert names("d/what[[]1]*") == ["what[1]?.txt"]
 
 
+@systems.any_name
 def test_names_of_any_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     wild = [b"-dash", b"\xff\xfe.txt", b"new\nline", b"\xc3\xa9", b" space ", b"*", b"a\tb"]
