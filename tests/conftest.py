@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 # Work that takes seconds tells of itself on stderr, and what is short takes seconds on a machine
 # that is busy.
 os.environ["TOKCTL_PROGRESS"] = "none"
+
+# Each of the many processes would compile the package again; pip has compiled what it installed.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test outlives the machine: what is written need not be on the disk, which is slow.
 os.fsync = lambda _: None

@@ -4,9 +4,10 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -63,8 +64,9 @@ def _callback(
     )
 
 
-def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The application with these commands."""
+@cache
+def build(names: tuple[str, ...] = COMMANDS) -> Any:
+    """The application with these commands, as Typer's command."""
     app = typer.Typer(
         cls=options.CommandGroup,
         no_args_is_help=True,
@@ -78,7 +80,7 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     for name in names:
         module = import_module(f"tokctl.cli.{name.replace('-', '_')}")
         module.register(app)
-    return app
+    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str], world: World) -> int:
@@ -90,8 +92,8 @@ def run(arguments: Sequence[str], world: World) -> int:
     color = options.given_early(arguments, "--color")
     world.color = color if color in options.COLORS else world.color
     try:
-        app = build(_needed(arguments))
-        code = app(
+        command = build(_needed(arguments))
+        code = command(
             list(arguments),
             prog_name="tokctl",
             obj=world,
@@ -111,12 +113,12 @@ def run(arguments: Sequence[str], world: World) -> int:
         return _report(cause, world, arguments)
 
 
-def _needed(arguments: Sequence[str]) -> Sequence[str]:
+def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
     """The commands to import: the one that is called; all of them for help, completion and
     what is no command."""
     for place, word in enumerate(arguments):
         if word in COMMANDS:
-            return [word]
+            return (word,)
         if word in ("-h", "--help") or not (
             word.startswith("-") or arguments[place - 1 : place] in (["--color"], ["--progress"])
         ):
