@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,12 +22,15 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 # that is busy.
 os.environ["TOKCTL_PROGRESS"] = "none"
 
-# Each of the many processes would compile the package again; pip has compiled what it installed.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
 # No test outlives the machine: what is written need not be on the disk, which is slow.
 os.fsync = lambda _: None
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: no search for garbage need look through them."""
+    gc.collect()
+    gc.freeze()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
