@@ -64,9 +64,8 @@ def _callback(
     )
 
 
-@cache
-def build(names: tuple[str, ...] = COMMANDS) -> Any:
-    """The application with these commands, as Typer's command."""
+def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The application with these commands."""
     app = typer.Typer(
         cls=options.CommandGroup,
         no_args_is_help=True,
@@ -80,7 +79,13 @@ def build(names: tuple[str, ...] = COMMANDS) -> Any:
     for name in names:
         module = import_module(f"tokctl.cli.{name.replace('-', '_')}")
         module.register(app)
-    return typer.main.get_command(app)
+    return app
+
+
+@cache
+def _command(names: tuple[str, ...]) -> Any:
+    """The application with these commands, made once in a process."""
+    return typer.main.get_command(build(names))
 
 
 def run(arguments: Sequence[str], world: World) -> int:
@@ -92,8 +97,7 @@ def run(arguments: Sequence[str], world: World) -> int:
     color = options.given_early(arguments, "--color")
     world.color = color if color in options.COLORS else world.color
     try:
-        command = build(_needed(arguments))
-        code = command(
+        code = _command(_needed(arguments))(
             list(arguments),
             prog_name="tokctl",
             obj=world,

@@ -96,7 +96,7 @@ def command_tree() -> ShellCommand:
     """The tree of `tokctl`, with all its commands."""
     from tokctl.cli.app import build
 
-    return _described(build(), ("tokctl",), None)
+    return _described(typer.main.get_command(build()), ("tokctl",), None)
 
 
 def _described(command: Any, path: tuple[str, ...], parent: Any) -> ShellCommand:
