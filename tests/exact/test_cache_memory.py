@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def words(count: int) -> list[str]:
     return list(made)
 
 
+@cache
 def varied(count: int) -> bytes:
     """Every word twice, far apart, and some all the time."""
     all_words = words(count)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from tests.cli.run import names
 from tests.faults import exhausted
+from tests.faults.calling import ready
 from tests.faults.exhausted import Ended, check
 
 #: More than there are.
@@ -115,12 +116,7 @@ def campaign(
 
 
 def _serve() -> None:
-    import tokctl._native
-    import tokctl.cli.app
-    import tokctl.cli.streams
-    import tokctl.formats
-    import tokctl.model.encoders  # noqa: F401
-
+    ready()
     shared = mmap.mmap(-1, mmap.PAGESIZE)
     count = ctypes.c_long.from_buffer(shared)
     for line in sys.stdin:

@@ -84,12 +84,24 @@ def calling(folder: Path) -> Iterator[Caller]:
         caller.close()
 
 
+def ready() -> None:
+    """Imports what commands import, so that those that are forked need not."""
+    import tokctl.__main__
+    import tokctl.cli.signals
+    import tokctl.cli.streams
+    import tokctl.training.training  # noqa: F401
+    from tokctl.cli.app import COMMANDS, build
+    from tokctl.formats import FORMATS
+
+    for command in COMMANDS:
+        build((command,))
+    for one in FORMATS:
+        one.load()
+
+
 def _serve(library: str) -> None:
     watch = ctypes.CDLL(library).calls_watch
-    import tokctl.cli.app
-    import tokctl.cli.signals
-    import tokctl.cli.streams  # noqa: F401
-
+    ready()
     for line in sys.stdin:
         arguments, folder, target, call, number, error, record = json.loads(line)
         reading, writing = os.pipe()

@@ -180,8 +180,14 @@ def after_every_call(bench: Bench) -> Iterator[tuple[str, State]]:
     assert not ends, "what the command has finished is not on the disk"
 
 
+#: To draw a page takes seconds; it is written as `decode` writes.
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.slow] * (name == "page"), id=name) for name in OPERATIONS
+]
+
+
 @pytest.mark.parametrize("old", [False, True], ids=["new", "replaced"])
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_old_files_or_the_new_ones(caller: Caller, name: str, old: bool) -> None:
     if old and "made" in OPERATIONS[name].arguments:
         pytest.skip("it is replaced as in `two files`")

@@ -75,8 +75,8 @@ def test_a_text(name: str, tmp_path: Path) -> None:
     seeded = random.Random(name)
     words = ["".join(seeded.choices(CHARACTERS, k=seeded.randrange(1, 9))) for _ in range(40)]
     text = "".join(seeded.choice(words) + seeded.choice([" ", "", "\n"]) for _ in range(900))
-    source = text_file(tmp_path, text.encode())
-    for size in (1, 7, 100, 1500):
+    for size, length in ((1, 900), (7, 3000), (100, len(text)), (1500, len(text))):
+        source = text_file(tmp_path, text[:length].encode())
         assert assert_same(source, recipe, size) > 1
 
 

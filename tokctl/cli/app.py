@@ -4,9 +4,10 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -81,6 +82,12 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     return app
 
 
+@cache
+def _command(names: tuple[str, ...]) -> Any:
+    """The application with these commands, made once in a process."""
+    return typer.main.get_command(build(names))
+
+
 def run(arguments: Sequence[str], world: World) -> int:
     """Runs one command line and returns its exit code; errors are reported to the world."""
     progress = options.given_early(arguments, "--progress")
@@ -90,8 +97,7 @@ def run(arguments: Sequence[str], world: World) -> int:
     color = options.given_early(arguments, "--color")
     world.color = color if color in options.COLORS else world.color
     try:
-        app = build(_needed(arguments))
-        code = app(
+        code = _command(_needed(arguments))(
             list(arguments),
             prog_name="tokctl",
             obj=world,
@@ -111,12 +117,12 @@ def run(arguments: Sequence[str], world: World) -> int:
         return _report(cause, world, arguments)
 
 
-def _needed(arguments: Sequence[str]) -> Sequence[str]:
+def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
     """The commands to import: the one that is called; all of them for help, completion and
     what is not a command."""
     for place, word in enumerate(arguments):
         if word in COMMANDS:
-            return [word]
+            return (word,)
         if word in ("-h", "--help") or not (
             word.startswith("-") or arguments[place - 1 : place] in (["--color"], ["--progress"])
         ):
