@@ -242,5 +242,4 @@
     addEventListener("hashchange", () => { if (fromFragment()) draw(); });
     byId("try").dataset.ready = "true";
   });
-  for (const hidden of document.querySelectorAll(".needs-script")) hidden.hidden = false;
 })();
