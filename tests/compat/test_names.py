@@ -22,7 +22,7 @@ REFUSED = {
     "implementations", "BertWordPieceTokenizer", "ByteLevelBPETokenizer", "CharBPETokenizer",
     "SentencePieceBPETokenizer", "SentencePieceUnigramTokenizer",
 }  # fmt: skip
-IMPORTED = {"Enum", "List", "Tuple", "Union", "tokenizers", "core", "model", "registry"}
+IMPORTED = {"Enum", "List", "Tuple", "Union", "tokenizers", "core", "load", "model", "registry"}
 
 
 def public(one: Any) -> list[str]:

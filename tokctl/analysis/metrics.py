@@ -723,8 +723,8 @@ _OTHERS = (
     Definition(
         "intervals",
         "95% intervals",
-        "25th and 975th of the figures of 1,000 resamples, each of as many lines, drawn with "
-        "replacement",
+        "25th and 975th smallest figure of 1,000 resamples, each of as many lines as the text, "
+        "drawn with replacement",
         "that of the figure",
         "neither",
         "Efron 1979; Efron and Tibshirani 1993",

@@ -177,14 +177,17 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     return ExitCode.BAD_INPUT
 
 
-#: What Python and the system say where a thread or a module's code finds no memory.
-_LACKS_MEMORY = ("start new thread", "failed to map", "allocate memory", "static TLS block")
+#: What Python and the system say if a thread, a module's code or Python itself finds no memory.
+_LACKS_MEMORY = (
+    *("start new thread", "failed to map", "allocate memory", "static TLS block"),
+    "without setting an exception",
+)
 
 
 def _lacks_memory(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    told = isinstance(error, (ImportError, RuntimeError)) and str(error)
+    told = isinstance(error, (ImportError, RuntimeError, SystemError)) and str(error)
     return isinstance(error, MemoryError) or any(words in str(told) for words in _LACKS_MEMORY)
 
 
