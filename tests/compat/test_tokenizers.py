@@ -136,6 +136,16 @@ def test_questions_of_an_encoding(kind: str) -> None:
                     assert found == getattr(other, name)(index, sequence), (name, index, text)
 
 
+def test_thousands_of_encodings_are_merged() -> None:
+    ours, theirs = both("bert")
+    some = {}
+    for one, merge in ((ours, Encoding.merge), (theirs, tokenizers.Encoding.merge)):
+        first, other = one.encode("The Widget of a gizmo, and more of it"), one.encode("x y")
+        first.truncate(4, stride=1)
+        some[one] = merge([first, *[other] * 500], True)
+    assert_equal(some[ours], some[theirs])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_encodings_that_are_changed(kind: str) -> None:
     ours, theirs = both(kind)
