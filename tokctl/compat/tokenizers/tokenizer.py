@@ -172,6 +172,7 @@ class Tokenizer:
         self._vocab: dict[str, int] | None = None
         self._names: dict[int, str] | None = None
         self._added_now: dict[int, Json] | None = None
+        self._added_ids: dict[str, int] | None = None
 
     def _change(self, parts: Json, *, encodes: bool) -> None:
         self._document = {**self._document, **parts}
@@ -358,10 +359,11 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if there is none."""
-        for id_, added in self._added.items():
-            if added["content"] == token:
-                return id_
-        return self._model_vocab.get(token)
+        if self._added_ids is None:
+            # Of several that are called alike, the first.
+            rows = reversed(self._added.items())
+            self._added_ids = {added["content"]: id_ for id_, added in rows}
+        return self._added_ids.get(token, self._model_vocab.get(token))
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
         """The token of an id; None if there is none."""
