@@ -136,6 +136,14 @@ def test_questions_of_an_encoding(kind: str) -> None:
                     assert found == getattr(other, name)(index, sequence), (name, index, text)
 
 
+def test_what_can_be_no_id() -> None:
+    for one in both("bert"):
+        assert one.decode([99_999]) == ""
+        for wrong, error in (("ab", TypeError), ([-1], OverflowError), ([1 << 32], OverflowError)):
+            with pytest.raises(error):
+                one.decode(wrong)
+
+
 def test_thousands_of_encodings_are_merged() -> None:
     ours, theirs = both("bert")
     some = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -685,19 +686,23 @@ class Tokenizer:
     # -- decoding -----------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
-        """The text of ids. Those that no token has are left out."""
+        """The text of ids. Those that no token has are left out. TypeError or OverflowError if one
+        can't be an id."""
         ids = self._with_text(ids, False)
         return self._tokenizer.decode(ids, skip_special=skip_special_tokens, errors="replace")
 
     def _with_text(self, ids: Sequence[int], skip_special: bool) -> list[int]:
         """The ids that `decode` reads."""
+        if isinstance(ids, str):
+            raise TypeError("Can't extract `str` to `Vec`")
         known = self._token_of
+        found = [id_ for id_ in ids if id_ in known]
+        if len(found) < len(ids) and not all(0 <= index(id_) < 1 << 32 for id_ in ids):
+            raise OverflowError("number out of range for an id")
         if skip_special:
             added = self._added
-            return [
-                id_ for id_ in ids if id_ in known and not (id_ in added and added[id_]["special"])
-            ]
-        return [id_ for id_ in ids if id_ in known]
+            found = [id_ for id_ in found if not (id_ in added and added[id_]["special"])]
+        return found
 
     def decode_batch(
         self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
