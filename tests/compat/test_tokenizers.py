@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import random
 from collections.abc import Iterator
@@ -134,6 +135,15 @@ def test_questions_of_an_encoding(kind: str) -> None:
                 for sequence in (0, 1):
                     found = getattr(mine, name)(index, sequence)
                     assert found == getattr(other, name)(index, sequence), (name, index, text)
+
+
+@pytest.mark.parametrize(
+    "damaged", [5, "a", [], {}, {"type": "Sequence"}, {"type": "Sequence", "processors": [5]}]
+)
+def test_a_damaged_post_processor(damaged: Any) -> None:
+    made = json.loads(both("bert")[0].to_str())
+    with pytest.raises(TokctlError, match="damaged"):
+        Tokenizer.from_str(json.dumps(made | {"post_processor": damaged}))
 
 
 def test_what_can_be_no_id() -> None:

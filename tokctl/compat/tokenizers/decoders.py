@@ -80,6 +80,8 @@ def _numbers(given: Any) -> list[int]:
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # `from … import DecodeStream` asks for `__path__`
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tokenizers import decoders
 
     return getattr(decoders, name)

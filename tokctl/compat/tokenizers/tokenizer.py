@@ -161,7 +161,7 @@ class Tokenizer:
         with unless_damaged("tokenizer.json"):
             self._truncation = _truncation_of(document.get("truncation"))
             self._padding = _padding_of(document.get("padding"))
-        self._forget(encodes=True)
+            self._forget(encodes=True)
 
     def _forget(self, *, encodes: bool) -> None:
         """After a change: what was made of the document is made again when it is needed."""
@@ -764,10 +764,8 @@ class Tokenizer:
         self._take(theirs)
 
     def _take(self, trained: Any) -> None:
-        given = self._encode_special_tokens
-        self._start(json.loads(trained.to_str()))
-        self._encode_special_tokens = given
-        self._tokenizer  # noqa: B018  (an error now)
+        made = _restore(trained.to_str(), self._encode_special_tokens)
+        vars(self).update(vars(made))  # unless tokctl can't run it: then all stays as it was
 
 
 async def _in_thread(call: Callable[..., T], *given: Any) -> T:
