@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,12 @@ os.fsync = lambda _: None
 
 
 def _portably(method: Callable[..., Any], **defaults: str) -> Callable[..., Any]:
-    """A method of paths that takes one encoding, and one end of lines, where none is given."""
+    """A method of paths that takes one encoding, and one end of lines, where none is given. tokctl
+    itself must give one: users have no such help."""
 
     def portable(path: Path, *given: str, **options: Any) -> Any:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        assert "encoding" in options or not caller.startswith("tokctl."), f"{caller}: no encoding"
         if len(given) == len(defaults) - 1:  # the encoding comes behind the text, if there is one
             options = {**defaults, **options}
         return method(path, *given, **options)

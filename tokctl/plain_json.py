@@ -140,7 +140,7 @@ def _float(value: float) -> str:
     """The shortest digits that say this number, as Python has them; but not its exponents."""
     if not isfinite(value):
         return "null"
-    digits, _, exponent = repr(value).partition("e")
+    digits, _, exponent = float.__repr__(value).partition("e")
     if not exponent:
         return digits
     if exponent == "-05":

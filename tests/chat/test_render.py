@@ -141,7 +141,7 @@ def test_what_is_no_conversation(messages: Any, told: str) -> None:
 def test_a_circle_is_an_error() -> None:
     message: dict[str, Any] = user("x")
     message["self"] = message
-    with pytest.raises(TokctlError, match="nested too deeply"):
+    with pytest.raises(TokctlError, match="nested so deeply"):
         encode_chat(tokenizer(), [message], template=TEMPLATES["chatml"])
 
 

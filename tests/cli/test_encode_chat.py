@@ -176,7 +176,7 @@ def test_nothing_of_the_assistants_is_said(model: Path) -> None:
     line = json.dumps([user("a"), {"role": "model", "content": "b"}]).encode()
     done = tokctl("encode", "-m", model, "--chat", "--json", "--assistant-mask", stdin=line)
     assert done.code == 0
-    assert "the mask of 1 conversations is all 0" in done.err
+    assert "the mask of 1 conversation is all 0" in done.err
     assert "stdin: line 1 has the roles user, model" in done.err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ tokenizers = pytest.importorskip("tokenizers")
 tiktoken = pytest.importorskip("tiktoken")
 
 from tests.compat.models import both  # noqa: E402
+from tokctl import TokctlError  # noqa: E402
 from tokctl.compat import tiktoken as our_tiktoken  # noqa: E402
 from tokctl.compat import tokenizers as ours  # noqa: E402
 from tokctl.compat.tokenizers import decoders  # noqa: E402
@@ -85,6 +87,22 @@ def test_arguments_of_tokenizers(kind: str) -> None:
             continue
         mine = parameters(getattr(getattr(ours, kind), name))
         assert [one[0] for one in mine] == [one[0] for one in wanted], name
+
+
+def test_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encoding and decoding need nothing of it."""
+    tok, _ = both("gpt2")
+    document = tok.to_str()
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    from tokctl.compat.tokenizers import Tokenizer
+    from tokctl.compat.tokenizers.decoders import DecodeStream
+
+    again = Tokenizer.from_str(document)
+    assert DecodeStream().step(again, again.encode("a Widget").ids) == "a Widget"
+    with pytest.raises(ImportError, match="tokenizers"):
+        _ = ours.models
+    with pytest.raises(TokctlError, match="tokenizers"):
+        _ = again.pre_tokenizer
 
 
 def test_parts_that_are_theirs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import random
 from collections.abc import Iterator
@@ -134,6 +135,33 @@ def test_questions_of_an_encoding(kind: str) -> None:
                 for sequence in (0, 1):
                     found = getattr(mine, name)(index, sequence)
                     assert found == getattr(other, name)(index, sequence), (name, index, text)
+
+
+@pytest.mark.parametrize(
+    "damaged", [5, "a", [], {}, {"type": "Sequence"}, {"type": "Sequence", "processors": [5]}]
+)
+def test_a_damaged_post_processor(damaged: Any) -> None:
+    made = json.loads(both("bert")[0].to_str())
+    with pytest.raises(TokctlError, match="damaged"):
+        Tokenizer.from_str(json.dumps(made | {"post_processor": damaged}))
+
+
+def test_what_can_be_no_id() -> None:
+    for one in both("bert"):
+        assert one.decode([99_999]) == ""
+        for wrong, error in (("ab", TypeError), ([-1], OverflowError), ([1 << 32], OverflowError)):
+            with pytest.raises(error):
+                one.decode(wrong)
+
+
+def test_thousands_of_encodings_are_merged() -> None:
+    ours, theirs = both("bert")
+    some = {}
+    for one, merge in ((ours, Encoding.merge), (theirs, tokenizers.Encoding.merge)):
+        first, other = one.encode("The Widget of a gizmo, and more of it"), one.encode("x y")
+        first.truncate(4, stride=1)
+        some[one] = merge([first, *[other] * 500], True)
+    assert_equal(some[ours], some[theirs])
 
 
 @pytest.mark.parametrize("kind", KINDS)

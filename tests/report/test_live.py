@@ -266,6 +266,12 @@ def test_long_words_take_no_quadratic_time(browser: Any) -> None:
     segmenter.check([letter * (100_000 // len(letter)) for letter in letters], (False,))
 
 
+def test_long_stretches_without_a_piece_become_bytes(browser: Any) -> None:
+    recipe = replace(preset("sentencepiece-unigram"), byte_fallback=True, fuse_unknown=True)
+    small = Tokenizer.train([Path(__file__)], vocab_size=600, recipe=recipe)
+    Segmenter(browser, {"a": small}).check(["\u9f98" * 200_000], (False,))
+
+
 def test_lone_surrogates_are_replaced(browser: Any) -> None:
     small = Tokenizer.train([Path(__file__)], vocab_size=500, recipe=preset("gpt2"))
     segmenter = Segmenter(browser, {"a": small})
@@ -309,7 +315,8 @@ def test_patterns_over_classes_find_what_they_find_in_text() -> None:
             spelled = "".join(chr(classes[ord(char)]) for char in text)
             found = [match.span() for match in own.finditer(spelled)]
             assert found == [match.span() for match in regex.finditer(pattern, text)], pattern
-    for refused in (r"(a)\1", r"(?:a|aa)+", r"\X", r"a(?i)b", r"(?<=(?>a))"):
+    deep = "(" * 1000 + "a" + ")" * 1000
+    for refused in (r"(a)\1", r"(?:a|aa)+", r"\X", r"a(?i)b", r"(?<=(?>a))", deep):
         with pytest.raises(NotInPageError):
             translated(refused)
 

@@ -24,6 +24,7 @@ Whatever does not fit is refused. Each turn of an assistant costs two renderings
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -192,8 +193,11 @@ class _Rendered:
     @cached_property
     def _more(self) -> str:
         """A character that occurs nowhere in the messages, of those for private use."""
-        everything = repr(self._messages)
-        return next(chr(code) for code in range(0xE000, 0xF900) if chr(code) not in everything)
+        used = set(json.dumps(self._values["messages"], ensure_ascii=False))
+        # A text that has all of them is left with the first: at worst, its mask is refused.
+        return next(
+            (char for char in map(chr, range(0xE000, 0xF900)) if char not in used), "\ue000"
+        )
 
     def _render(self, messages: list[dict[str, Any]], at: int, *, prompt: bool = False) -> str:
         changed = {"messages": messages, "add_generation_prompt": prompt}

@@ -264,7 +264,7 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
     if value is None or type(value) in (str, int, float, bool):
         return value
     if depth > _DEEPEST:
-        raise TokctlError(f"{what} are nested too deeply", "is there a circle?")
+        raise TokctlError(f"{what} can't be nested so deeply", "is there a circle?")
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)

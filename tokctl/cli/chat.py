@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli import streams
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
-from tokctl.wording import listed
+from tokctl.wording import listed, plural
 
 if TYPE_CHECKING:
     from tokctl.chat.lines import Unanswered
@@ -29,7 +29,7 @@ class ChatOptions:
 
     Attributes:
         facts: what the texts depend on beside the conversations; known when they are `rendered`.
-        unanswered: conversations without a mask of anything: the roles in the first, and how many.
+        unanswered: conversations in which nothing is the assistant's, if that was asked for.
     """
 
     chat: bool = False
@@ -98,8 +98,8 @@ class ChatOptions:
         found = self.unanswered
         if found is not None and found.count:
             world.say(
-                f"note: the mask of {found.count:,} conversations is all 0: nothing in them is the "
-                f"assistant's; {found.place} has the roles {', '.join(found.roles)}"
+                f"note: the mask of {plural(found.count, 'conversation')} is all 0: nothing is "
+                f"the assistant's; {found.place} has the roles {', '.join(found.roles)}"
             )
 
     def _template(self, world: World) -> tuple[str | None, str]:

@@ -135,7 +135,7 @@ def cached() -> dict[str, Path]:
         # Without `refs/main`, or with nothing readable in it, it is another revision, or an
         # interrupted fetch.
         with suppress(OSError, ValueError):
-            revision = (folder / "refs" / "main").read_text().strip()
+            revision = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
             snapshot = folder / "snapshots" / revision
             if any(any(snapshot.glob(pattern)) for pattern in _WHOLE):
                 found[folder.name.removeprefix("models--").replace("--", "/")] = snapshot

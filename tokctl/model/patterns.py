@@ -254,7 +254,7 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
 def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[int, int]]:
     """The matches of a compiled pattern as character ranges, ascending, none in another.
 
-    As Oniguruma and Rust's `regex` search, and unlike Python: no match is empty if the last one
+    As Oniguruma and Rust's `regex` search, and unlike Python: no match is empty where the last one
     ended, and behind an empty one the search goes on a character further.
 
     limit: processor time in seconds.

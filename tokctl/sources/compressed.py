@@ -118,7 +118,7 @@ def _decompressor_of(
 
 
 class _Gzip:
-    """A gzip member after the interface of the other decompressors."""
+    """A gzip member with the interface of the other decompressors."""
 
     def __init__(self) -> None:
         import zlib

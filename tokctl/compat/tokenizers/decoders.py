@@ -6,6 +6,8 @@ Definition: `step_decode_stream` of `tokenizers/src/tokenizer/mod.rs`, Hugging F
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from operator import index
 from typing import Any
 
 from tokctl.compat.tokenizers.tokenizer import Tokenizer
@@ -40,15 +42,10 @@ class DecodeStream:
             id: an id, or a list of them.
 
         Raises:
-            TypeError: it is neither an int nor a list of ints.
+            TypeError: it is neither an id nor a list of ids.
             Exception: a text that was returned changes, as by a decoder that strips.
         """
-        if isinstance(id, int):
-            new = [id]
-        elif isinstance(id, str) or not all(isinstance(one, int) for one in id):
-            raise TypeError("StreamInput must be either an integer or a list of integers")
-        else:
-            new = list(id)
+        new = _numbers(id)
         if not self._prefix and self._ids:
             prefix = tokenizer.decode(self._ids, self._skip)
             if not prefix.endswith("\ufffd"):
@@ -71,7 +68,20 @@ class DecodeStream:
         return found
 
 
+def _numbers(given: Any) -> list[int]:
+    """The ids, as ints; NumPy's numbers are ids, too."""
+    with suppress(TypeError):
+        given = [index(given)]
+    with suppress(TypeError):
+        found = list(map(index, given))
+        if not isinstance(given, str) and all(0 <= one < 1 << 32 for one in found):
+            return found
+    raise TypeError("StreamInput must be either an integer or a list of integers")
+
+
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # `from … import DecodeStream` asks for `__path__`
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tokenizers import decoders
 
     return getattr(decoders, name)

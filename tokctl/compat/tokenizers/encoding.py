@@ -227,25 +227,22 @@ class Row:
 
     def merged(self, other: Row, growing: bool) -> Row:
         """This one and another after it, and every window of the one with each of the other."""
-        parts = other.parts
-        if growing and self.size:
-            last = self.cut(self.size - 1, self.size).offsets()[0][1]
-            parts = tuple((*part[:7], part[7] + last) for part in parts)
-        ranges = self.ranges
-        if other.ranges:
-            moved = {n: (a + self.size, b + self.size) for n, (a, b) in other.ranges.items()}
-            ranges = ranges | moved
-        windows = None
-        if self.has_windows or other.has_windows:
 
-            def windows() -> list[Row]:
-                found = []
-                for window in self.windows:
-                    found.append(window.merged(other, growing))
-                    found += [window.merged(one, growing) for one in other.windows]
-                return found + [self.merged(one, growing) for one in other.windows]
+        def windows() -> list[Row]:
+            found = []
+            for window in self.windows:
+                found.append(window.merged(other, growing))
+                found += [window.merged(one, growing) for one in other.windows]
+            return found + [self.merged(one, growing) for one in other.windows]
 
-        return Row(self.parts + parts, self.size + other.size, ranges, windows)
+        row = _joined((self, other), growing)
+        return row.changed(windows=windows) if self.has_windows or other.has_windows else row
+
+    def end(self) -> int:
+        """Where its last token ends in the text; there is one."""
+        part = next(part for part in reversed(self.parts) if part[1] < part[2])
+        size = part[2] - part[1]
+        return Row((part,), size).cut(size - 1, size).offsets()[0][1]
 
     def padded(self, length: int, id_: int, type_id: int, token: str, direction: str) -> Row:
         """Filled up to a length, with all windows."""
@@ -283,11 +280,32 @@ class Row:
 
 
 def merge(rows: Iterable[Row], growing: bool) -> Row:
-    """Rows one after the other."""
-    found = Row()
+    """Rows one after the other, with their windows."""
+    rows = list(rows)
+
+    def windows() -> list[Row]:
+        found = Row()
+        for row in rows:
+            found = found.merged(row, growing)
+            _ = found.windows  # made now: each asks for those before it
+        return found.windows
+
+    row = _joined(rows, growing)
+    return row.changed(windows=windows) if any(one.has_windows for one in rows) else row
+
+
+def _joined(rows: Iterable[Row], growing: bool) -> Row:
+    """Rows one after the other, without windows. With `growing`, offsets continue."""
+    parts: list[RowPart] = []
+    size, shift = 0, 0
+    ranges: dict[int, Offsets] = {}
     for row in rows:
-        found = found.merged(row, growing)
-    return found
+        parts += [(*part[:7], part[7] + shift) for part in row.parts] if shift else row.parts
+        ranges |= {n: (a + size, b + size) for n, (a, b) in row.ranges.items()}
+        size += row.size
+        if growing and row.size:
+            shift += row.end()
+    return Row(tuple(parts), size, ranges)
 
 
 def pad_rows(rows: Sequence[Row], padding: dict[str, Any]) -> list[Row]:

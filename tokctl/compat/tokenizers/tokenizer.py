@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -160,7 +161,7 @@ class Tokenizer:
         with unless_damaged("tokenizer.json"):
             self._truncation = _truncation_of(document.get("truncation"))
             self._padding = _padding_of(document.get("padding"))
-        self._forget(encodes=True)
+            self._forget(encodes=True)
 
     def _forget(self, *, encodes: bool) -> None:
         """After a change: what was made of the document is made again when it is needed."""
@@ -172,6 +173,7 @@ class Tokenizer:
         self._vocab: dict[str, int] | None = None
         self._names: dict[int, str] | None = None
         self._added_now: dict[int, Json] | None = None
+        self._added_ids: dict[str, int] | None = None
 
     def _change(self, parts: Json, *, encodes: bool) -> None:
         self._document = {**self._document, **parts}
@@ -358,10 +360,11 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if there is none."""
-        for id_, added in self._added.items():
-            if added["content"] == token:
-                return id_
-        return self._model_vocab.get(token)
+        if self._added_ids is None:
+            # Of several that are called alike, the first.
+            rows = reversed(self._added.items())
+            self._added_ids = {added["content"]: id_ for id_, added in rows}
+        return self._added_ids.get(token, self._model_vocab.get(token))
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
         """The token of an id; None if there is none."""
@@ -683,19 +686,23 @@ class Tokenizer:
     # -- decoding -----------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
-        """The text of ids. Those that no token has are left out."""
+        """The text of ids. Those that no token has are left out. TypeError or OverflowError if one
+        can't be an id."""
         ids = self._with_text(ids, False)
         return self._tokenizer.decode(ids, skip_special=skip_special_tokens, errors="replace")
 
     def _with_text(self, ids: Sequence[int], skip_special: bool) -> list[int]:
         """The ids that `decode` reads."""
+        if isinstance(ids, str):
+            raise TypeError("Can't extract `str` to `Vec`")
         known = self._token_of
+        found = [id_ for id_ in ids if id_ in known]
+        if len(found) < len(ids) and not all(0 <= index(id_) < 1 << 32 for id_ in ids):
+            raise OverflowError("number out of range for an id")
         if skip_special:
             added = self._added
-            return [
-                id_ for id_ in ids if id_ in known and not (id_ in added and added[id_]["special"])
-            ]
-        return [id_ for id_ in ids if id_ in known]
+            found = [id_ for id_ in found if not (id_ in added and added[id_]["special"])]
+        return found
 
     def decode_batch(
         self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
@@ -757,10 +764,8 @@ class Tokenizer:
         self._take(theirs)
 
     def _take(self, trained: Any) -> None:
-        given = self._encode_special_tokens
-        self._start(json.loads(trained.to_str()))
-        self._encode_special_tokens = given
-        self._tokenizer  # noqa: B018  (an error now)
+        made = _restore(trained.to_str(), self._encode_special_tokens)
+        vars(self).update(vars(made))  # unless tokctl can't run it: then all stays as it was
 
 
 async def _in_thread(call: Callable[..., T], *given: Any) -> T:

@@ -18,7 +18,7 @@ class Look:
 
     Attributes:
         background: behind everything.
-        ink: text; quiet: axes and labels; grid: lines after the data.
+        ink: text; quiet: axes and labels; grid: lines behind the data.
         series: of the models, in their order; where there are more models they come again,
             and the shapes and dashes, which are others in number, tell them apart.
     """

@@ -258,7 +258,7 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
 
 
 def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
-    """Figures with their tenths, for the shade after them; the diagonal says nothing."""
+    """Figures with their tenths, for the shade behind them; the diagonal says nothing."""
     return [
         [
             ("\N{EN DASH}", -1)

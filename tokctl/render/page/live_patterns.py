@@ -229,7 +229,10 @@ def translated(pattern: str) -> Translated:
     if can_backtrack(pattern) and pattern != GRAPHEMES:
         raise NotInPageError(f"a search for its pattern {pattern:.60} may take too long in a page")
     reader = _Reader(pattern)
-    body = reader.alternatives("")
+    try:
+        body = reader.alternatives("")
+    except RecursionError:
+        raise reader.refuse("groups so deep in groups") from None
     if reader.at < len(pattern):
         raise reader.refuse("a group")
     changes: dict[int, int] = {0: 0, 0x110000: 0}

@@ -885,8 +885,8 @@ const segmenter = (() => {
         open = -1;
         const known = model.single ? undefined : model.idOf.get(stretch);
         const bytes = known === undefined ? fallBack(model, stretch) : null;
-        if (bytes) ids.push(...bytes);
-        else ids.push(known ?? model.unk ?? NONE);
+        if (!bytes) ids.push(known ?? model.unk ?? NONE);
+        else for (const id of bytes) ids.push(id); // they can be more than one call takes
       };
       for (const [start, end, piece] of best(text)) {
         if (piece < 0 || piece === model.unk) {
