@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -684,8 +685,12 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """The text of ids. Those that no token has are left out."""
-        ids = self._with_text(ids, False)
-        return self._tokenizer.decode(ids, skip_special=skip_special_tokens, errors="replace")
+        if isinstance(ids, str):
+            raise TypeError("Can't extract `str` to `Vec`")
+        known = self._with_text(ids, False)
+        if len(known) < len(ids):
+            array("I", ids)  # raises for what is no id, as the original does
+        return self._tokenizer.decode(known, skip_special=skip_special_tokens, errors="replace")
 
     def _with_text(self, ids: Sequence[int], skip_special: bool) -> list[int]:
         """The ids that `decode` reads."""
