@@ -114,7 +114,7 @@ def test_model_of_the_environment(models: Models) -> None:
         ),
         (
             ("m.json", "--prune", "9999"),
-            "the model has 280 ids, and can't be pruned to 9999",
+            "the model has 280 ids, and can't be pruned to 9,999",
             "ask for fewer ids; to have more, train on from a model of merges (--extend)",
         ),
     ],

@@ -102,6 +102,7 @@ def test_two_processes_write_the_same_bytes(model: Path) -> None:
         ([], b'[{"role": "user", "content": "\xff"}]', "is not UTF-8"),
         ([], b'{"messages": [{"role": "u"}], "tools": "x"}', "the tools can't be"),
         (["--chat-template", "none.jinja"], b"[]", "none.jinja"),
+        (["--chat-template", "nope"], LINES, "there is no chat template 'nope'"),
         (["--chat-template", "t.jinja"], LINES, "t.jinja: line 2 refuses the conversation: never"),
         (["--chat-option", "x"], LINES, "--chat-option can't be 'x'"),
         (["--chat-option", "messages=1"], LINES, "can't be an option"),

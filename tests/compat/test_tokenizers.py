@@ -293,6 +293,15 @@ def test_a_small_model() -> None:
     assert made.decode([1, 2, 3, 4]) == "my name is john"
 
 
+@pytest.mark.parametrize("wrong", ["my", 5, None, [-1], [2**32], ["my"], [1, 2.5]])
+def test_what_is_no_id(wrong: Any) -> None:
+    made = Tokenizer.from_str(word_level(SMALL).to_str())
+    with pytest.raises((TypeError, OverflowError)) as theirs:
+        word_level(SMALL).decode(wrong)
+    with pytest.raises(theirs.type):
+        made.decode(wrong)
+
+
 def test_what_is_no_text() -> None:
     made = Tokenizer.from_str(word_level(SMALL).to_str())
     for wrong in (["a", "b"], ("a", "b"), 5, None, b"my"):

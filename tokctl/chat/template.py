@@ -108,9 +108,17 @@ class TokenizerChat:
                 raise TokctlError(f"{own!r} can't be an option of a template", "leave it out")
         texts = _files(tokenizer, path)
         self._roles = _roles(tokenizer, texts)
-        self._templates = {"": template} if template is not None else _templates(texts)
-        if template is not None and template in (known := _templates(texts)):
-            self._templates = {"": known[template]}
+        self._templates = known = _templates(texts)
+        if template is not None:
+            # A name alone renders no message: where it is not known, it is a mistake.
+            if template.isidentifier() and template not in known:
+                named = ", ".join(sorted(filter(None, known)))
+                raise TokctlError(
+                    f"there is no chat template {template!r}; this model has "
+                    f"{named or 'none with a name'}",
+                    "--chat-template takes a file, or the name of one of the model's templates",
+                )
+            self._templates = {"": known.get(template, template)}
         self._name = name
         if not self._templates:
             raise TokctlError(

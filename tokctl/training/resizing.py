@@ -206,7 +206,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
 def _check_size(most: int, size: int) -> None:
     if type(size) is not int or size > most:
         raise TokctlError(
-            f"the model has {most} ids, and can't be pruned to {size}",
+            f"the model has {most:,} ids, and can't be pruned to {size:,}",
             "ask for fewer ids; to have more, train on from a model of merges (--extend)",
         )
 

@@ -195,9 +195,9 @@ class Tokenizer:
         try:
             document = orjson.loads(buffer)
         except orjson.JSONDecodeError as error:
-            raise TokctlError(f"tokenizer.json is no JSON ({error})") from None
+            raise TokctlError(f"this is no tokenizer.json: it is no JSON ({error})") from None
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-            raise TokctlError("tokenizer.json is damaged: it has no model in it")
+            raise TokctlError("this is no tokenizer.json: it has no model in it")
         made = Tokenizer.__new__(Tokenizer)
         made._start(document, bytes(buffer))
         made._tokenizer  # noqa: B018  (an error now)
