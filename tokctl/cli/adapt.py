@@ -278,9 +278,11 @@ def check_places(
     if map_file == "-":
         raise TokctlError("the map can't go to stdout", "name a file: --map FILE")
     if map_file is not None:
-        streams.check_output(world, map_file, read)
+        with streams.named("--map"):
+            streams.check_output(world, map_file, read)
     if new_embeddings is not None and not Path(new_embeddings).is_dir():
-        streams.check_output(world, new_embeddings, read)
+        with streams.named("--new-embeddings"):
+            streams.check_output(world, new_embeddings, read)
     places = [systems.real_path(one) for one in (output, map_file, new_embeddings) if one]
     if len(set(places)) < len(places):
         raise TokctlError(

@@ -1692,13 +1692,11 @@ HeldOut = Annotated[
         "--held-out SHARE|FILE",
         "What trained models are measured on: a share of each text, which is left out of "
         "training (documents, or blocks of paragraphs or lines); another text; or, with 0, the "
-        "training text itself. By default 0.1.",
+        "training text itself.",
         short="What to measure on; by default 0.1 of each text",
     ),
 ]
-HeldOutSeed = Annotated[
-    int, _models("--held-out-seed N", "The random seed for --held-out; by default 0.")
-]
+HeldOutSeed = Annotated[int, _models("--held-out-seed N", "The random seed for --held-out.")]
 Lang = Annotated[
     list[str] | None,
     _look(

@@ -4,8 +4,7 @@ after it."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,7 +101,7 @@ def requested_report(
 def _check(world: World, option: str, path: str, inputs: Sequence[str]) -> None:
     if path == "-":
         raise TokctlError(f"{option} can't go to stdout", f"name a file: {option} FILE")
-    with _named(option):
+    with streams.named(option):
         streams.check_output(world, path, list(inputs))
 
 
@@ -112,16 +111,6 @@ def check_texts(world: World, report: Report, paths: Sequence[str]) -> None:
     for option, path in (("--html", report.html), ("--plot", report.plot)):
         if path is not None:
             _check(world, option, path, paths)
-
-
-@contextmanager
-def _named(option: str) -> Iterator[None]:
-    """Errors in writing that name the option which the path came with."""
-    try:
-        yield
-    except TokctlError as error:
-        hint = error.hint and error.hint.replace("-o PATH", f"{option} FILE")
-        raise TokctlError(error.message.replace("-o", option, 1), hint) from None
 
 
 def write_comparison(
@@ -232,7 +221,7 @@ def _write(world: World, option: str, path: str, data: bytes) -> None:
     """The file, whole or not at all; its path on stdout."""
     from tokctl.files import whole_file
 
-    with _named(option), whole_file(path) as file:
+    with streams.named(option), whole_file(path) as file:
         file.write(data)
     if not streams.is_same_file(world.stdout, path):  # else the file itself went there
         world.stdout.write(os.fsencode(path) + b"\n")

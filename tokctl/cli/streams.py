@@ -327,6 +327,16 @@ def check_output(
         raise TokctlError(f"can't write {path}: {reason}", hint) from None
 
 
+@contextlib.contextmanager
+def named(option: str) -> Iterator[None]:
+    """Errors in writing that name the option which the path came with."""
+    try:
+        yield
+    except TokctlError as error:
+        hint = error.hint and error.hint.replace("-o PATH", f"{option} FILE")
+        raise TokctlError(error.message.replace("-o", option, 1), hint) from None
+
+
 def is_same_file(stream: BinaryIO, path: str) -> bool:
     """Is `path` another name of what the stream writes to, such as `/dev/stdout`?"""
     return any(os.path.samestat(status, Path(path).stat()) for status in status_of(stream))

@@ -447,7 +447,8 @@ def check_save_counts(
         raise TokctlError("the counts can't go to stdout", "name a file: --save-counts PATH")
     if systems.real_path(save_counts) == systems.real_path(path):
         raise TokctlError(f"the counts and the model can't both be {path}", "give one another name")
-    streams.check_output(world, save_counts, files, extend)
+    with streams.named("--save-counts"):
+        streams.check_output(world, save_counts, files, extend)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:
         raise TokctlError(
             "weights with decimals make counts that are no whole numbers, which a file of "

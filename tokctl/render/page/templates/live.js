@@ -123,8 +123,12 @@
       const counts = rows.map(({ model, count }) => `${model.name} ${number(count)}`);
       for (const { line, model, count } of rows) line.setAttribute("aria-label", `${model.name}, ${number(count)} tokens`);
       said.textContent = `${number(characters)} characters. Tokens: ${counts.join(", ") || "none"}.`;
-      link.href = FRAGMENT + encodeURIComponent(given.toWellFormed ? given.toWellFormed() : given);
     }, 250);
+  };
+  // The link is made when it is wanted.
+  const carry = () => {
+    const given = text.value;
+    link.href = FRAGMENT + encodeURIComponent(given.toWellFormed ? given.toWellFormed() : given);
   };
 
   // How a word was split ------------------------------------------------------------
@@ -235,6 +239,7 @@
     fromFragment();
     draw();
     text.addEventListener("input", draw);
+    for (const event of ["pointerenter", "pointerdown", "focus"]) link.addEventListener(event, carry);
     special.addEventListener("change", draw);
     showIds.addEventListener("change", () => byId("try").classList.toggle("with-ids", showIds.checked));
     byId("try-rows").addEventListener("mouseover", point);
