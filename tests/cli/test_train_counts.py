@@ -107,6 +107,7 @@ def test_places_that_are_none(place: str, what: str) -> None:
     Path("a").write_bytes(b"x y\n")
     done = tokctl("train", "-q", "--vocab", "300", "--save-counts", place, "-o", "m.json", "a")
     assert done.code == 2 and done.err.startswith(f"error: {what}\n"), done.err
+    assert "-o PATH" not in done.err
     assert sorted(map(str, Path().iterdir())) == ["a"]
 
 
