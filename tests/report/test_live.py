@@ -66,6 +66,8 @@ ODD = [
     "'s",
     "'RE",
     "'\u017f",
+    # A mark of Unicode 18.
+    "\u017f\u0b53",
     "don't",
     "😀👩\u200d👩\u200d👧",
     "e\u0301\u0327",

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import regex
 
+from tokctl import _native
 from tokctl.model.patterns import can_backtrack, check_size
 
 #: Classes are written in units of one byte.
@@ -214,7 +215,37 @@ def _ranges(atom: _Atom) -> tuple[tuple[int, int], ...]:
     """The code points that an atom matches."""
     flags = regex.IGNORECASE if atom.ignores_case else 0
     found = regex.compile(f"(?:{atom.source})++", flags).finditer(_every_character())
-    return tuple(match.span() for match in found)
+    spans = tuple(match.span() for match in found)
+    if not re.match(r"\[?\\p\{(GCB|InCB)=", atom.source):
+        return spans
+    codes = (code for start, end in spans for code in range(start, end))
+    return tuple((code, code + 1) for code in codes if code not in _newer_than_the_core())
+
+
+@cache
+def _newer_than_the_core() -> frozenset[int]:
+    """Characters that join others in clusters by the Unicode version of `regex`, which splits no
+    clusters for tokctl, and do not by the core's, which does.
+
+    Raises:
+        NotInPageError: it is the other way round.
+    """
+    joiners = r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}]"
+    joining = set(regex.findall(joiners, _every_character()))
+    unassigned = set(regex.findall(r"\p{Cn}", _every_character()[:0x20000])) - joining
+    chars = sorted(joining | unassigned)
+    text = "".join(f"a{char}a" for char in chars).encode()
+    clusters = set(_native.pre_tokens([{"kind": "graphemes"}], text))
+    end = 0
+    alone = set()
+    for char in chars:
+        start = end + 1
+        end = start + len(char.encode()) + 1
+        if (start, end - 1) in clusters:
+            alone.add(char)
+    if unassigned - alone:
+        raise NotInPageError("the installed package `regex` has too old a version of Unicode")
+    return frozenset(map(ord, joining & alone))
 
 
 @cache
