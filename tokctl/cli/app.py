@@ -180,7 +180,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
 #: What Python and the system say if a thread, a module's code or Python itself finds no memory.
 _LACKS_MEMORY = (
     *("start new thread", "failed to map", "allocate memory", "static TLS block"),
-    "without setting an exception",
+    *("without setting an exception", "without exception set"),
 )
 
 
