@@ -13,12 +13,13 @@ try:
         loads,
     )
 except ModuleNotFoundError:
+    from json import JSONDecodeError  # type: ignore[assignment]
+
     from tokctl.plain_json import (  # type: ignore[assignment]
         OPT_APPEND_NEWLINE,
         OPT_INDENT_2,
         OPT_SORT_KEYS,
         Fragment,
-        JSONDecodeError,
         dumps,
         loads,
     )

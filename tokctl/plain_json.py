@@ -15,16 +15,6 @@ from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
-__all__ = [
-    "OPT_APPEND_NEWLINE",
-    "OPT_INDENT_2",
-    "OPT_SORT_KEYS",
-    "Fragment",
-    "JSONDecodeError",
-    "dumps",
-    "loads",
-]
-
 OPT_INDENT_2 = 1
 OPT_SORT_KEYS = 1 << 5
 OPT_APPEND_NEWLINE = 1 << 10
