@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from tokctl import Tokenizer, preset
+from tokctl.idfiles import shard_journal
 from tokctl.model.presets import BPE, BPE_CHARACTERS, WORDPIECE
 from tokctl.sources import Archive, Batch, Document, Records, Source
 
@@ -102,6 +106,22 @@ def lines_of(text: bytes) -> list[bytes]:
 def ids_of(tokenizer: Tokenizer, texts: Sequence[bytes], *end: int) -> list[list[int]]:
     """The ids of each text, with `end` behind them."""
     return [[*tokenizer.encode_ids(text), *end] for text in texts]
+
+
+def journal_of(*lines: Any) -> bytes:
+    """A journal of these lines, with their digests; a line that is no object has none."""
+    found, last = [], ""
+    for line in lines:
+        sealed = shard_journal.sealed(line, last) if isinstance(line, dict) else line
+        last = sealed["sha256"] if isinstance(line, dict) else last
+        found.append(orjson.dumps(sealed) + b"\n")
+    return b"".join(found)
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Writes a manifest with the digest of what it says now."""
+    rest = {key: value for key, value in manifest.items() if key != "sha256"}
+    (folder / "manifest.json").write_bytes(orjson.dumps(shard_journal.sealed(rest)))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -124,10 +124,23 @@ def test_changed_sources(encode: Encode) -> None:
 
 def test_a_shard_that_is_not_as_it_was(encode: Encode) -> None:
     encode()
-    Path("f/shard-00000.bin").write_bytes(b"")
-    done = encode("--resume")
-    message, hint = "f/shard-00000.bin is not as it was written", "begin again in another folder"
-    assert done == (2, b"", error(message, hint))
+    Path("c.txt").write_bytes(b"low\n")
+    Path("f/shard-00001.bin").write_bytes(b"")
+    fault = "f/shard-00001.bin has 0 bytes, not 100"
+    shards = len(list(Path("f").glob("*.bin"))) + 1
+    said = (
+        f"note: {fault}: it and the shards after it are encoded again\n"
+        f"note: 1 of {shards} shards in f were already there\n"
+    )
+    assert encode("--resume") == (0, b"", said)
+    found = made.contents(Path("f"))
+    shutil.rmtree("f")
+    assert encode().code == 0
+    assert made.contents(Path("f")) == found
+    # A finished folder does not say where in the sources a shard begins.
+    Path("f/shard-00001.bin").write_bytes(b"")
+    hint = "copy the file again from where it came, or remove the folder f and encode again"
+    assert encode("--resume") == (2, b"", error(fault, hint))
 
 
 def test_a_damaged_journal(encode: Encode) -> None:
@@ -139,9 +152,11 @@ def test_a_damaged_journal(encode: Encode) -> None:
     assert encode("--resume").err == error("f/journal.jsonl: line 2 is damaged", hint)
     path.write_bytes(b"")
     assert encode("--resume").err == error("f/journal.jsonl: line 1 is damaged", hint)
+    path.write_bytes(b"".join([lines[0], *lines[2:]]))
+    assert encode("--resume").err == error("f/journal.jsonl: line 2 is damaged", hint)
     entry = orjson.loads(lines[1])
     del entry["place"]
-    path.write_bytes(lines[0] + orjson.dumps(entry) + b"\n")
+    path.write_bytes(lines[0] + orjson.dumps(entry) + b"\n" + lines[2])
     assert encode("--resume").err == error("f/journal.jsonl: line 2 is damaged", hint)
 
 
@@ -149,6 +164,13 @@ def test_stdin_can_be_read_only_once(encode: Encode) -> None:
     text = b"low lower newest\n" * 40
     assert encode(files=("-", "c.txt"), stdin=text).code == 2
     # Into the shards went a part of it.
+    shutil.copytree("f", "g")
+    Path("f/shard-00000.bin").unlink()
+    hint = "begin again in another folder: stdin can't be read again"
+    done = encode("--resume", files=("-", "c.txt"), stdin=text)
+    assert done == (2, b"", error("f/shard-00000.bin is missing", hint))
+    shutil.rmtree("f")
+    Path("g").rename("f")
     done = encode("--resume", files=("-", "c.txt"), stdin=text)
     message = "stdin can't be read again: a part of it is in the shards of f"
     hint = "write to another folder; from a file, a run can be resumed"

@@ -14,6 +14,7 @@ from tests.cli.run import error, slashed
 from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tokctl import Tokenizer, idfiles
+from tokctl.idfiles.shard_journal import MANIFEST_HINT
 from tokctl.wording import plural
 
 Models = dict[str, Tokenizer]
@@ -29,7 +30,7 @@ def shards(tokenizer: Tokenizer, form: str, size: int = 60) -> Any:
 def faults(manifest: Any = None) -> list[str]:
     """The lines of `tokctl check shards`, with another manifest where one is given."""
     if manifest is not None:
-        Path("shards/manifest.json").write_bytes(orjson.dumps(manifest))
+        made.write_manifest(Path("shards"), manifest)
     done = run("check", "shards")
     assert (done.code, done.err) == (1, "")
     return slashed(done.out.decode()).splitlines()
@@ -127,10 +128,14 @@ def test_folders_without_a_manifest(models: Models) -> None:
     )  # fmt: skip
     manifest = shards(models["bytes"], "bin")
     for key in ("shards", "totals", "form", "shard_size", "sources", "dtype"):
-        Path("shards/manifest.json").write_bytes(orjson.dumps({**manifest, key: "?"}))
+        made.write_manifest(Path("shards"), {**manifest, key: "?"})
         done = run("check", "shards")
         assert (done.code, done.out) == (2, b"")
-        assert done.err.startswith("error: shards/manifest.json is no manifest of shards")
-    manifest["shards"][0]["file"] = "../other"
+        assert done.err.startswith("error: shards/manifest.json is ")
+    manifest["totals"]["ids"] += 1
     Path("shards/manifest.json").write_bytes(orjson.dumps(manifest))
+    message = "shards/manifest.json was changed after it was written"
+    assert run("check", "shards") == (2, b"", error(message, MANIFEST_HINT))
+    manifest["shards"][0]["file"] = "../other"
+    made.write_manifest(Path("shards"), manifest)
     assert run("check", "shards").code == 2

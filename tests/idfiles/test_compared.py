@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.cli.run import error, tokctl
 from tests.idfiles import made
 from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.idfiles import writer
+from tokctl.idfiles.shard_journal import MANIFEST_HINT
 
 Models = dict[str, Tokenizer]
 SAME = "give the same as before, or write to another folder"
@@ -103,7 +103,13 @@ def test_a_model_of_two_files(models: Models) -> None:
 
 
 ENTRY = {
-    "shard": {"file": "shard-00000.bin", "bytes": 4, "sha256": "", "ids": 2, "documents": 0},
+    "shard": {
+        "file": "shard-00000.bin",
+        "bytes": 4,
+        "sha256": "0" * 64,
+        "ids": 2,
+        "documents": 0,
+    },
     "place": [0, 0],
     "before": [0, 0, 0, 0, 0],
     "documents": 0,
@@ -130,7 +136,7 @@ ENTRY = {
 def test_a_journal_that_is_none(line: int, header: Any, entry: Any) -> None:
     entry = {**ENTRY, **entry} if isinstance(entry, dict) else entry
     Path("f").mkdir()
-    Path("f/journal.jsonl").write_bytes(orjson.dumps(header) + b"\n" + orjson.dumps(entry) + b"\n")
+    Path("f/journal.jsonl").write_bytes(made.journal_of(header, entry, {}))
     hint = "begin again in another folder"
     done = encode("--resume", "a.txt")
     assert done == (2, b"", error(f"f/journal.jsonl: line {line} is damaged", hint))
@@ -139,7 +145,8 @@ def test_a_journal_that_is_none(line: int, header: Any, entry: Any) -> None:
 @pytest.mark.parametrize("sources", [None, 5, [5], [{}], [{"name": "a.txt"}]])
 def test_a_manifest_that_is_none(sources: Any) -> None:
     Path("f").mkdir()
-    Path("f/manifest.json").write_bytes(orjson.dumps({"shards": [], "sources": sources}))
+    made.write_manifest(Path("f"), {"form": "bin", "shards": [], "sources": sources})
     done = encode("--resume", "a.txt")
-    hint = "choose another folder with -o"
-    assert done == (2, b"", error("f/manifest.json is no manifest of shards", hint))
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.startswith("error: f/manifest.json is not a manifest of shards: ")
+    assert MANIFEST_HINT in done.err

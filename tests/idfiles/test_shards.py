@@ -19,6 +19,7 @@ from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tests.idfiles.reading import documents
 from tokctl import TokctlError, Tokenizer, idfiles
+from tokctl.idfiles.shard_journal import MANIFEST_HINT
 
 Models = dict[str, Tokenizer]
 EXACT = ("bin", "npy")
@@ -209,7 +210,8 @@ def test_a_folder_that_holds_something_is_refused(models: Models, models_folder:
     assert done == (2, b"", error("can't write shards to g: it is no folder", other))
     Path("f/manifest.json").write_bytes(b"{}")
     done = run(*command, "--resume", stdin=b"low")
-    assert done == (2, b"", error("f/manifest.json is no manifest of shards", other))
+    problem = "f/manifest.json is not a manifest of shards: 'form' is missing"
+    assert done == (2, b"", error(problem, MANIFEST_HINT))
 
 
 def test_an_index_or_one_file_is_not_for_shards(models: Models) -> None:

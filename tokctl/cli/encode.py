@@ -542,7 +542,7 @@ def _write_files(
         names = partial(token_names, rows.tokenizer, rows.form) if rows.form == "jsonl" else None
         encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, names)
     with Bars(world) as progress:
-        stream = ChunkStream(texts, encoder, progress)
+        stream = ChunkStream(texts, encoder, progress, world.note)
         if plan.size is not None:
             _write_shards(world, stream, target, cluster)
         elif output is None or output == "-":

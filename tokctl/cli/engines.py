@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tokctl.cli.world import World, visible
+from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -15,7 +15,4 @@ def cluster(world: World, name: str) -> "Cluster":
         raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
     from tokctl.ray import Cluster
 
-    def tell(line: str) -> None:
-        world.say(f"note: {visible(line)}")
-
-    return Cluster(None if name == "ray" else name, tell=tell)
+    return Cluster(None if name == "ray" else name, tell=world.note)

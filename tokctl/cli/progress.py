@@ -219,6 +219,7 @@ PHASES = {
     "measure": ("measure", "bytes"),
     "focus": ("combine rows", "ids"),
     "copy": ("write", "bytes"),
+    "verify": ("verify", "bytes"),
     "sweep": ("train and measure", "models"),
     "bound": ("lower bound", "rounds"),
     "passes": ("encode", "passes"),

@@ -79,6 +79,10 @@ class World:
             self.stderr.write(f"{text}\n")
             self.stderr.flush()
 
+    def note(self, text: str) -> None:
+        """Says something worth knowing that is no error."""
+        self.say(f"note: {visible(text)}")
+
     def report(self, error: TokctlError) -> None:
         """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
         if self.speaks_events:

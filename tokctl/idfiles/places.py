@@ -421,7 +421,7 @@ class Store(Place):
     def remove(self, name: str) -> None:
         names = [name]
         if name == JOURNAL:  # its first line goes last
-            names = [*filter(_LINE.fullmatch, self._names()), name]
+            names = [*filter(_LINE.fullmatch, reversed(self._names())), name]
         with remote.network(self.file(name), "remove"):
             for one in names:
                 with contextlib.suppress(FileNotFoundError):
@@ -470,8 +470,17 @@ class Store(Place):
 
     def read_journal(self) -> bytes | None:
         first = self._read(JOURNAL)
-        lines = [self._at(name) for name in self._names() if _LINE.fullmatch(name)]
-        if first is None or not lines:
+        if first is None:
+            return None
+        # Lines that the first object holds, too, were left by a process that was killed while it
+        # wrote the journal anew.
+        known = first.count(b"\n")
+        lines = [
+            self._at(name)
+            for name in self._names()
+            if _LINE.fullmatch(name) and int(name.rpartition(".")[2]) >= known
+        ]
+        if not lines:
             return first
         with remote.network(self.file(JOURNAL)):
             found = self._system.cat(lines)
@@ -480,8 +489,10 @@ class Store(Place):
     def write_journal(self, data: bytes) -> None:
         self.check_writer()
         self._put(JOURNAL, data)
-        for name in filter(_LINE.fullmatch, self._names()):
-            self.remove(name)
+        # The last one first, so that those that are left follow each other.
+        for name in reversed(self._names()):
+            if _LINE.fullmatch(name):
+                self.remove(name)
 
     def cut_journal(self, data: bytes) -> None:
         self.write_journal(data)

@@ -147,7 +147,7 @@ class IdSource:
                 from tokctl.idfiles.shards import list_shards
 
                 self._shards = list_shards(name)
-                self.size = sum(Path(path).stat().st_size for path in self._shards.paths)
+                self.size = self._shards.size
                 return
             self._path = name
             if pair := _megatron_pair(name):
@@ -208,10 +208,10 @@ class IdSource:
         if found.form not in FORMS[1:]:
             raise TokctlError(f"{self.name} holds {found.form!r}, which is no form of ids", None)
         self._check_eos(self.name, found.form)
-        files = [
+        files = (
             InputFile(path, partial(self._blocks_of, path), path, self.meter)
-            for path in found.paths
-        ]
+            for path in found.verified()
+        )
         if found.form == "jsonl":
             for file in files:
                 yield from self._from_jsonl(tokenizer, file.name, file.blocks())

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl import orjson
 from tokctl.errors import TokctlError
-from tokctl.files import is_plain_name
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
 from tokctl.idfiles.npy import read_npy
-from tokctl.idfiles.places import Place
+from tokctl.idfiles.places import LocalPlace, Place
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.reader import read_parts
-from tokctl.idfiles.shard_journal import files_in, totals_of
-from tokctl.idfiles.shards import EXACT, SHARD, manifest_at, read_manifest
+from tokctl.idfiles.shard_journal import check_manifest, files_in, totals_of
+from tokctl.idfiles.shards import EXACT, file_fault, manifest_at, read_manifest, unlisted
 from tokctl.sources.blocks import BlockStream, file_source
 
 
@@ -50,20 +48,16 @@ def check_shards(path: str | Path) -> ShardCheck:
         TokctlError: there is no manifest, or it is none of a folder of shards.
     """
     place, name = manifest_at(str(path))
-    manifest, found = place.file(name), read_manifest(place, name)
-    try:
-        totals = {key: int(found["totals"][key]) for key in ("shards", "documents", "ids", "bytes")}
-        size = int(found["shard_size"])
-        known = found["form"] in SHARDED and (found["dtype"] in WRITTEN or found["form"] == "jsonl")
-        shards = [_checked(shard) for shard in found["shards"]]
-        sources = {key: sum(one[key] for one in found["sources"]) for key in ("documents", "ids")}
-    except (KeyError, TypeError, ValueError):
-        known = False
-    if not known:
+    manifest = place.file(name)
+    found = check_manifest(read_manifest(place, name), manifest)
+    shards, totals, size, form = (found[key] for key in ("shards", "totals", "shard_size", "form"))
+    if form not in SHARDED or not (found["dtype"] in WRITTEN or form == "jsonl"):
         raise TokctlError(
-            f"{manifest} is no manifest of shards", "tokctl encode --shard-size writes it"
+            f"{manifest} is of the form {form} and the dtype {found['dtype']}, which this release "
+            "does not know",
+            "check it with the release of tokctl that made it",
         )
-    form = found["form"]
+    sources = {key: sum(one[key] for one in found["sources"]) for key in ("documents", "ids")}
     faults: list[str] = []
     for number, shard in enumerate(shards):
         with place.fetched(file["file"] for file in files_in([shard])) as folder:
@@ -79,24 +73,8 @@ def check_shards(path: str | Path) -> ShardCheck:
     for key, there in sources.items():
         if there != totals[key]:
             faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its sources {there:,}")
-    listed = {file["file"] for file in files_in(shards)}
-    faults += [
-        f"{place.file(entry)} is in the folder and not in {manifest}"
-        for entry in place.entries() or ()
-        if SHARD.fullmatch(entry) and entry not in listed
-    ]
-    return ShardCheck(form, **totals, faults=faults)
-
-
-def _checked(shard: dict[str, Any]) -> dict[str, Any]:
-    """The shard; an error where it is not as a manifest has it."""
-    for file in files_in([shard]):
-        if not is_plain_name(file["file"]) or not isinstance(file["sha256"], str):
-            raise ValueError
-        int(file["bytes"])
-    if min(int(shard["ids"]), int(shard["documents"])) < 0:
-        raise ValueError
-    return shard
+    faults += unlisted(place, shards, manifest)
+    return ShardCheck(form, **{key: totals[key] for key in ShardCheck._fields[1:5]}, faults=faults)
 
 
 def _faults(
@@ -107,12 +85,10 @@ def _faults(
     if (form in EXACT or form == "megatron") != (len(files) == 2):
         yield f"{place.file(shard['file'])} has {len(files)} files, which {form} has not"
         return
-    whole = True
-    for file in files:
-        for fault in _file_faults(place.file(file["file"]), folder / file["file"], file):
-            whole = False
-            yield fault
-    if not whole:
+    here = LocalPlace(folder)
+    found = [file_fault(here, file, place.file(file["file"])) for file in files]
+    if any(found):
+        yield from filter(None, found)
         return
     name = place.file(shard["file"])
     try:
@@ -135,22 +111,6 @@ def _faults(
     for key, there in (("ids", ids), ("documents", documents)):
         if there != shard[key]:
             yield f"{name} has {there:,} {key}, and the manifest says {shard[key]:,}"
-
-
-def _file_faults(name: str, path: Path, file: dict[str, Any]) -> Iterator[str]:
-    try:
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-            size = opened.tell()
-    except FileNotFoundError:
-        yield f"{name} is missing"
-    except OSError as error:
-        yield f"{name} can't be read: {error.strerror}"
-    else:
-        if size != file["bytes"]:
-            yield f"{name} has {size:,} bytes, not {file['bytes']:,}"
-        elif digest != file["sha256"]:
-            yield f"{name} has another checksum (SHA-256)"
 
 
 def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:

@@ -2,12 +2,15 @@
 
 The first line of the journal is what the shards are made of, each other line a shard, written when
 its files have their names. A last line that is not whole was being written when the process ended,
-and is not believed.
+and is not believed. The manifest and each line hold their own SHA-256 (see `sealed`), so that
+damage to them is seen, too.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import stat
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,12 +21,78 @@ from typing import Any
 
 from tokctl import orjson
 from tokctl.errors import TokctlError
+from tokctl.files import is_plain_name
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.idfiles.places import JOURNAL, Place
+from tokctl.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.sources import Source
 
 #: Version of the manifest's layout.
 MANIFEST_VERSION = 1
+
+#: The field of a manifest, and of a line of a journal, that holds its own SHA-256.
+_SEAL = "sha256"
+
+_DIGEST = Satisfies("a SHA-256", lambda value: bool(re.fullmatch("[0-9a-f]{64}", str(value))))
+_NAME = Satisfies("the name of a file in this folder", is_plain_name)
+_FILE = {"file": _NAME, "bytes": COUNT, "sha256": _DIGEST}
+_SIZE = AnyOf(COUNT, None)
+
+#: A shard, in the manifest and in journals.
+SHARD = {**_FILE, "ids": COUNT, "documents": COUNT, "index?": _FILE}
+
+#: By which a source is known to be unchanged; see `Provenance.facts`.
+FACTS = (_SIZE, AnyOf(int, None))
+
+#: The header of a journal.
+HEADER = {"sources": [AnyOf(str, {"bytes": str})]}
+
+#: A line of the journal of one machine.
+_LINE = {
+    "shard": SHARD,
+    "place": (COUNT, COUNT),
+    "before": (COUNT,) * len(ResumePoint._fields),
+    "documents": COUNT,
+    "ids": COUNT,
+    "sources": {str: (*FACTS, AnyOf(COUNT, None), AnyOf(COUNT, None))},
+}
+
+MANIFEST_HINT = (
+    "copy it again from where it came, or make the shards again with tokctl encode --shard-size"
+)
+
+#: What a manifest must say to be read, whoever wrote it.
+LISTED = {
+    "form": str,
+    "dtype?": AnyOf(str, None),
+    "shards": [
+        {
+            "file": _NAME,
+            "bytes?": COUNT,
+            "sha256?": _DIGEST,
+            "index?": {"file": _NAME, "bytes?": COUNT, "sha256?": _DIGEST},
+        }
+    ],
+}
+
+#: What `manifest_of` makes.
+MANIFEST = {
+    "manifest": OneOf(MANIFEST_VERSION),
+    "form": str,
+    "dtype": AnyOf(str, None),
+    "shard_size": Whole(1),
+    "sources": [
+        {
+            "name": AnyOf(str, {"bytes": str}),
+            "bytes": _SIZE,
+            "documents": COUNT,
+            "ids": COUNT,
+        }
+    ],
+    "shards": [SHARD],
+    "totals": dict.fromkeys(("shards", "documents", "ids", "bytes"), COUNT),
+    _SEAL: _DIGEST,
+}
 
 
 @dataclass(frozen=True)
@@ -107,15 +176,15 @@ class Provenance:
         number = position.source.source
         if number >= len(self.sources) or not position.is_inside:
             return
-        if self._is_stream(number):
+        if self.is_stream(number):
             raise TokctlError(
                 f"{self.sources[number].name} can't be read again: a part of it is in the shards "
                 f"of {folder}",
                 "write to another folder; from a file, a run can be resumed",
             )
 
-    def _is_stream(self, number: int) -> bool:
-        """Can the source be read only once?"""
+    def is_stream(self, number: int) -> bool:
+        """Return whether the source can be read only once."""
         source = self.sources[number]
         status = _status(source)
         if status is None:
@@ -196,6 +265,11 @@ class JournalLines:
     lines: list[dict[str, Any]]
     added: int = 0
 
+    def __post_init__(self) -> None:
+        self._last = ""
+        for line in (self.header, *self.lines):
+            self._last = digest_of(line, self._last)
+
     @classmethod
     def read(cls, place: Place) -> JournalLines | None:
         """What stands there; a last line that is not whole is cut off. None: there is none.
@@ -207,28 +281,32 @@ class JournalLines:
         if data is None:
             return None
         lines = data.split(b"\n")[:-1]
-        found: list[Any] = []
+        found: list[dict[str, Any]] = []
+        last = ""
         for number, line in enumerate(lines, 1):
             try:
-                found.append(orjson.loads(line))
-            except orjson.JSONDecodeError:
+                found.append(unsealed(orjson.loads(line), last))
+            except ValueError:
                 if number < len(lines) or number == 1:
                     raise _damaged(place, number) from None
-        if not found:
+            else:
+                last = digest_of(found[-1], last)
+        if not found or not fits(found[0], HEADER):
             raise _damaged(place, 1)
         whole = sum(len(line) + 1 for line in lines[: len(found)])
         if whole < len(data):
             place.cut_journal(data[:whole])
-        if not isinstance(found[0], dict) or not isinstance(found[0].get("sources"), list):
-            raise _damaged(place, 1)
         return cls(place, found[0], found[1:])
 
-    def each(self, take: Callable[[dict[str, Any]], None]) -> None:
-        """Gives each line to `take`; TokctlError if it can't be taken."""
+    def each(self, schema: Any, take: Callable[[dict[str, Any]], None]) -> None:
+        """Gives each line to `take`; TokctlError if it does not fit the schema, or `take` raises
+        ValueError."""
         for number, line in enumerate(self.lines, 2):
             try:
+                if not fits(line, schema):
+                    raise ValueError
                 take(line)
-            except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            except ValueError:
                 raise _damaged(self.place, number) from None
 
     def keep(self, lines: list[dict[str, Any]]) -> None:
@@ -239,13 +317,19 @@ class JournalLines:
 
     def write(self) -> None:
         """Writes all of it anew."""
+        self._last = ""
         every = [self.header, *self.lines]
-        self.place.write_journal(b"".join(orjson.dumps(line) + b"\n" for line in every))
+        self.place.write_journal(b"".join(map(self._next_line, every)))
 
     def add(self, line: dict[str, Any]) -> None:
         """Adds a line, which lasts then."""
         self.added += 1
-        self.place.add_to_journal(len(self.lines) + self.added, orjson.dumps(line) + b"\n")
+        self.place.add_to_journal(len(self.lines) + self.added, self._next_line(line))
+
+    def _next_line(self, line: dict[str, Any]) -> bytes:
+        found = sealed(line, self._last)
+        self._last = found[_SEAL]
+        return orjson.dumps(found) + b"\n"
 
 
 class Journal:
@@ -264,7 +348,17 @@ class Journal:
         self.shards: list[dict[str, Any]] = []
         self.position = StreamPosition()
         self.facts: dict[int, list[int | None]] = {}
-        file.each(self._take)
+        self._sources: list[Iterable[int]] = []
+        file.each(_LINE, self._take)
+
+    def sources_after(self, count: int) -> set[int]:
+        """The numbers of the sources that are in the shards after the first `count`."""
+        return {number for sources in self._sources[count:] for number in sources}
+
+    def keep(self, count: int) -> Journal:
+        """Return the journal without all but its first `count` shards; its file loses them."""
+        self._file.keep(self._file.lines[:count])
+        return Journal(self._file)
 
     def add(
         self, shard: dict[str, Any], position: StreamPosition, facts: dict[int, list[int | None]]
@@ -290,20 +384,53 @@ class Journal:
             line["ids"],
         )
         facts = {int(number): one for number, one in line["sources"].items()}
-        check_shard(shard)
         known = len(self._file.header["sources"])
-        if any(not 0 <= number < known or len(one) != 4 for number, one in facts.items()):
+        if any(not 0 <= number < known for number in facts):
             raise ValueError
         self.shards.append(shard)
+        self._sources.append(facts.keys())
         self.position = position
         self.facts |= facts
 
 
-def check_shard(shard: dict[str, Any]) -> None:
-    """ValueError or the like where it is not as the manifest has it."""
-    sizes = [file["bytes"] for file in files_in([shard]) if isinstance(file["file"], str)]
-    if not all(isinstance(size, int) for size in [*sizes, shard["ids"], shard["documents"]]):
+def digest_of(document: dict[str, Any], before: str = "") -> str:
+    """Return the SHA-256 of a document behind another one with the digest `before`: a line that
+    is lost or has another position is seen. White space in the JSON does not count."""
+    return hashlib.sha256(before.encode() + orjson.dumps(document)).hexdigest()
+
+
+def sealed(document: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """Return the document with its digest."""
+    return {**document, _SEAL: digest_of(document, before)}
+
+
+def unsealed(document: Any, before: str = "") -> dict[str, Any]:
+    """Return the document without its digest. Raises ValueError if the digest is another."""
+    if not isinstance(document, dict):
         raise ValueError
+    rest = {key: value for key, value in document.items() if key != _SEAL}
+    try:
+        digest = digest_of(rest, before)
+    except TypeError:  # nested so deeply that no document of ours can be
+        raise ValueError from None
+    if document.get(_SEAL) != digest:
+        raise ValueError
+    return rest
+
+
+def check_manifest(found: Any, name: str) -> dict[str, Any]:
+    """Return a manifest that is as `manifest_of` made it.
+
+    Raises:
+        TokctlError: a value has another type, or has been changed.
+    """
+    check(found, MANIFEST, f"{name} is not a manifest of shards", MANIFEST_HINT)
+    try:
+        unsealed(found)
+    except ValueError:
+        raise TokctlError(f"{name} was changed after it was written", MANIFEST_HINT) from None
+    manifest: dict[str, Any] = found
+    return manifest
 
 
 def _damaged(place: Place, line: int) -> TokctlError:
@@ -329,13 +456,15 @@ def manifest_of(
     for number, name in enumerate(provenance.names):
         size, _, documents, ids = facts.get(number) or [*provenance.facts(number), 0, 0]
         sources.append({"name": name, "bytes": size, "documents": documents, "ids": ids})
-    return {
-        "manifest": MANIFEST_VERSION,
-        **provenance.job,
-        "sources": sources,
-        "shards": shards,
-        "totals": totals_of(shards),
-    }
+    return sealed(
+        {
+            "manifest": MANIFEST_VERSION,
+            **provenance.job,
+            "sources": sources,
+            "shards": shards,
+            "totals": totals_of(shards),
+        }
+    )
 
 
 def totals_of(shards: Sequence[dict[str, Any]]) -> dict[str, int]:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,22 +20,26 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl import orjson
 from tokctl.errors import TokctlError
-from tokctl.files import is_plain_name
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
 from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, Place, cannot, place_at
 from tokctl.idfiles.shard_journal import (
+    LISTED,
+    MANIFEST_HINT,
     Journal,
     JournalLines,
     Provenance,
+    check_manifest,
     files_in,
     manifest_of,
 )
 from tokctl.idfiles.writer import Target, Written, files_of, open_writer
+from tokctl.schema import check
 
 if TYPE_CHECKING:
     from typing import Self
 
     from tokctl.idfiles.writer import ChunkStream
+    from tokctl.tokenizer.documents import Progress
 
 MANIFEST = "manifest.json"
 
@@ -57,14 +62,10 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
     """
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(place_at(target.path)) as folder:
+    with ShardFolder(place_at(target.path), stream.progress, stream.tell) as folder:
         if target.resume and (done := folder.finished(provenance)) is not None:
             return done
         journal = folder.journal(provenance, resume=target.resume)
-        if journal.shards:
-            provenance.check_sources(folder.name, journal.facts)
-            provenance.check_readable_again(folder.name, journal.position)
-        folder.check_shards(journal.shards)
         kept = len(journal.shards)
         try:
             with _JournaledWriter(folder, journal, provenance, target) as writer:
@@ -75,13 +76,7 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
             raise StoppedError.by(error) from error
         made = manifest_of(provenance, journal.facts, journal.shards)
         folder.finish(made)
-        return written(made, kept=kept, was_there=False)
-
-
-def written(manifest: dict[str, Any], *, kept: int, was_there: bool) -> Written:
-    """What `write_shards` gives."""
-    totals = manifest["totals"]
-    return Written(totals["documents"], totals["ids"], manifest, kept, was_there)
+        return folder.written(made, kept=kept)
 
 
 class StoppedError(TokctlError):
@@ -272,12 +267,47 @@ def described(path: Path) -> dict[str, Any]:
         return {"file": path.name, "bytes": file.tell(), "sha256": digest}
 
 
+def file_fault(place: Place, file: dict[str, Any], name: str | None = None) -> str | None:
+    """Return what is wrong with a file of a shard; None if it has the size and the SHA-256 that
+    the manifest or the journal says, as far as these say anything.
+
+    Args:
+        file: as `described` has it.
+        name: for messages, if it is not where the file lies.
+    """
+    name = name or place.file(file["file"])
+    try:
+        size = place.size(file["file"])
+        if size is None:
+            return f"{name} is missing"
+        if size != file.get("bytes", size):
+            return f"{name} has {size:,} bytes, not {file['bytes']:,}"
+        if file.get("sha256") is not None:
+            with place.reader(file["file"]) as opened:
+                digest = hashlib.file_digest(opened, "sha256")  # type: ignore[arg-type]
+                if digest.hexdigest() != file["sha256"]:
+                    return f"{name} has another checksum (SHA-256)"
+    except OSError as error:
+        return f"{name} can't be read: {error.strerror or error}"
+    return None
+
+
 class ShardFolder:
     """The folder, locked as long as the block lasts."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(
+        self,
+        place: Place,
+        progress: Progress | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """`progress` gets the phase `verify`; `tell` a sentence about each damaged shard that is
+        encoded again."""
         self.place = place
         self.name = place.name
+        self._progress = progress
+        self._tell = tell
+        self._damaged: list[str] = []
 
     def __enter__(self) -> Self:
         self._lock = ExitStack()
@@ -296,38 +326,38 @@ class ShardFolder:
         """What was written, where the folder is finished already; else None.
 
         Raises:
-            TokctlError: it was made of something else.
+            TokctlError: it was made of something else, or is damaged. A manifest does not say
+                where in the sources a shard begins, so that no shard can be encoded again.
         """
-        if (found := self._read_manifest()) is None:
+        if self.place.size(MANIFEST) is None:
             return None
+        manifest = self.place.file(MANIFEST)
+        found = check_manifest(read_manifest(self.place, MANIFEST), manifest)
         provenance.check_same(self.name, found, what="was made")
         provenance.check_finished(self.name, found)
+        shards = found["shards"]
+        for extra in unlisted(self.place, shards, manifest):
+            raise TokctlError(extra, "remove it")
+        for fault in self.faults(shards):
+            if fault is not None:
+                raise TokctlError(
+                    fault,
+                    "copy the file again from where it came, or remove the folder "
+                    f"{self.name} and encode again",
+                )
         self.clean(keep=None)
-        return written(found, kept=len(found["shards"]), was_there=True)
+        return self.written(found, kept=len(shards), was_there=True)
 
-    def _read_manifest(self) -> dict[str, Any] | None:
-        """The manifest of a finished folder; None if there is none."""
-        data = self.place.read(MANIFEST)
-        if data is None:
-            return None
-        try:
-            found = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            found = None
-        if (
-            not isinstance(found, dict)
-            or not all(
-                isinstance(found.get(key), list)
-                and all(isinstance(one, dict) for one in found[key])
-                for key in ("shards", "sources")
-            )
-            or not all("name" in one and "bytes" in one for one in found["sources"])
-        ):
-            raise TokctlError(f"{self.place.file(MANIFEST)} is no manifest of shards", ELSEWHERE)
-        return found
+    def written(self, manifest: dict[str, Any], *, kept: int, was_there: bool = False) -> Written:
+        """What `write_shards` gives."""
+        totals, damaged = manifest["totals"], tuple(self._damaged)
+        return Written(
+            totals["documents"], totals["ids"], manifest, kept, was_there, damaged=damaged
+        )
 
     def journal(self, provenance: Provenance, *, resume: bool) -> Journal:
-        """The journal: that of the earlier run, or a new one. What is not whole is removed.
+        """The journal: that of the earlier run up to the first damaged shard, or a new one. What is
+        not whole is removed.
 
         Raises:
             TokctlError: the folder holds something, and it is not to be resumed, or can't be.
@@ -336,8 +366,41 @@ class ShardFolder:
         journal = Journal(file)
         if journal.shards:
             provenance.check_same(self.name, file.header, what="was begun")
+            provenance.check_sources(self.name, journal.facts)
+            journal = self._whole_part(journal, provenance)
+            provenance.check_readable_again(self.name, journal.position)
         self.clean(keep={file["file"] for file in files_in(journal.shards)})
         return journal
+
+    def _whole_part(self, journal: Journal, provenance: Provenance) -> Journal:
+        """The journal without its first damaged shard and those after it."""
+        for number, fault in enumerate(self.faults(journal.shards)):
+            if fault is None:
+                continue
+            lost = journal.sources_after(number)
+            if any(map(provenance.is_stream, lost)):
+                raise TokctlError(fault, "begin again in another folder: stdin can't be read again")
+            self.tell_damage(fault, "it and the shards after it are encoded again")
+            return journal.keep(number)
+        return journal
+
+    def faults(self, shards: list[dict[str, Any]]) -> Iterator[str | None]:
+        """For each shard, the first fault of its files, or None; all are read."""
+        total = sum(file["bytes"] for file in files_in(shards))
+        done = 0
+        for shard in shards:
+            files = files_in([shard])
+            faults = (file_fault(self.place, file) for file in files)
+            yield next((fault for fault in faults if fault is not None), None)
+            done += sum(file["bytes"] for file in files)
+            if self._progress is not None:
+                self._progress("verify", done, total)
+
+    def tell_damage(self, fault: str, what: str) -> None:
+        """Says that a damaged shard is encoded again."""
+        self._damaged.append(fault)
+        if self._tell is not None:
+            self._tell(f"{fault}: {what}")
 
     def lines(self, provenance: Provenance, *, resume: bool, **more: Any) -> JournalLines:
         """The lines of the journal: those of the earlier run, or none yet. `more` is put into the
@@ -377,14 +440,15 @@ class ShardFolder:
             elif shard or finished or _TEMPORARY.fullmatch(entry):
                 self.place.remove(entry)
 
-    def check_shards(self, shards: list[dict[str, Any]]) -> None:
-        """TokctlError if a shard of the journal is not there any more as it was written."""
+    def check_sizes(self, shards: list[dict[str, Any]]) -> None:
+        """TokctlError if a shard that was just written is not here, or has another size."""
         sizes = self.place.sizes()
         for file in files_in(shards):
             if sizes.get(file["file"]) != file["bytes"]:
-                hint = "begin again in another folder"
                 path = self.place.file(file["file"])
-                raise TokctlError(f"{path} is not as it was written", hint)
+                raise TokctlError(
+                    f"{path} is not as it was written", "repeat the command with --resume"
+                )
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Writes the manifest, and takes the journal away."""
@@ -437,9 +501,6 @@ def has_shards(path: str | Path) -> bool:
     return place_at(path).has_lines()
 
 
-_MANIFEST_HINT = "tokctl encode --shard-size writes it next to the shards"
-
-
 @dataclass(frozen=True)
 class ShardList:
     """The shards of a folder.
@@ -447,12 +508,33 @@ class ShardList:
     Attributes:
         form: of all of them.
         dtype: of their ids; None: nothing says it.
-        paths: in the order of the ids.
+        folder: where they lie.
+        shards: in the order of the ids, as the manifest has them.
     """
 
     form: str
     dtype: str | None
-    paths: list[str]
+    folder: Path
+    shards: list[dict[str, Any]]
+
+    @property
+    def size(self) -> int:
+        """The bytes of the ids."""
+        return sum((self.folder / shard["file"]).stat().st_size for shard in self.shards)
+
+    def verified(self) -> Iterator[str]:
+        """The path of each shard, whose files that hold ids have the digests of the manifest. A
+        shard is read when its turn comes. The indexes of `bin` and `npy` are not looked at.
+
+        Raises:
+            TokctlError: a shard is damaged.
+        """
+        place = LocalPlace(self.folder)
+        for shard in self.shards:
+            for file in files_in([shard]) if self.form == "megatron" else [shard]:
+                if "sha256" in file:
+                    _check_shard(place, file)
+            yield str(self.folder / shard["file"])
 
 
 def list_shards(path: str) -> ShardList:
@@ -462,19 +544,11 @@ def list_shards(path: str) -> ShardList:
         TokctlError: there is none, it can't be read, or a shard is missing.
     """
     place, name = manifest_at(path)
-    manifest, found = place.file(name), read_manifest(place, name)
-    listed, form = found["shards"], found["form"]
-    folder = Path(manifest).parent
-    paths = []
-    for number, shard in enumerate(listed, 1):
-        file = shard.get("file") if isinstance(shard, dict) else None
-        # A manifest from elsewhere names files beside it, and no others.
-        if not is_plain_name(file):
-            raise TokctlError(f"{manifest}: shard {number} has no name of a file", _MANIFEST_HINT)
-        _check_shard(folder / file, shard.get("bytes"))
-        paths.append(str(folder / file))
-    dtype = found.get("dtype")
-    return ShardList(form, dtype if isinstance(dtype, str) else None, paths)
+    found = read_manifest(place, name)
+    folder = Path(place.file(name)).parent
+    for shard in found["shards"]:
+        _check_shard(LocalPlace(folder), {**shard, "sha256": None})
+    return ShardList(found["form"], found.get("dtype"), folder, found["shards"])
 
 
 def manifest_at(path: str) -> tuple[Place, str]:
@@ -510,19 +584,25 @@ def read_manifest(place: Place, name: str) -> dict[str, Any]:
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise TokctlError(f"{manifest} is no JSON: {error}", _MANIFEST_HINT) from None
-    is_one = isinstance(found, dict) and isinstance(found.get("shards"), list)
-    if not is_one or not isinstance(found.get("form"), str):
-        raise TokctlError(f"{manifest} is no manifest of shards", _MANIFEST_HINT)
-    said: dict[str, Any] = found
+        raise TokctlError(f"{manifest} is no JSON: {error}", MANIFEST_HINT) from None
+    said: dict[str, Any] = check(
+        found, LISTED, f"{manifest} is not a manifest of shards", MANIFEST_HINT
+    )
     return said
 
 
-def _check_shard(path: Path, size: object) -> None:
-    """TokctlError if the shard is not there, or not as long as it was."""
-    hint = "copy it again from where it came, or make the shards again"
-    if not path.is_file():
-        raise TokctlError(f"the shard {path} is missing", hint)
-    there = path.stat().st_size
-    if type(size) is int and size != there:
-        raise TokctlError(f"the shard {path} has {there:,} bytes, not {size:,}", hint)
+def unlisted(place: Place, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
+    """A fault for each file of a shard that lies in the folder and not in the manifest."""
+    listed = {file["file"] for file in files_in(shards)}
+    for entry in place.entries() or ():
+        if SHARD.fullmatch(entry) and entry not in listed:
+            yield f"{place.file(entry)} is in the folder and not in {manifest}"
+
+
+_SHARD_HINT = "copy it again from where it came, or make the shards again"
+
+
+def _check_shard(place: Place, file: dict[str, Any]) -> None:
+    """TokctlError if a file of a shard has a fault."""
+    if (fault := file_fault(place, file)) is not None:
+        raise TokctlError(f"the shard {fault}", _SHARD_HINT)

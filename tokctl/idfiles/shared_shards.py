@@ -36,9 +36,10 @@ from tokctl.idfiles.pieces import (
 )
 from tokctl.idfiles.places import Place, place_at
 from tokctl.idfiles.shard_journal import (
+    FACTS,
+    SHARD,
     JournalLines,
     Provenance,
-    check_shard,
     files_in,
     manifest_of,
 )
@@ -49,7 +50,6 @@ from tokctl.idfiles.shards import (
     ShardFolder,
     ShardWriter,
     StoppedError,
-    written,
 )
 from tokctl.idfiles.writer import (
     ChunkStream,
@@ -59,6 +59,7 @@ from tokctl.idfiles.writer import (
     Written,
     check_target,
 )
+from tokctl.schema import COUNT, AnyOf
 from tokctl.sources import Archive, Records
 from tokctl.sources.parts import SourcePart, named, parts_of
 from tokctl.values import Done
@@ -264,23 +265,23 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
     check_target(target)
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(place_at(target.path)) as folder:
+    with ShardFolder(place_at(target.path), stream.progress, stream.tell) as folder:
         if target.resume and (done := folder.finished(provenance)) is not None:
             return done
         more = {PART_SIZE: workers.part_size}
         record = _Record(folder.lines(provenance, resume=target.resume, **more))
         if record.lines:
             provenance.check_same(folder.name, record.header, what="was begun")
-        kept = sum(map(len, record.groups.values()))
         encoder = stream.encoder
         cache_memory = encoder.documents.tokenizer.encoder.cache_memory
         job = Job(folder.place.absolute(), replace(target, job={}), encoder, cache_memory)
         try:
-            made = _Run(folder, record, provenance, stream, job, workers).manifest()
+            run = _Run(folder, record, provenance, stream, job, workers)
+            made = run.manifest()
         except TokctlError as error:
             raise StoppedError.by(error) from error
         folder.finish(made)
-        return written(made, kept=kept, was_there=False)
+        return folder.written(made, kept=run.kept)
 
 
 def sweep(target: Target) -> None:
@@ -299,6 +300,17 @@ class _Known(NamedTuple):
     facts: dict[int, list[int | None]]
 
 
+#: The lines of the journal.
+_PIECE_LINE = {
+    "piece": str,
+    "units": [(COUNT,) * len(UnitCounts._fields)],
+    "facts": {str: FACTS},
+    "is": (COUNT, COUNT, str, COUNT, COUNT),
+}
+_PLAN_LINE = {"plan": [(COUNT,) * len(Group._fields)]}
+_GROUP_LINE = {"group": COUNT, "shards": [SHARD]}
+
+
 class _Record:
     """What the journal says.
 
@@ -314,7 +326,7 @@ class _Record:
         self.pieces: dict[str, _Known] = {}
         self.plan: list[Group] | None = None
         self.groups: dict[int, list[dict[str, Any]]] = {}
-        file.each(self._take)
+        file.each(AnyOf(_PIECE_LINE, _PLAN_LINE, _GROUP_LINE), self._take)
 
     @property
     def header(self) -> dict[str, Any]:
@@ -336,6 +348,14 @@ class _Record:
         self.plan = None
         self._file.keep([line for line in self.lines if line.get("piece") in self.pieces])
 
+    def forget_groups(self, numbers: Iterable[int]) -> None:
+        """Takes groups of shards out."""
+        for number in numbers:
+            del self.groups[number]
+        self._file.keep(
+            [line for line in self.lines if "group" not in line or line["group"] in self.groups]
+        )
+
     def add(self, **line: Any) -> None:
         """Records a piece, the plan or a group."""
         self._file.add(line)
@@ -346,14 +366,12 @@ class _Record:
             facts = {int(number): one for number, one in line["facts"].items()}
             units = [UnitCounts(*unit) for unit in line["units"]]
             known = len(self.header["sources"])
-            if not units or any(not 0 <= unit.source < known for unit in units):
+            if not units or any(unit.source >= known or unit.source not in facts for unit in units):
                 raise ValueError
             self.pieces[line["piece"]] = _Known(StoredPiece(*line["is"]), units, facts)
         elif "plan" in line:
             self.plan = [Group(*group) for group in line["plan"]]
         else:
-            for shard in line["shards"]:
-                check_shard(shard)
             self.groups[line["group"]] = line["shards"]
 
 
@@ -377,6 +395,7 @@ class _Run:
         self._pieces = job.pieces
         self._workers = workers
         self._facts: dict[int, list[int | None]] = {}
+        self.kept = 0
 
     def manifest(self) -> dict[str, Any]:
         """Writes all shards; what `manifest.json` is to hold."""
@@ -389,7 +408,7 @@ class _Run:
             record.add(plan=[list(group) for group in self._plan()])
         self._write()
         shards = [shard for number in sorted(record.groups) for shard in record.groups[number]]
-        self._folder.check_shards(shards)
+        self._folder.check_sizes(shards)
         facts: dict[int, list[int]] = {}
         for known in record.pieces.values():
             for unit in known.units:
@@ -410,19 +429,21 @@ class _Run:
     # -- what an earlier run has left ------------------------------------------------------
 
     def _clean(self) -> None:
-        """Removes what is in no line of the journal, and forgets pieces that are not as they were,
-        or whose sources are not; TokctlError if shards were made of these."""
+        """Removes files that are in no line of the journal, and forgets damaged shards, and pieces
+        that were changed, or whose sources were; TokctlError if shards were made of these."""
         record, provenance = self._record, self._provenance
+        if record.groups:
+            for known in record.pieces.values():
+                provenance.check_sources(self._folder.name, known.facts)
+        self._forget_damaged()
         shards = [shard for shards in record.groups.values() for shard in shards]
+        self.kept = len(shards)
         self._folder.clean(keep={file["file"] for file in files_in(shards)}, pieces=True)
-        self._folder.check_shards(shards)
         self._sizes = self._pieces.sizes()
         for name in self._sizes:
             if name not in record.pieces:
                 self._pieces.remove(name)
         if record.groups:
-            for known in record.pieces.values():
-                provenance.check_sources(self._folder.name, known.facts)
             return
         record.forget(
             [
@@ -432,6 +453,18 @@ class _Run:
                 or any(provenance.facts(number) != facts for number, facts in known.facts.items())
             ]
         )
+
+    def _forget_damaged(self) -> None:
+        groups = self._record.groups
+        numbers = [number for number, shards in groups.items() for _ in shards]
+        faults = self._folder.faults([shard for shards in groups.values() for shard in shards])
+        damaged: set[int] = set()
+        for number, fault in zip(numbers, faults, strict=True):
+            if fault is not None:
+                self._folder.tell_damage(fault, "it is encoded again")
+                damaged.add(number)
+        if damaged:
+            self._record.forget_groups(damaged)
 
     def _is_there(self, name: str) -> bool:
         """Was the piece there when this run began, as it was written?"""

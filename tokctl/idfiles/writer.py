@@ -80,6 +80,7 @@ class Written:
         manifest: of a folder of shards, what its `manifest.json` holds.
         kept: shards that an earlier run had written.
         was_there: an earlier run had finished, and nothing was done.
+        damaged: a sentence about each damaged shard of an earlier run that was encoded again.
     """
 
     documents: int
@@ -87,6 +88,7 @@ class Written:
     manifest: dict[str, Any] | None = None
     kept: int = 0
     was_there: bool = False
+    damaged: tuple[str, ...] = ()
 
 
 def write(
@@ -355,14 +357,23 @@ class NativeEncoder:
 
 
 class ChunkStream:
-    """Sources, and the encoder that makes chunks of them. `progress` gets the phase `encode`."""
+    """Sources, and the encoder that makes chunks of them.
+
+    `progress` gets the phase `encode`, and `verify` for shards of an earlier run. `tell` gets a
+    sentence about each of these that is damaged and encoded again.
+    """
 
     def __init__(
-        self, sources: Sequence[Source], encoder: Encoder, progress: Progress | None = None
+        self,
+        sources: Sequence[Source],
+        encoder: Encoder,
+        progress: Progress | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self.sources = sources
         self.encoder = encoder
         self.progress = progress
+        self.tell = tell
         self._tracked = TrackedSources(sources, progress)
 
     def chunks(self, start: StreamPosition = STREAM_START) -> Iterator[Chunk]:

@@ -92,10 +92,10 @@ def test_damage(tmp_path: Path) -> None:
     assert refused() == f"the shard {tmp_path / 'b.bin'} is missing"
     for name in ("../a.bin", "/etc/passwd", "..", "", 7, "a\0"):
         folder(tmp_path, "bin", ["a.bin"], shards=[{"file": name}])
-        assert refused().endswith("shard 1 has no name of a file")
+        assert ": shards[0].file is " in refused()
     for said in ("[]", "{}", '{"shards": 1, "form": "bin"}', '{"shards": []}'):
         (tmp_path / "manifest.json").write_text(said)
-        assert refused().endswith("is no manifest of shards")
+        assert "manifest.json is not a manifest of shards: " in refused()
     (tmp_path / "manifest.json").write_text("{")
     assert "manifest.json is no JSON" in refused()
     (tmp_path / "manifest.json").unlink()
