@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.run import tokctl as run
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
-from tokctl import TokctlError
+from tokctl import TokctlError, idfiles
 from tokctl.idfiles.reader import read_text
 
 pytest.importorskip("pyarrow")
@@ -105,6 +106,39 @@ def test_damage(tmp_path: Path) -> None:
     folder(tmp_path, "spam", ["a.bin"])
     with pytest.raises(TokctlError, match="holds 'spam', which is no form of ids"):
         text(tmp_path)
+
+
+@pytest.mark.parametrize("form", ["bin", "npy", "parquet", "megatron", "safetensors"])
+def test_digests_are_compared(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text before a damaged shard comes, the rest does not, and no file appears."""
+    monkeypatch.chdir(tmp_path)
+    text_path, shards = tmp_path / "a.txt", tmp_path / "shards"
+    text_path.write_bytes(b"\n".join(TEXTS))
+    idfiles.write(MODEL, [text_path], shards, form=form, lines=True, shard_size=5)
+    whole = text(shards)
+    listed = json.loads((shards / "manifest.json").read_text())["shards"]
+    assert len(listed) > 2
+    names = [listed[1]["file"]]
+    if form == "megatron":
+        names.append(listed[1]["index"]["file"])
+    for name in names:
+        data = bytearray((shards / name).read_bytes())
+        data[-1] ^= 1
+        (shards / name).write_bytes(data)
+        came = []
+        fault = f"the shard {shards / name} has another checksum (SHA-256)"
+        with pytest.raises(TokctlError) as caught:
+            came.extend(read_text(MODEL, shards))
+        assert (caught.value.message, bool(caught.value.hint)) == (fault, True)
+        assert whole.startswith(b"".join(came))
+        MODEL.save("m.json")
+        fault = f"error: the shard {Path('shards', name)} has another checksum (SHA-256)\n"
+        done = run("decode", "-m", "m.json", "-o", "out", "shards")
+        assert (done.code, done.err.startswith(fault)) == (2, True)
+        assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+        data[-1] ^= 1
+        (shards / name).write_bytes(data)
+    assert text(shards) == whole
 
 
 @pytest.mark.parametrize("form", ["bin", "npy", "parquet", "megatron", "safetensors", "jsonl"])
