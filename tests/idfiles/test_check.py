@@ -121,6 +121,11 @@ def test_an_index_and_a_size_that_do_not_fit(models: Models) -> None:
     assert faults(manifest)[0] == "shards/shard-00000.bin has 1 files, which bin has not"
 
 
+def test_no_folder() -> None:
+    hint = "name one: tokctl check shards/"
+    assert run("check") == (2, b"", error("no folder of shards is named", hint))
+
+
 def test_folders_without_a_manifest(models: Models) -> None:
     Path("empty").mkdir()
     assert run("check", "empty") == (

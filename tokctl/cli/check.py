@@ -4,7 +4,7 @@ import typer
 
 from tokctl.cli import options
 from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode
+from tokctl.errors import ExitCode, TokctlError
 from tokctl.wording import plural
 
 EXAMPLES = """Examples:
@@ -27,13 +27,15 @@ def register(app: typer.Typer) -> None:
     app.command("check", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(check)
 
 
-def check(context: typer.Context, folders: options.CheckFolders) -> int:
+def check(context: typer.Context, folders: options.CheckFolders = None) -> int:
     """Check that folders of shards are complete and unchanged: compare every file with the
     manifest.
     """
     world: World = context.obj
     from tokctl.idfiles.shard_check import check_shards
 
+    if not folders:
+        raise TokctlError("no folder of shards is named", "name one: tokctl check shards/")
     whole = True
     for folder in folders:
         found = check_shards(folder)

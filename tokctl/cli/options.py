@@ -1337,7 +1337,7 @@ Pack = Annotated[
 # -- check ------------------------------------------------------------------------------------
 
 CheckFolders = Annotated[
-    list[str],
+    list[str] | None,
     CliArgument("FOLDER...", "Folders of shards, or addresses of them, or their manifest.json."),
 ]
 

@@ -384,6 +384,9 @@ class Journal:
             line["ids"],
         )
         facts = {int(number): one for number, one in line["sources"].items()}
+        begun = position.resume  # nothing can be behind the position in the same source
+        if (begun.documents, begun.ids) > (position.documents, position.ids):
+            raise ValueError
         known = len(self._file.header["sources"])
         if any(not 0 <= number < known for number in facts):
             raise ValueError
