@@ -374,3 +374,74 @@ def test_indexes_of_tensors() -> None:
                 weights._new_index({})
 
     check_all(document, read)
+
+
+# -- no JSON at all, and JSON that no document is ------------------------------------------------
+
+RAW = [
+    b"[" * 10**5,
+    b'{"a":' * 10**5,
+    b"[" * 600 + b"]" * 600,
+    b'{"x": NaN}',
+    b'{"x": 1e999}',
+    b'{"x": "\\ud800"}',
+    b'{"x": 1, "x": [2]}',
+    b'{"x": "\xff"}',
+    b"null",
+]
+
+
+@pytest.mark.parametrize("raw", RAW, ids=range(len(RAW)))
+def test_what_is_nested_deeply_or_no_json(raw: bytes, model: Tokenizer) -> None:
+    def header() -> object:
+        Path("x").write_bytes(len(raw).to_bytes(8, "little") + raw)
+        with InputFile("x", path="x").opened() as file:
+            return list(copied(file, {}, "?"))
+
+    def index() -> object:
+        Path("m.json").write_bytes(raw)
+        return Weights(Path("m.json"), ExitStack())
+
+    def texts() -> object:
+        Path("a.jsonl").write_bytes(raw)
+        return [list(source.batches()) for source in flat(open_sources(["a.jsonl"]))]  # type: ignore[union-attr]
+
+    def ids() -> object:
+        Path("i.jsonl").write_bytes(raw)
+        return list(read_text(model, "i.jsonl", form="jsonl"))
+
+    def manifest() -> object:
+        Path("f").mkdir(exist_ok=True)
+        Path("f/manifest.json").write_bytes(raw)
+        return check_shards("f")
+
+    def journal() -> object:
+        Path("f/manifest.json").unlink(missing_ok=True)
+        Path("f/journal.jsonl").write_bytes(raw + b"\n" + raw + b"\n")
+        return Shards(model, None).write(resume=True)
+
+    def dataset() -> object:
+        Path("d").mkdir(exist_ok=True)
+        Path("d/dataset_dict.json").write_bytes(raw)
+        return open_sources(["d"])
+
+    def folder() -> object:
+        Path("t").mkdir(exist_ok=True)
+        data = formats.write(model.model, "huggingface")[""]
+        Path("t/tokenizer.json").write_bytes(data)
+        found = []
+        for name in FOLDER:
+            Path("t", name).write_bytes(raw)
+            try:
+                found.append(Tokenizer.load("t"))
+            finally:
+                Path("t", name).unlink()
+        Path("t/tokenizer.json").write_bytes(raw)
+        return Tokenizer.load("t")
+
+    readers = (manifest, journal, index, texts, ids, dataset, folder, header)
+    for read in readers:
+        with pytest.raises(TokctlError):
+            read()
+    with suppress(TokctlError):
+        conversation(raw)

@@ -31,6 +31,7 @@ from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe, Marker, Merge, Recipe, TrainingStage, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORD, WORDPIECE, preset
+from tokctl.schema import AnyOf, fits
 from tokctl.sources.corpora import corpus_path
 from tokctl.tokenizer import Tokenizer
 from tokctl.wording import listed
@@ -330,8 +331,18 @@ os._exit(0)
 """
 
 
+#: What is told where the reader's code has written among the reports.
+_WRITTEN_TO = "it has written to files that it did not open"
+
 #: What each line reports.
-_REPORTS = ({"unloaded"}, {"missing"}, {"ready"}, {"case", "value", "trouble", "printed"})
+_TROUBLE = {"what": str, "places": [(AnyOf(int, None), str, str)]}
+_REPORT = AnyOf(
+    {"unloaded": _TROUBLE},
+    {"missing": bool},
+    {"ready": bool},
+    {"case": int, "value": str, "trouble": None, "printed": str},
+    {"case": int, "value": None, "trouble": _TROUBLE, "printed": str},
+)
 
 
 def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> ExerciseVerdict:
@@ -361,7 +372,7 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
         raise TokctlError(f"{path}: there is no function {asked.name} in it", hint)
     if "ready" not in first:
         raise TokctlError(f"{path}: the file can't be run: {ended}", hint)
-    told = {line["case"]: line for line in lines[1:]}
+    told = {line["case"]: line for line in lines[1:] if "case" in line}
     results = []
     for number, case in enumerate(cases):
         if number in told:
@@ -411,11 +422,11 @@ def _run(
     for line in written.splitlines():
         try:
             lines.append(json.loads(line))
-        except ValueError:  # cut off in its middle
+        except (ValueError, RecursionError):  # cut off in its middle
             break
     # The reader's code may have written among them.
-    if not all(isinstance(line, dict) and line.keys() in _REPORTS for line in lines):
-        return [], "it has written to files that it did not open"
+    if not all(fits(line, _REPORT) for line in lines):
+        return [], _WRITTEN_TO
     return lines, ended
 
 
@@ -429,7 +440,10 @@ def _result(asked: Exercise, case: ExerciseCase, told: dict[str, Any]) -> CaseRe
         return CaseResult(
             case, expected, trouble=_trouble(told["trouble"]), printed=told["printed"]
         )
-    got = ast.literal_eval(told["value"])
+    try:
+        got = ast.literal_eval(told["value"])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return CaseResult(case, expected, trouble=Trouble(_WRITTEN_TO))
     return CaseResult(case, expected, got, difference(expected, got), printed=told["printed"])
 
 

@@ -18,6 +18,7 @@ from tokctl.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import BLOCK, InputFile, RandomAccessFile, Window
+from tokctl.schema import COUNT, OneOf, Satisfies, check, fits
 
 #: The tensors of the ids and of their offsets.
 IDS, OFFSETS = "input_ids", "offsets"
@@ -45,6 +46,12 @@ _BITS = {
 
 #: No real tensor has more, and their product could take long.
 _MOST_DIMENSIONS = 64
+
+_SHAPE = Satisfies(
+    f"a list of at most {_MOST_DIMENSIONS} sizes",
+    lambda shape: fits(shape, [COUNT]) and len(shape) <= _MOST_DIMENSIONS,
+)
+_TENSOR = {"dtype": OneOf(*_BITS), "shape": _SHAPE, "data_offsets": (COUNT, COUNT)}
 
 _HINT = "is it damaged, cut off, or of another form? --from names it"
 
@@ -168,10 +175,11 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
         TokctlError: the file is not a safetensors file, is damaged, or was cut off.
     """
     size, header = _header(file, hint)
-    try:
-        tensors = {name: _tensor(tensor) for name, tensor in header.items() if name != _METADATA}
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise _unreadable_header(file, hint) from None
+    tensors = {
+        name: StoredTensor(one["dtype"], tuple(one["shape"]), *one["data_offsets"])
+        for name, one in header.items()
+        if name != _METADATA
+    }
     place = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         bits = math.prod(tensor.shape) * _BITS[tensor.dtype]
@@ -195,23 +203,21 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
 
 
 def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
-    """The bytes of the header, and what it says, which need not be sound."""
+    """The bytes of the header, and the header, whose offsets need not be sound."""
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
         raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
     from tokctl import orjson
 
+    unreadable = f"{file.name}: its header can't be read"
     try:
         header = orjson.loads(file.read(8, size))
-    except ValueError:
-        raise _unreadable_header(file, hint) from None
-    if not isinstance(header, dict):
-        raise _unreadable_header(file, hint)
+    except ValueError as error:
+        raise TokctlError(f"{unreadable}: {error}", hint) from None
+    check(header, {f"{_METADATA}?": {str: str}}, unreadable, hint)
+    tensors = {name: one for name, one in header.items() if name != _METADATA}
+    check(tensors, {str: _TENSOR}, unreadable, hint)
     return size, header
-
-
-def _unreadable_header(file: RandomAccessFile, hint: str) -> TokctlError:
-    return TokctlError(f"{file.name}: its header can't be read", hint)
 
 
 class NewTensor(NamedTuple):
@@ -247,7 +253,10 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
             header[name]["shape"] = list(changed[name].shape)
         header[name]["data_offsets"] = [place, place + size]
         place += size
-    written = orjson.dumps(header)
+    try:
+        written = orjson.dumps(header)
+    except TypeError as error:  # a field of no meaning that is nested deeply
+        raise TokctlError(f"{file.name}: its header can't be written: {error}", hint) from None
     written = written.ljust(len(written) + -len(written) % 8)
     yield len(written).to_bytes(8, "little") + written
     for name in order:
@@ -257,15 +266,3 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
         tensor = tensors[name]
         for begin in range(tensor.begin, tensor.end, BLOCK):
             yield file.read(begin, min(BLOCK, tensor.end - begin))
-
-
-def _tensor(described: dict[str, Any]) -> StoredTensor:
-    """ValueError, TypeError or KeyError if it is not a description of one."""
-    begin, end = described["data_offsets"]
-    tensor = StoredTensor(described["dtype"], tuple(described["shape"]), begin, end)
-    sizes = (*tensor.shape, begin, end)
-    if any(type(size) is not int or not 0 <= size < 2**63 for size in sizes):
-        raise ValueError
-    if tensor.dtype not in _BITS or end < begin or len(tensor.shape) > _MOST_DIMENSIONS:
-        raise ValueError
-    return tensor

@@ -21,7 +21,7 @@ from typing import Any
 
 from tokctl import orjson
 from tokctl.errors import TokctlError
-from tokctl.files import is_plain_name
+from tokctl.files import PLAIN_NAME
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.idfiles.places import JOURNAL, Place
 from tokctl.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits
@@ -34,8 +34,7 @@ MANIFEST_VERSION = 1
 _SEAL = "sha256"
 
 _DIGEST = Satisfies("a SHA-256", lambda value: bool(re.fullmatch("[0-9a-f]{64}", str(value))))
-_NAME = Satisfies("the name of a file in this folder", is_plain_name)
-_FILE = {"file": _NAME, "bytes": COUNT, "sha256": _DIGEST}
+_FILE = {"file": PLAIN_NAME, "bytes": COUNT, "sha256": _DIGEST}
 _SIZE = AnyOf(COUNT, None)
 
 #: A shard, in the manifest and in journals.
@@ -67,10 +66,10 @@ LISTED = {
     "dtype?": AnyOf(str, None),
     "shards": [
         {
-            "file": _NAME,
+            "file": PLAIN_NAME,
             "bytes?": COUNT,
             "sha256?": _DIGEST,
-            "index?": {"file": _NAME, "bytes?": COUNT, "sha256?": _DIGEST},
+            "index?": {"file": PLAIN_NAME, "bytes?": COUNT, "sha256?": _DIGEST},
         }
     ],
 }

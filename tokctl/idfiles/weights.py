@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
-from tokctl.files import WholeFiles, whole_files, whole_folder
+from tokctl.files import PLAIN_NAME, WholeFiles, whole_files, whole_folder
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 from tokctl.idfiles.safetensors import NewTensor, StoredTensor, copied, stored_tensors
+from tokctl.schema import Whole, check, fits
 from tokctl.wording import plural
 
 if TYPE_CHECKING:
@@ -273,30 +274,32 @@ class Weights:
         assert self._list is not None
         document = orjson.loads(self._list.read_bytes())
         facts = document.get("metadata")
-        if isinstance(facts, dict) and isinstance(facts.get("total_size"), int):
+        if fits(facts, {"total_size": Whole(0, 1 << 62)}):
             for name, new in changed.items():
                 tensor = self._place(name)[1]
                 size = tensor.end - tensor.begin
                 facts["total_size"] += size // max(tensor.shape[0], 1) * new.shape[0] - size
-        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        try:
+            return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        except TypeError as error:  # a field of no meaning that is nested deeply
+            raise TokctlError(f"{self._list} can't be written anew: {error}", _HINT) from None
 
 
 def _index(path: Path) -> dict[str, Path]:
     """The file of each tensor, as an index has it."""
     from tokctl import orjson
 
+    none = f"{path} is not an index of safetensors files"
     try:
         if path.stat().st_size > _LONGEST_INDEX:
-            raise ValueError
-        files = orjson.loads(path.read_bytes())["weight_map"]
-        found = {name: path.parent / file for name, file in files.items()}
+            raise TokctlError(f"{none}: it has over {_LONGEST_INDEX:,} bytes", _HINT)
+        document = orjson.loads(path.read_bytes())
     except OSError as error:
         raise TokctlError(f"can't read {path}: {error.strerror or error}", _HINT) from None
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise TokctlError(f"{path} is no index of safetensors files", _HINT) from None
-    if any("\0" in file or Path(file).name != file for file in files.values()):
-        raise TokctlError(f"{path} names files in other folders", _HINT)
-    return found
+    except ValueError as error:
+        raise TokctlError(f"{none}: {error}", _HINT) from None
+    check(document, {"weight_map": {str: PLAIN_NAME}}, none, _HINT)
+    return {name: path.parent / file for name, file in document["weight_map"].items()}
 
 
 class EmbeddingMatrix:

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.files import is_plain_name
+from tokctl.files import PLAIN_NAME
+from tokctl.schema import check
 from tokctl.sources.blocks import unreadable
 from tokctl.sources.document import Reading
 from tokctl.wording import plural
@@ -259,45 +260,33 @@ def arrow_files(folder: str) -> list[str]:
     listed = Path(folder, "dataset_dict.json")
     if not listed.is_file():
         return _files_of(Path(folder))
-    splits = _read_json(listed).get("splits")
-    if not isinstance(splits, list):
-        raise _damaged(listed, "it lists no splits")
-    return [file for split in splits for file in _files_of(Path(folder, _name_in(listed, split)))]
+    splits = _read_json(listed, _SPLITS)["splits"]
+    return [file for split in splits for file in _files_of(Path(folder, split))]
 
 
 def _files_of(folder: Path) -> list[str]:
     path = folder / "state.json"
-    state = _read_json(path)
+    state = _read_json(path, _STATE)
     if state.get("_indices_files") or state.get("_indices_data_files"):
         raise TokctlError(
             f"{folder} keeps the order of its rows apart, as `datasets` did before 2.0",
             "load it with such a version and save it again",
         )
-    files = state.get("_data_files")
-    if not isinstance(files, list):
-        raise _damaged(path, "it lists no data files")
-    names = [file.get("filename") if isinstance(file, dict) else None for file in files]
-    return [str(folder / _name_in(path, name)) for name in names]
+    return [str(folder / file["filename"]) for file in state["_data_files"]]
 
 
-def _name_in(listing: Path, name: Any) -> str:
-    """A name that a listing holds: of something in its folder, and nowhere else."""
-    if not is_plain_name(name):
-        raise _damaged(listing, f"{name!r} is no name of a file in that folder")
-    return name
+#: What a dataset says of itself, and what one of several splits does: only names in its folder.
+_STATE = {"_data_files": [{"filename": PLAIN_NAME}]}
+_SPLITS = {"splits": [PLAIN_NAME]}
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path, schema: Any) -> dict[str, Any]:
+    damaged, hint = f"{path} is damaged", "save the dataset again"
     try:
         found = json.loads(path.read_bytes())
     except OSError as error:
         raise unreadable(str(path), error) from None
-    except ValueError as error:
-        raise _damaged(path, str(error)) from None
-    if not isinstance(found, dict):
-        raise _damaged(path, "it is no JSON object")
-    return found
-
-
-def _damaged(path: Path, problem: str) -> TokctlError:
-    return TokctlError(f"{path} is damaged: {problem}", "save the dataset again")
+    except (ValueError, RecursionError) as error:
+        raise TokctlError(f"{damaged}: {error}", hint) from None
+    said: dict[str, Any] = check(found, schema, damaged, hint)
+    return said
