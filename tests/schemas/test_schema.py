@@ -22,7 +22,7 @@ from tokctl.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits, mi
         (None, None, None),
         ([], object, None),
         (-1, COUNT, "the document is -1, not a whole number from 0 on"),
-        (10**5000, COUNT, "the document is a whole number, not a whole number from 0 on"),
+        (1 << 64, COUNT, "the document is a whole number, not a whole number from 0 on"),
         (9, Whole(1, 8), "the document is 9, not a whole number from 1 to 8"),
         (1.0, Whole(1, 8), "the document is 1.0, not a whole number from 1 to 8"),
         (True, OneOf(1), "the document is true, not 1"),
@@ -41,7 +41,7 @@ from tokctl.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits, mi
         ([], {"a": int}, "the document is a list of 0, not an object"),
         (None, AnyOf(str, None), None),
         (1, AnyOf(str, None), "the document is 1, not a string or null"),
-        (1, Satisfies("odd", lambda value: False), "the document is 1, not odd"),
+        (1, Satisfies("odd", lambda _: False), "the document is 1, not odd"),
     ],
 )
 def test_what_is_wrong(value: Any, schema: Any, problem: str | None) -> None:
