@@ -13,7 +13,6 @@ from typing import BinaryIO, NamedTuple, TypeGuard
 
 from tokctl import systems
 from tokctl.errors import TokctlError
-from tokctl.schema import Satisfies
 
 
 @contextlib.contextmanager
@@ -400,7 +399,3 @@ def is_plain_name(name: object) -> TypeGuard[str]:
     if not isinstance(name, str) or name in ("", ".", "..") or "\0" in name:
         return False
     return Path(name).name == name  # Windows has more than one separator, and drives
-
-
-#: For documents that list files beside themselves.
-PLAIN_NAME = Satisfies("the name of a file in this folder", is_plain_name)

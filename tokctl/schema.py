@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.files import is_plain_name
 
 
 class Satisfies(NamedTuple):
@@ -62,6 +63,9 @@ class AnyOf:
 
 #: Numbers of things, such as bytes or ids.
 COUNT = Whole(0)
+
+#: Names in a document that lists files beside itself.
+PLAIN_NAME = Satisfies("the name of a file in this folder", is_plain_name)
 
 _TYPES: dict[Any, str] = {
     str: "a string",

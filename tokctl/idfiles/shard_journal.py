@@ -21,10 +21,9 @@ from typing import Any
 
 from tokctl import orjson
 from tokctl.errors import TokctlError
-from tokctl.files import PLAIN_NAME
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.idfiles.places import JOURNAL, Place
-from tokctl.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits
+from tokctl.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.sources import Source
 
 #: Version of the manifest's layout.

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
-from tokctl.files import PLAIN_NAME, WholeFiles, whole_files, whole_folder
+from tokctl.files import WholeFiles, whole_files, whole_folder
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 from tokctl.idfiles.safetensors import NewTensor, StoredTensor, copied, stored_tensors
-from tokctl.schema import Whole, check, fits
+from tokctl.schema import PLAIN_NAME, Whole, check, fits
 from tokctl.wording import plural
 
 if TYPE_CHECKING:

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from tokctl.errors import TokctlError
-from tokctl.files import PLAIN_NAME
-from tokctl.schema import check
 from tokctl.sources.blocks import unreadable
 from tokctl.sources.document import Reading
 from tokctl.wording import plural
@@ -260,13 +258,17 @@ def arrow_files(folder: str) -> list[str]:
     listed = Path(folder, "dataset_dict.json")
     if not listed.is_file():
         return _files_of(Path(folder))
-    splits = _read_json(listed, _SPLITS)["splits"]
+    from tokctl.schema import PLAIN_NAME
+
+    splits = _read_json(listed, {"splits": [PLAIN_NAME]})["splits"]
     return [file for split in splits for file in _files_of(Path(folder, split))]
 
 
 def _files_of(folder: Path) -> list[str]:
     path = folder / "state.json"
-    state = _read_json(path, _STATE)
+    from tokctl.schema import PLAIN_NAME
+
+    state = _read_json(path, {"_data_files": [{"filename": PLAIN_NAME}]})
     if state.get("_indices_files") or state.get("_indices_data_files"):
         raise TokctlError(
             f"{folder} keeps the order of its rows apart, as `datasets` did before 2.0",
@@ -275,12 +277,9 @@ def _files_of(folder: Path) -> list[str]:
     return [str(folder / file["filename"]) for file in state["_data_files"]]
 
 
-#: What a dataset says of itself, and what one of several splits does: only names in its folder.
-_STATE = {"_data_files": [{"filename": PLAIN_NAME}]}
-_SPLITS = {"splits": [PLAIN_NAME]}
-
-
 def _read_json(path: Path, schema: Any) -> dict[str, Any]:
+    from tokctl.schema import check
+
     damaged, hint = f"{path} is damaged", "save the dataset again"
     try:
         found = json.loads(path.read_bytes())
