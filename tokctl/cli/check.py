@@ -18,7 +18,7 @@ documents must match the manifest and add up; and each
 index must match its ids.
 
 Exit codes: 0 no faults, 1 there are faults (one per line),
-2 there is no manifest."""
+2 there is no manifest, or it was changed."""
 
 SHORT = "Check that folders of shards are complete."
 

@@ -27,7 +27,9 @@ written one after the other, with nothing in between.
 .bin and .arrow; npy, parquet, arrow and safetensors by
 their first bytes; jsonl by a { at the start; a folder of
 shards by its manifest.json; and megatron by an .idx file
-next to a .bin file. Anything else is read as ids.
+next to a .bin file. Anything else is read as ids. The
+checksum of each shard is compared before its text is
+written.
 
 A bin or npy file is one text, unless --eos names the
 token that ends its documents. The other formats store

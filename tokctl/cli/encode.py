@@ -86,7 +86,8 @@ With --shard-size N, bin and npy files hold exactly N ids,
 and a file next to each says where documents begin; files
 of other formats end with the document that reaches N. A
 shard is written completely or not at all. If a run stops,
-repeat the command with --resume to continue.
+repeat the command with --resume to continue: it verifies
+the shards that it keeps, and encodes damaged ones again.
 
 --chat renders each conversation with the chat template
 of the model, and encodes the text; docs/chat.md describes
