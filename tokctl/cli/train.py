@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl import systems
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -228,10 +227,10 @@ def train(
         train_report.plan(world, *plans.plan(cluster, texts, recipe, chosen), json=json)
         return
     path = model_path(output, files or [], texts, recipe)
-    read = [*(files or ["-"]), *(source.name for source in texts)]
-    streams.check_output(world, path, read, extend)
+    world.inputs.write(path)
+    streams.check_output(world, path)
     if save_counts is not None:
-        check_save_counts(world, save_counts, path, texts, chosen, read, extend)
+        check_save_counts(world, save_counts, texts, chosen)
     if chosen.memory is not None:
         chosen = replace(chosen, temporary=temporary_folder(world, path))
     for note in notes:
@@ -434,21 +433,16 @@ def check_before(
 def check_save_counts(
     world: World,
     save_counts: str,
-    path: str,
     texts: "Sequence[Source]",
     chosen: "Options",
-    files: list[str],
-    extend: str | None,
 ) -> None:
     """TokctlError if the counts can't be written, before a text is read."""
     from tokctl.training.counting import weigh
 
     if save_counts == "-":
         raise TokctlError("the counts can't go to stdout", "name a file: --save-counts PATH")
-    if systems.real_path(save_counts) == systems.real_path(path):
-        raise TokctlError(f"the counts and the model can't both be {path}", "give one another name")
     with streams.named("--save-counts"):
-        streams.check_output(world, save_counts, files, extend)
+        streams.check_output(world, save_counts)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:
         raise TokctlError(
             "weights with decimals make counts that are no whole numbers, which a file of "

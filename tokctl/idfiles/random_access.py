@@ -10,6 +10,7 @@ from io import FileIO
 
 from tokctl import systems
 from tokctl.errors import TokctlError
+from tokctl.files import note_read
 from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
 
@@ -55,6 +56,7 @@ class InputFile:
     def opened(self) -> Iterator[RandomAccessFile]:
         """The file with random access; a stream is copied to a temporary file first."""
         if self.path is not None:
+            note_read(self.path)
             try:
                 file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115
             except OSError as error:
