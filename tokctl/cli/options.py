@@ -825,9 +825,17 @@ TrainOutput = Annotated[
     str | None,
     CliOption(
         "--output -o PATH",
-        "The model file; by default the first text's name with .ALGO.json, in this folder.",
+        "The model file; by default the first text's name with .ALGO.json, in this folder, which "
+        "replaces only a model that was trained with the same options.",
         short="The model file",
         writes=FILE,
+    ),
+]
+Force = Annotated[
+    bool,
+    CliOption(
+        "--force",
+        "Without -o, replace a file of that name even if it is another model, or no model.",
     ),
 ]
 ListPresets = Annotated[

@@ -63,6 +63,7 @@ def train(
     algo: options.Algo = None,
     vocab: options.Vocab = 10_000,
     output: options.TrainOutput = None,
+    force: options.Force = False,
     preset: options.Preset = None,
     list_presets: options.ListPresets = False,
     special: options.TrainSpecial = None,
@@ -229,6 +230,9 @@ def train(
     path = model_path(output, files or [], texts, recipe)
     world.inputs.write(path)
     streams.check_output(world, path)
+    replaced = Path(path).is_file() and not streams.is_same_file(world.stdout, path)
+    if replaced and output is None and not force:
+        check_replaced(path, recipe, chosen, texts, by_language)
     if save_counts is not None:
         check_save_counts(world, save_counts, texts, chosen)
     if chosen.memory is not None:
@@ -266,7 +270,14 @@ def train(
     tokenizer = Tokenizer(model)
     tokenizer.save(path)
     timing.lap("write")
-    train_report.report(world, tokenizer, timing, counted if show_steps else None, show_steps)
+    train_report.report(
+        world,
+        tokenizer,
+        timing,
+        counted if show_steps else None,
+        show_steps,
+        replaced=path if replaced else None,
+    )
     from tokctl import formats
 
     if why := formats.obstacle(tokenizer.model):
@@ -274,7 +285,7 @@ def train(
     if json:
         from tokctl import orjson
 
-        facts = train_report.facts(tokenizer, path, timing)
+        facts = train_report.facts(tokenizer, path, timing, replaced=replaced)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
@@ -476,6 +487,45 @@ def model_path(
     if not (first == "-" or _ADDRESS.match(first) or Path(first).exists()) and sources:
         first = sources[0].name
     return f"{stem(first)}.{recipe.algorithm}.json"
+
+
+def check_replaced(
+    path: str,
+    recipe: "Recipe",
+    chosen: "Options",
+    texts: "Sequence[Source]",
+    by_language: languages.LanguageTexts | None,
+) -> None:
+    """TokctlError if a name that nobody has chosen belongs to another file than a model that the
+    same options made."""
+    from tokctl.files import unwatched
+    from tokctl.tokenizer import Tokenizer
+    from tokctl.training.counting import weigh
+    from tokctl.training.training import changed_options
+
+    hint = "choose another name with -o PATH, or replace it with --force"
+    try:
+        with unwatched():
+            before = Tokenizer.load(path).model
+    except TokctlError:
+        raise TokctlError(f"{path} exists, and is not a model that tokctl trained", hint) from None
+    if before.training is None:
+        raise TokctlError(f"{path} exists, and is not a model that tokctl trained", hint)
+    changed = changed_options(before, recipe, chosen)
+    weights = tuple(map(str, weigh([text.name for text in texts], chosen.weights)[0]))
+    if weights != before.training.weights:
+        changed["weights"] = before.training.weights, weights
+    turns = by_language and by_language.turns
+    if turns != (turns_before := before.parity and languages.turns_of(before.parity)):
+        changed["languages"] = turns_before, turns
+    if changed:
+        name, (old, new) = next(iter(changed.items()))
+        # Options of the training have plain values, fields of the recipe and of languages have not.
+        what = f"{name.replace('_', ' ')} {old}, not {new}"
+        if not isinstance(new, (int, str)):
+            what = f"the {name.replace('_', ' ')} differ"
+        more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise TokctlError(f"{path} exists, and other options trained it: {what}{more}", hint)
 
 
 def stem(source: str) -> str:
