@@ -93,6 +93,8 @@ def convert(
     if list_formats:
         _show_formats(world, json=json)
         return
+    if not (model or world.environ.get("TOKCTL_MODEL")):
+        raise TokctlError("no model is given", "name one: tokctl convert spiece.model")
     path = streams.model_path(world, model)
     if output == "-":
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")

@@ -210,10 +210,10 @@ class Inputs(FilesRead):
         for named in self._named:
             if os.path.isdir(named.path) and _is_inside(text, named.path):  # noqa: PTH112
                 return named.reader, not named.whole_folder
-            if fnmatch(text, named.path):
+            if fnmatch(text, named.path.replace("**/", "*")):
                 return named.reader, False
-        for named in self._named:
-            if named.whole_folder and _is_inside(text, os.path.dirname(named.path) or "."):  # noqa: PTH120
+        for named in self._named:  # a file beside a model's
+            if named.whole_folder and _folder_of(text) == _folder_of(named.path):
                 return named.reader, False
         return None, False
 
@@ -226,6 +226,10 @@ def _several(value: Any) -> Iterable[str]:
 def _is_same(first: str, second: str) -> bool:
     """Return whether two names stand for one file, which need not exist."""
     return systems.real_path(first) == systems.real_path(second)
+
+
+def _folder_of(path: str) -> str:
+    return os.path.dirname(os.path.realpath(path))  # noqa: PTH120
 
 
 def _is_inside(path: str, folder: str) -> bool:
