@@ -50,13 +50,13 @@ class Named(NamedTuple):
 
 
 class Inputs(FilesRead):
-    """What a command reads and writes.
+    """The inputs and the outputs of a command, each checked against all of the other kind.
 
     The options that name paths say so in the catalogue (`reads` and `writes`), and `declare` takes
     all of them from a command line. Files that only the work finds (members of folders, what a
     list names, files beside a model) are noted by the functions that open them, and outputs whose
-    names are derived from an option's value are added by the command with `write`. Each input is
-    checked against every output, and each output against every input, whichever comes first.
+    names are derived from an option's value are added by the command with `write`. The order does not
+    matter.
     """
 
     def __init__(self, world: World) -> None:
@@ -238,7 +238,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def status_of(stream: BinaryIO) -> os.stat_result | None:
-    """Return the status of the file behind a stream; None if there is none."""
+    """Return the status of the file behind a stream; None for a stream in memory."""
     try:
         return os.fstat(stream.fileno())
     except (OSError, ValueError):
