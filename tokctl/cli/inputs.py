@@ -55,8 +55,8 @@ class Inputs(FilesRead):
     The options that name paths say so in the catalogue (`reads` and `writes`), and `declare` takes
     all of them from a command line. Files that only the work finds (members of folders, what a
     list names, files beside a model) are noted by the functions that open them, and outputs whose
-    names are derived from an option's value are added by the command with `write`. The order does not
-    matter.
+    names are derived from an option's value are added by the command with `write`. The order does
+    not matter.
     """
 
     def __init__(self, world: World) -> None:
