@@ -8,11 +8,94 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
 
 from tokctl import systems
 from tokctl.errors import TokctlError
+
+
+class FilesRead:
+    """The files that a piece of work reads, so that none of its outputs replaces one of them.
+
+    While `watched` is open, the functions that open files to read note them here, and `WholeFiles`
+    asks here before it writes. Files are told apart by device and number: links are no other file.
+    """
+
+    def __init__(self) -> None:
+        #: The name of each file, by its identity; `-` is stdin.
+        self._paths: dict[tuple[int, int], str] = {}
+
+    def read(self, path: str, status: os.stat_result | None = None) -> None:
+        """Note a file that is read. What is not a regular file can't be replaced."""
+        status = status or status_at(path)
+        if status is not None and stat.S_ISREG(status.st_mode):
+            self._paths.setdefault((status.st_dev, status.st_ino), path)
+
+    def check(self, path: str | Path) -> None:
+        """Check that writing to `path` replaces no file that is read.
+
+        Raises:
+            TokctlError: it is one of them, under this name or another.
+        """
+        status = status_at(path)
+        found = status and self._paths.get((status.st_dev, status.st_ino))
+        # A temporary file that was read may be gone, and have left its number to another.
+        if status and found and (found == "-" or os.path.samestat(status, os.stat(found))):  # noqa: PTH116
+            raise self.refuse(str(path), found)
+
+    def refuse(self, path: str, found: str) -> TokctlError:
+        """Return the error for an output that is the file `found`."""
+        read = "" if found == path else f", {found}"
+        return TokctlError(
+            f"can't write {path}: it is one of the files to read{read}", "choose another place"
+        )
+
+
+_watching: ContextVar[tuple[FilesRead, ...]] = ContextVar("_watching", default=())
+
+
+@contextlib.contextmanager
+def watched(work: FilesRead | None = None) -> Iterator[FilesRead]:
+    """Let `work` know every file that is opened to read until the block ends, and refuse to write
+    over one of them."""
+    work = FilesRead() if work is None else work
+    token = _watching.set((*_watching.get(), work))
+    try:
+        yield work
+    finally:
+        _watching.reset(token)
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Read files that may be replaced afterwards: an older output."""
+    token = _watching.set(())
+    try:
+        yield
+    finally:
+        _watching.reset(token)
+
+
+def note_read(path: str | Path, status: os.stat_result | None = None) -> None:
+    """Tell the work at hand that a file is read; `-` with its status is stdin."""
+    for work in _watching.get():
+        work.read(str(path), status)
+
+
+def check_unread(path: str | Path) -> None:
+    """Check that the work at hand reads no file at `path`; TokctlError if it does."""
+    for work in _watching.get():
+        work.check(path)
+
+
+def status_at(path: str | Path) -> os.stat_result | None:
+    """Return the status of what is at `path`, links followed; None if nothing can be seen there."""
+    try:
+        return os.stat(path)  # noqa: PTH116  (for 10,000 texts, Path takes twice as long)
+    except (OSError, ValueError):
+        return None
 
 
 @contextlib.contextmanager
@@ -96,6 +179,7 @@ class WholeFiles:
             device = path.open("wb")
             self._devices.append(device)
             return device
+        check_unread(path)
         with _signals_wait():
             one = _Growing(path, Path(os.path.realpath(path)), status)
             self._growing.append(one)

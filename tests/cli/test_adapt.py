@@ -257,7 +257,7 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
         ((*ADAPT, "--add-token", "<|end|>"), "is a special token of the model"),
         ((*ADAPT, "--special-token", "x", "--add-token", "x"), "can't be a special token and"),
         ((*SPECIAL, "--map", "-"), "the map can't go to stdout"),
-        ((*SPECIAL, "--map", "new.json"), "can't be one file"),
+        ((*SPECIAL, "--map", "new.json"), "-o and --map name the same file"),
         ((*SPECIAL, "--map", "m.json"), "one of the files to read"),
         ((*SPECIAL, "--map", "no/map"), "there is no folder no"),
         ((*SPECIAL, "--to", "tekken"), "does not write it"),

@@ -105,7 +105,7 @@ def test_model_of_the_environment(models: Models) -> None:
         (
             ("m.json", "-o", "m.json"),
             "can't write m.json: it is one of the files to read",
-            "choose another place with -o PATH",
+            "MODEL reads it; choose another place with -o PATH",
         ),
         (
             ("m.json", "--prune", "3"),

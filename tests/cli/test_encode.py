@@ -268,7 +268,9 @@ def test_the_source_is_not_overwritten(models: Models) -> None:
     for output in ("a.txt", "./a.txt", "link"):
         done = tokctl("encode", "-m", models["bytes"], "-o", output, "a.txt")
         message = f"can't write {output}: it is one of the files to read"
-        assert done == (2, b"", error(message, "choose another place with -o PATH"))
+        spelled = "" if output == "a.txt" else " as a.txt"
+        hint = f"FILE reads it{spelled}; choose another place with -o PATH"
+        assert done == (2, b"", error(message, hint))
     assert Path("a.txt").read_bytes() == b"low\n"
 
 

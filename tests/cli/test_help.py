@@ -88,5 +88,6 @@ def test_the_size_of_a_vocabulary_in_thousands() -> None:
         for size in (("-v", "1K"), ("--vocab", "1000"), ("-v", "260"))
     ]
     assert [each.pop("seconds")["merge"] > 0 for each in said] == [True] * 3
+    assert [each.pop("replaced") for each in said] == [False, True, True]
     assert said[0] == said[1]
     assert said[0]["vocab_size"] > said[2]["vocab_size"] == 260

@@ -69,7 +69,7 @@ def test_summary_says_why_it_stopped() -> None:
         "stopped at 263 of 300: no pair that occurs 3 times and makes a token of 2 at most "
         "is left to merge\n"
     )
-    enough = tokctl("train", "--vocab", "260", stdin=TOY)
+    enough = tokctl("train", "--vocab", "260", "--force", stdin=TOY)
     assert "all merges  e s" in enough.err and "stopped" not in enough.err
 
 
@@ -88,6 +88,7 @@ def test_json_is_one_object() -> None:
     assert record is not None and record.exhausted
     assert facts == {
         "path": "stdin.bpe.json",
+        "replaced": False,
         "recipe": orjson.loads(orjson.dumps(BPE.to_dict())),
         "vocab_size": 275,
         "merges": 19,

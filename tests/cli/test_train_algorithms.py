@@ -150,7 +150,8 @@ def test_weights_sample_and_seed() -> None:
     assert first("--weight", "a.txt=2.0") == "ab"
 
     def record(*arguments: str) -> Any:
-        done = tokctl("train", "-q", "--json", "--sample", "0.5", *arguments, "a.txt", "b.txt")
+        asked = ("train", "-q", "--json", "--force", "--sample", "0.5")
+        done = tokctl(*asked, *arguments, "a.txt", "b.txt")
         return orjson.loads(done.out)["training"]
 
     some = record()

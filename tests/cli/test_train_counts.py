@@ -96,8 +96,8 @@ def test_weights() -> None:
     ("place", "what"),
     [
         ("-", "the counts can't go to stdout"),
-        ("m.json", "the counts and the model can't both be m.json"),
-        ("./m.json", "the counts and the model can't both be m.json"),
+        ("m.json", "-o and --save-counts name the same file"),
+        ("./m.json", "-o and --save-counts name the same file"),
         ("a", "can't write a: it is one of the files to read"),
         ("no/w.tsv", "can't write no/w.tsv: there is no folder no"),
         (".", "can't write .: it is a folder"),

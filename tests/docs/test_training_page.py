@@ -41,7 +41,8 @@ def test_the_commands_are_taken() -> None:
     assert len(given) == 9 and len(COMMANDS) == 10
     Path("terms.txt").write_text("doubloon\n binnacle\n")
     for arguments in given:
-        assert tokctl(*arguments, "-q").code == 0, arguments
+        # All of them are trained on one text here, so that default names are the same.
+        assert tokctl(*arguments, "-q", "--force").code == 0, arguments
     Path("words.tsv").write_bytes(gzip.decompress(Path("words.tsv.gz").read_bytes()))
     again = COMMANDS[-1].replace(".gz", "").replace("50000", "300")
     assert tokctl(*shlex.split(again), "-q").code == 0

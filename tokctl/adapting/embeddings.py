@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 from tokctl._native import NO_ID
 from tokctl.adapting.focus import Combination, combinations
 from tokctl.errors import TokctlError
+from tokctl.files import check_unread, watched
 from tokctl.idfiles.safetensors import NewTensor
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
 from tokctl.model import FilledRecipe, encoders
@@ -91,9 +92,12 @@ def carry(
     numpy_module()
     size = adaptation.before.vocab_size
     with ExitStack() as stack:
+        stack.enter_context(watched())
         weights = Weights(Path(path), stack)
         chosen = _chosen(weights, size, tensors)
-        _check_apart(weights, output)
+        target = weights.target(output)
+        for file in {target, *(target / one.name for one in weights.files.values())}:
+            check_unread(file)
         origins = row_origins(adaptation, new_rows, vectors, progress)
         changed = {
             matrix.name: NewTensor(
@@ -156,17 +160,6 @@ def _chosen(weights: Weights, size: int, tensors: Sequence[str]) -> list[Embeddi
     if not tensors:
         return weights.embeddings(size)
     return [weights.matrix(name, size, (1, 2)) for name in dict.fromkeys(tensors)]
-
-
-def _check_apart(weights: Weights, output: str | Path) -> None:
-    """TokctlError if a file would be written over one that is read."""
-    target = weights.target(output)
-    for path in {*weights.files.values()}:
-        for place in (target, target / path.name):
-            if place.is_file() and place.samefile(path):
-                raise TokctlError(
-                    f"can't write {place}: it is one of the files to read", "choose another place"
-                )
 
 
 # -- where rows come from -----------------------------------------------------------------------

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.files import note_read
 from tokctl.idfiles.weights import MOST_DIMENSIONS, TOO_LARGE, numpy_module
 from tokctl.wording import plural, unspaced
 
@@ -170,6 +171,7 @@ def _vectors(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
 
 
 def _opened(path: Path) -> BinaryIO:
+    note_read(path)
     try:
         return path.open("rb")
     except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.files import note_read
 from tokctl.formats.huggingface.folder import CONFIG, TEMPLATE, TEMPLATES, roles_of
 from tokctl.values import brief
 
@@ -300,6 +301,7 @@ def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
     found = dict(texts)
     for name in (CONFIG, TEMPLATE):
         file = beside.parent / name
+        note_read(file)
         try:
             found[name] = file.read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl import systems
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
@@ -127,10 +126,7 @@ def adapt(
     check_texts(sources, names, new_text or (), verify or (), counted=counted, twice=twice)
     usual = "tokctl" if residues is not None else own_form(tokenizer.format)
     form = model_output.form_of(to, output, usual)
-    read = [path, *names, *(new_text or ()), *(verify or ()), *sources.lists]
-    read += [embeddings] if embeddings and not Path(embeddings).is_dir() else []
-    read += [vectors] if vectors else []
-    check_places(world, output, form, map_file, new_embeddings, read)
+    check_places(world, output, form, map_file, new_embeddings)
     if embeddings is not None:
         from tokctl.adapting.embeddings import check_new_rows, check_weights
         from tokctl.adapting.focus import check_vectors
@@ -170,7 +166,7 @@ def adapt(
         after = found.tokenizer
         planned = model_output.plan(world, after.model, form, lossy=lossy)
         paths = planned.paths(output, form)
-        model_output.check_paths(world, paths, read)
+        model_output.check_paths(world, paths)
         saving.check_neighbours(planned.files, output, form)
         moved = None
         if checked:
@@ -271,23 +267,17 @@ def check_places(
     form: "Format",
     map_file: str | None,
     new_embeddings: str | None,
-    read: Sequence[str],
 ) -> None:
-    """TokctlError if something can't be written, or takes the place of something else."""
-    model_output.check_target(world, output, form, read)
+    """TokctlError if something can't be written."""
+    model_output.check_target(world, output, form)
     if map_file == "-":
         raise TokctlError("the map can't go to stdout", "name a file: --map FILE")
     if map_file is not None:
         with streams.named("--map"):
-            streams.check_output(world, map_file, read)
+            streams.check_output(world, map_file)
     if new_embeddings is not None and not Path(new_embeddings).is_dir():
         with streams.named("--new-embeddings"):
-            streams.check_output(world, new_embeddings, read)
-    places = [systems.real_path(one) for one in (output, map_file, new_embeddings) if one]
-    if len(set(places)) < len(places):
-        raise TokctlError(
-            "the model, the map and the embeddings can't be one file", "give each its own name"
-        )
+            streams.check_output(world, new_embeddings)
 
 
 def check_moved(world: World, moved: "MovedTokens") -> None:

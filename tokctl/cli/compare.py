@@ -123,19 +123,14 @@ def compare(
             "--algo and --vocab are for training, and -m names models that are trained",
             "leave -m out, or leave --algo and --vocab out",
         )
-    inputs = [*(texts or []), *(model or []), *([baseline] if baseline else [])]
-    inputs += [entry.partition("=")[2] for entry in lang or []]
     share = options.held_out_share(held_out)
-    if share is None:
-        if model or lang:
-            raise TokctlError(
-                f"--held-out {held_out} can't be used with {'-m' if model else '--lang'}",
-                "models that exist already are measured on all of the texts"
-                if model
-                else "give a share, of which each language loses the same lines",
-            )
-        inputs.append(held_out)
-    inputs += sources.lists
+    if share is None and (model or lang):
+        raise TokctlError(
+            f"--held-out {held_out} can't be used with {'-m' if model else '--lang'}",
+            "models that exist already are measured on all of the texts"
+            if model
+            else "give a share, of which each language loses the same lines",
+        )
     if suite and plot is not None and html is None:
         raise TokctlError("--plot draws the comparison, not the suite", "leave --suite out")
     if tensor and not embeddings:
@@ -145,7 +140,7 @@ def compare(
     gold_lists = _gold(gold or [])
     others = [f"--{form}"] if form else []
     report = reports.requested_report(
-        world, "compare", html=html, plot=plot, chart=chart, inputs=inputs, others=others
+        world, "compare", html=html, plot=plot, chart=chart, others=others
     )
     if report is None:
         return ExitCode.DONE
@@ -158,7 +153,6 @@ def compare(
     characters = any(not one.recipe.is_byte_level for one in [*named.values(), *at_hand.values()])
     characters |= any(not recipe.is_byte_level for recipe in recipes.values())
     opened = open_texts(world, sources, texts or [], lang or [])
-    reports.check_texts(world, report, opened.names)
     other = None
     if share is None:
         if held_out == "-" and "-" in (texts or []):

@@ -93,17 +93,15 @@ def convert(
     if list_formats:
         _show_formats(world, json=json)
         return
-    path = model or world.environ.get("TOKCTL_MODEL")
-    if not path:
+    if not (model or world.environ.get("TOKCTL_MODEL")):
         raise TokctlError("no model is given", "name one: tokctl convert spiece.model")
+    path = streams.model_path(world, model)
     if output == "-":
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
     form = model_output.form_of(to, output)
     target = _target_of(path, form, prune) if output is None else output
-    inputs = [path, *(verify or []), *sources.lists]
-    model_output.check_target(world, target, form, inputs)
+    model_output.check_target(world, target, form)
     texts = _texts_of(world, sources, verify or [])
-    inputs += [text.name for text in texts]
     before = streams.load_model(world, path, _hints_of(pattern, special))
     tokenizer = before
     if prune is not None:
@@ -116,7 +114,7 @@ def convert(
 
     planned = model_output.plan(world, tokenizer.model, form, lossy=lossy)
     paths = planned.paths(target, form)
-    model_output.check_paths(world, paths, inputs)
+    model_output.check_paths(world, paths)
     saving.check_neighbours(planned.files, target, form)
     found = None
     if texts:

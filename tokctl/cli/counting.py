@@ -95,13 +95,9 @@ def count(
 
     paths = list(models) if models else [streams.model_path(world, None)]
     if output is not None and output != "-":
-        for path in paths:
-            streams.check_output(
-                world, output, streams.named_files(files or ["-"]) or [os.devnull], path
-            )
+        streams.check_output(world, output)
     tokenizers = _load(world, paths, count_options, cache_memory)
     texts = sources.open(world, files)
-    streams.check_apart(world, streams.names_of(texts), [output or "-"])
     if chats is not None and chats.chat:
         if len(paths) > 1:
             raise TokctlError(

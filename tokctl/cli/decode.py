@@ -64,7 +64,6 @@ def decode(
     with a line feed only if that of the input does.
     """
     world: World = context.obj
-    from tokctl.cli.streams import check_apart
     from tokctl.idfiles.reader import IdSource, ReadOptions
 
     if dtype is not None and form not in ("auto", "bin"):
@@ -87,14 +86,12 @@ def decode(
     behind = None if separator is None else _unescaped(separator)
     read_options = ReadOptions(form, dtype, ids_field, skip_special, behind, eos)
     if output is not None and output != "-":
-        model = streams.model_path(world, model)
-        streams.check_output(world, output, files, model)
+        streams.check_output(world, output)
     tokenizer = streams.load_model(world, model)
     if eos is not None:
         streams.end_id(tokenizer, eos)  # an unknown token is an error before all else
     names = streams.names(world, files, ids=True)
     texts = [IdSource(name, read_options, world.stdin) for name in names]
-    check_apart(world, names, [output or "-"])
     from tokctl.cli.progress import Bars
 
     sizes = [text.size for text in texts]

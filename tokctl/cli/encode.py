@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tokctl import systems
-from tokctl.cli import engines, options, streams
+from tokctl.cli import options, streams
 from tokctl.cli.options import count_of
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -248,10 +246,13 @@ def encode(
     to_stdout = output is None or output == "-"
     if plan.is_binary and to_stdout and world.stdout_is_terminal:
         raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
-    cluster = None if engine is None else engines.cluster(world, engine)
+    cluster = None
+    if engine is not None:
+        from tokctl.cli import engines
+
+        cluster = engines.cluster(world, engine)
     if not to_stdout or plan.options.index:
-        model = streams.model_path(world, model)
-        plan.check_outputs(world, sources.names(world, files), model, sources.reading)
+        plan.check_outputs(world, sources.names(world, files), sources.reading)
     tokenizer = streams.load_model(world, model, cache_memory=cache)
 
     from tokctl.cli.encode_output import (
@@ -275,7 +276,6 @@ def encode(
     )
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
     texts = sources.open(world, files)
-    plan.check_apart(world, texts)
     if chats is not None and chat:
         texts = chats.rendered(world, texts, tokenizer, streams.model_path(world, model))
     documents = DocumentEncoder(
@@ -420,7 +420,7 @@ class OutputPlan(NamedTuple):
                 "--dtype is for files of ids", f"add --as, and one of: {', '.join(FILE_FORMS)}"
             )
         if options.index is not None:
-            _check_index(form, options, output)
+            _check_index(form, options)
         if options.resume and options.shard_size is None:
             raise TokctlError("--resume continues shards", "add --shard-size N")
         if form == "megatron" and to_stdout:
@@ -464,9 +464,7 @@ class OutputPlan(NamedTuple):
             names = files_of(self.form, self.output)
         return [*names, *([self.options.index] if self.options.index else [])]
 
-    def check_outputs(
-        self, world: World, texts: Sequence[str], model: str, reading: Reading
-    ) -> None:
+    def check_outputs(self, world: World, texts: Sequence[str], reading: Reading) -> None:
         """TokctlError if what is written surely can't be."""
         if self.size is not None:
             from tokctl.cli.streams import check_beside
@@ -474,20 +472,13 @@ class OutputPlan(NamedTuple):
 
             check_folder(self.output or "", resume=self.options.resume)
             check_beside(self.output or "", f"shard-00000.{self.form}", texts, reading)
+            world.inputs.fill(self.output or "")
             return
-        from tokctl.cli.streams import named_files
-
-        files = named_files(texts or ["-"]) or [os.devnull]
         for name in self.files if self.output != "" else [""]:
             if name != "-":
-                streams.check_output(world, name, files, model)
-
-    def check_apart(self, world: World, texts: Sequence[Source]) -> None:
-        """TokctlError if one of the texts is what is written."""
-        from tokctl.cli.streams import check_apart, names_of
-
-        folder = None if self.size is None else self.output
-        check_apart(world, names_of(texts), self.files, folder)
+                if name != self.options.index:
+                    world.inputs.write(name)
+                streams.check_output(world, name)
 
     def fitting(self, tokenizer: Tokenizer, rows: RowOptions) -> tuple[Dtype | None, int | None]:
         """How wide ids are in files of this model (None: no file of ids), and what stands after
@@ -624,7 +615,7 @@ def _job(
     )
 
 
-def _check_index(form: str, options: IdFileOptions, output: str | None) -> None:
+def _check_index(form: str, options: IdFileOptions) -> None:
     path = options.index
     if form not in ("bin", "npy"):
         raise TokctlError("--index is for bin and npy", "leave it out, or take --as npy")
@@ -632,8 +623,6 @@ def _check_index(form: str, options: IdFileOptions, output: str | None) -> None:
         raise TokctlError("--index is for one file: shards have theirs", "leave it out")
     if not path:
         raise TokctlError("--index is empty", "name a file")
-    if output is not None and systems.real_path(output) == systems.real_path(path):
-        raise TokctlError("--index and -o name the same file", "give the index another name")
 
 
 def _first_of(options: IdFileOptions) -> str | None:

@@ -120,11 +120,10 @@ def inspect(
     _check_companions(question, limit, nbest, errors)
     check_options(question, fail_on, embeddings, tensor)
     arguments = [*([] if first is None else [first]), *(texts or [])]
-    inputs = [*arguments, *([model] if model else []), *sources.lists]
     asked_form = paging.form(json=as_json, markdown=markdown, latex=latex)
     others = [*questions, *([f"--{asked_form}"] if asked_form else [])]
     report = reports.requested_report(
-        world, "inspect", html=html, plot=plot, chart=chart, inputs=inputs, others=others
+        world, "inspect", html=html, plot=plot, chart=chart, others=others
     )
     if report is None:
         return None
@@ -151,7 +150,6 @@ def inspect(
     tokenizer = streams.load_model(world, path)
     if report:
         opened = sources.open(world, texts) if texts or listed else None
-        reports.check_texts(world, report, [source.name for source in opened or []])
         reports.write_model(world, report, _name(world, path), tokenizer, opened, errors)
         return None
     if check:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli.options import choose
@@ -12,6 +13,7 @@ from tokctl.errors import TokctlError
 if TYPE_CHECKING:
     from tokctl.cli.progress import Bars
     from tokctl.model import FilledRecipe, Recipe
+    from tokctl.model.filled import ParityRecord
     from tokctl.sources import Source
     from tokctl.training import Options, Timing
     from tokctl.training.parity import CountedLanguages, Parity
@@ -36,6 +38,20 @@ class LanguageTexts:
         return [
             path for texts in (self.train, self.dev) for paths in texts.values() for path in paths
         ]
+
+    @property
+    def turns(self) -> dict[str, Any]:
+        """How languages take turns, for a comparison with `turns_of`."""
+        parity = self.parity
+        window = (parity.window, Fraction(parity.limit)) if parity.variant == "window" else None
+        targets = [Fraction(parity.targets.get(name, 1)) for name in self.train]
+        return {
+            "languages": list(self.train),
+            "variant": parity.variant,
+            "window": window,
+            "targets": targets,
+            "dev": bool(self.dev),
+        }
 
     def check_against(self, recipe: "Recipe", options: "Options") -> None:
         """TokctlError if something is known not to go together."""
@@ -70,6 +86,19 @@ class LanguageTexts:
         from tokctl.training.parity import fill_by_language
 
         return fill_by_language(counted, recipe, options, self.parity, bars, timing)
+
+
+def turns_of(record: "ParityRecord") -> dict[str, Any]:
+    """How the languages of a trained model took turns: see `LanguageTexts.turns`."""
+    limit = Fraction(record.limit or 0)
+    targets = record.targets or ["1"] * len(record.languages)
+    return {
+        "languages": list(record.languages),
+        "variant": record.variant,
+        "window": None if record.window is None else (record.window, limit),
+        "targets": list(map(Fraction, targets)),
+        "dev": bool(record.dev),
+    }
 
 
 @dataclass(frozen=True)

@@ -59,12 +59,12 @@ def json_path(path: str) -> str | dict[str, str]:
     return text_or_bytes(os.fsencode(path))
 
 
-def check_target(world: World, target: str, form: Format, inputs: Sequence[str]) -> None:
+def check_target(world: World, target: str, form: Format) -> None:
     """TokctlError where the place surely can't be written, or is one of the inputs."""
     if not form.is_folder and target.endswith(("/", os.sep)):
         raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
     if not form.is_folder:
-        streams.check_output(world, target, inputs)
+        streams.check_output(world, target)
         return
     path = Path(target)
     if not target:
@@ -73,18 +73,19 @@ def check_target(world: World, target: str, form: Format, inputs: Sequence[str])
         raise TokctlError(
             f"can't write the folder {target}: a file has that name", "name a new folder"
         )
-    if any(is_same(target, name) for name in inputs):
-        raise TokctlError(f"can't write {target}: it is the model to read", _HINT)
+    world.inputs.write(target)
     # As a file in it, or in the folder where it will stand.
     probe = path / ".tokctl" if path.is_dir() else path
-    streams.check_output(world, str(probe), inputs)
+    streams.check_output(world, str(probe))
 
 
-def check_paths(world: World, paths: Sequence[str], inputs: Sequence[str]) -> None:
-    """TokctlError if one of the files would take the place of an input, or has none."""
+def check_paths(world: World, paths: Sequence[str]) -> None:
+    """TokctlError if one of the files would take the place of an input or of another output, or
+    has none."""
     for path in paths:
+        world.inputs.write(path)
         if Path(path).parent.is_dir():  # else it is in a folder that will be made
-            streams.check_output(world, path, inputs)
+            streams.check_output(world, path)
 
 
 def is_same(first: str, second: str) -> bool:

@@ -12,7 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -20,15 +20,53 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
+from tokctl.files import watched
 
 #: What gives the values that an option can have; they are looked up where they are needed.
 Values = Callable[[], Iterable[str]]
+
+
+class Reads(NamedTuple):
+    """How the value of an option or argument names a path that the command reads.
+
+    Attributes:
+        path: takes the path out of the value.
+        whole_folder: of a folder, every file directly in it belongs to what is read.
+    """
+
+    path: Callable[[str], str] = str
+    whole_folder: bool = False
+
+
+class Writes(NamedTuple):
+    """How the value of an option names a path that the command writes.
+
+    Attributes:
+        stdout: without a value, and for `-`, the output goes to stdout.
+    """
+
+    stdout: bool = False
+
+
+#: Texts: of a folder, only the files that are chosen are read.
+TEXTS = Reads()
+#: A model, weights or shards: their folder is theirs.
+FOLDER = Reads(whole_folder=True)
+#: A path behind the name of a language, or of a model: `fi=fi.txt`.
+NAMED = Reads(lambda value: value.partition("=")[2])
+NAMED_FOLDER = NAMED._replace(whole_folder=True)
+#: A path in front of a number: `fi.txt=2.0`.
+WEIGHTED = Reads(lambda value: value.rpartition("=")[0])
+FILE = Writes()
+FILE_OR_STDOUT = Writes(stdout=True)
 
 
 class CliOption(OptionInfo):
     """An option of the catalogue.
 
     Attributes:
+        reads: how the value names a path to read; None: the value names none.
+        writes: how the value names a path to write; None: the value names none.
         values: the values that it can have, for completion; those of a metavar like
             `strict|replace` need not be repeated, and are the metavar where there is none. None:
             others, too.
@@ -47,6 +85,8 @@ class CliOption(OptionInfo):
         panel: str | None = None,
         values: Values | None = None,
         closed: bool = False,
+        reads: Reads | None = None,
+        writes: Writes | None = None,
         **settings: Any,
     ) -> None:
         """`usage` is how it is written: its names, and the metavar of its value, as in
@@ -63,6 +103,8 @@ class CliOption(OptionInfo):
         )
         self.values = values
         self.closed = closed
+        self.reads = reads
+        self.writes = writes
         self.short = short
         self.former = former
 
@@ -77,10 +119,13 @@ class CliArgument(ArgumentInfo):
         *,
         values: Values | None = None,
         closed: bool = False,
+        reads: Reads | None = None,
     ) -> None:
         super().__init__(default=..., metavar=metavar, help=help, show_default=False)
         self.values = values
         self.closed = closed
+        self.reads = reads
+        self.writes: Writes | None = None
 
 
 # -- commands ---------------------------------------------------------------------------------
@@ -140,7 +185,9 @@ class Command(TyperCommand):
         try:
             for parameter in self.params:
                 _check(parameter, ctx.params[parameter.name])
-            return super().invoke(ctx)
+            with watched(ctx.obj.inputs):
+                ctx.obj.inputs.declare(self.params, ctx.params)
+                return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError, OSError) as error:
             raise PastTyper(error) from error
 
@@ -571,12 +618,15 @@ FilesFrom = Annotated[
     _source(
         "--files-from FILE",
         "Read the names of the texts from this file, one per line, taken literally; - is stdin.",
+        reads=TEXTS,
     ),
 ]
 Files0From = Annotated[
     str | None,
     _source(
-        "--files0-from FILE", "The same, with a NUL after each name, as find -print0 writes them."
+        "--files0-from FILE",
+        "The same, with a NUL after each name, as find -print0 writes them.",
+        reads=TEXTS,
     ),
 ]
 
@@ -594,6 +644,7 @@ Model = Annotated[
         "--model -m MODEL",
         _MODEL,
         short="The model; or give it first, without -m",
+        reads=FOLDER,
     ),
 ]
 Output = Annotated[
@@ -602,6 +653,7 @@ Output = Annotated[
         "--output -o PATH",
         "Write to this file, completely or not at all; by default to stdout.",
         short="Write to this file",
+        writes=FILE_OR_STDOUT,
     ),
 ]
 
@@ -642,6 +694,7 @@ Weight = Annotated[
         "--weight FILE=2.0",
         "How much each occurrence in this text (or archive, or file of a folder) counts; "
         "by default 1. Can be repeated.",
+        reads=WEIGHTED,
     ),
 ]
 TrainCounts = Annotated[
@@ -659,6 +712,7 @@ SaveCounts = Annotated[
         "--save-counts PATH",
         "Before training starts, also write the pre-tokens with their counts, as a file for "
         "--word-counts. If the name ends in .gz, the file is compressed.",
+        writes=FILE,
     ),
 ]
 TrainSample = Annotated[
@@ -679,6 +733,7 @@ Extend = Annotated[
         "Continue training this model, with its recipe: it keeps its ids, and --vocab is the "
         "new total.",
         short="Continue training this model",
+        reads=FOLDER,
     ),
 ]
 TrainLang = Annotated[
@@ -687,6 +742,7 @@ TrainLang = Annotated[
         "--lang NAME=FILE",
         "A text in the language NAME, instead of FILE alone; can be repeated. At each step, the "
         "language that is compressed worst chooses the pair to merge.",
+        reads=NAMED,
     ),
 ]
 LangDev = Annotated[
@@ -695,6 +751,7 @@ LangDev = Annotated[
         "--lang-dev NAME=FILE",
         "A development text in the language NAME, which shows how it is compressed; best the same "
         "sentences in each language. By default the training texts show it.",
+        reads=NAMED,
     ),
 ]
 ParityVariant = Annotated[
@@ -752,6 +809,7 @@ TrainFiles = Annotated[
         "[FILE]...",
         "Texts: files in any supported format, folders, archives or URLs; - or no FILE is "
         "stdin. A model file is refused, unless --format says how to read it.",
+        reads=TEXTS,
     ),
 ]
 Vocab = Annotated[
@@ -767,8 +825,17 @@ TrainOutput = Annotated[
     str | None,
     CliOption(
         "--output -o PATH",
-        "The model file; by default the first text's name with .ALGO.json, in this folder.",
+        "The model file; by default the first text's name with .ALGO.json, in this folder, which "
+        "replaces only a model that was trained with the same options.",
         short="The model file",
+        writes=FILE,
+    ),
+]
+Force = Annotated[
+    bool,
+    CliOption(
+        "--force",
+        "Without -o, replace a file of that name even if it is another model, or no model.",
     ),
 ]
 ListPresets = Annotated[
@@ -900,6 +967,7 @@ InitialTokensFrom = Annotated[
     _vocabulary(
         "--initial-tokens-from FILE",
         "The same for each line of this file, taken literally.",
+        reads=TEXTS,
     ),
 ]
 
@@ -1079,6 +1147,7 @@ EncodeFiles = Annotated[
     CliArgument(
         "[FILE]...",
         "Texts; - or no FILE is stdin. Without -m, the first FILE can be the model.",
+        reads=TEXTS,
     ),
 ]
 EncodeForm = Annotated[
@@ -1117,6 +1186,7 @@ EncodeModels = Annotated[
         "--model -m MODEL",
         f"{_MODEL} Can be repeated with --count, which then writes a column per model.",
         short="The model; or give it first, without -m",
+        reads=FOLDER,
     ),
 ]
 Whole = Annotated[
@@ -1263,6 +1333,7 @@ Index = Annotated[
         "--index PATH",
         "For bin and npy, write to PATH where documents end: an .npy file of 64-bit numbers, "
         "0 first, then one per document.",
+        writes=FILE,
     ),
 ]
 ShardSize = Annotated[
@@ -1303,6 +1374,7 @@ ChatTemplate = Annotated[
         "--chat-template FILE|NAME",
         "Take the template in this file, or the one of this name if the model has several; by "
         "default that of the model, or of the files next to it.",
+        reads=TEXTS,
     ),
 ]
 ChatOption = Annotated[
@@ -1338,7 +1410,11 @@ Pack = Annotated[
 
 CheckFolders = Annotated[
     list[str] | None,
-    CliArgument("FOLDER...", "Folders of shards, or addresses of them, or their manifest.json."),
+    CliArgument(
+        "FOLDER...",
+        "Folders of shards, or addresses of them, or their manifest.json.",
+        reads=FOLDER,
+    ),
 ]
 
 # -- decode -----------------------------------------------------------------------------------
@@ -1350,6 +1426,7 @@ DecodeFiles = Annotated[
         "[FILE]...",
         "What encode wrote: files, or folders of shards; - or no FILE is stdin. Without -m, the "
         "first FILE can be the model.",
+        reads=FOLDER,
     ),
 ]
 DecodeForm = Annotated[
@@ -1416,6 +1493,7 @@ InspectModel = Annotated[
     CliArgument(
         "MODEL",
         "The model, unless -m names it: a file, a folder or hf:ORG/NAME; by default $TOKCTL_MODEL.",
+        reads=FOLDER,
     ),
 ]
 InspectTexts = Annotated[
@@ -1424,6 +1502,7 @@ InspectTexts = Annotated[
         "TEXT",
         "Text files for --state, --pairs, --use and --gap; - or no TEXT is stdin. For --token, a "
         "text whose words use the token. --check, --watch, --html and --plot take texts, too.",
+        reads=TEXTS,
     ),
 ]
 Merges = Annotated[
@@ -1598,6 +1677,7 @@ InspectEmbeddings = Annotated[
         "--embeddings FILE",
         "With --check: the embeddings of a language model, .safetensors, its .index.json or their "
         "folder: which tokens are under-trained (needs NumPy: pip install 'tokctl\\[embeddings]').",
+        reads=FOLDER,
     ),
 ]
 InspectTensor = Annotated[
@@ -1618,12 +1698,15 @@ Html = Annotated[
         "--html FILE",
         "Write one HTML page that needs no network, and print its path.",
         short="Write one HTML page",
+        writes=FILE,
     ),
 ]
 Plot = Annotated[
     str | None,
     _page(
-        "--plot FILE", "Write a chart as .png, .svg, .pdf or .json (Vega-Lite), and print its path."
+        "--plot FILE",
+        "Write a chart as .png, .svg, .pdf or .json (Vega-Lite), and print its path.",
+        writes=FILE,
     ),
 ]
 _CHART = "Which chart --plot writes; `--chart list` lists them."
@@ -1648,6 +1731,7 @@ CompareTexts = Annotated[
         "[TEXT]…",
         "Texts, each one document; - is stdin. The default is the bundled sample. Model files "
         "among them are compared, as if given with -m.",
+        reads=TEXTS,
     ),
 ]
 CompareModels = Annotated[
@@ -1657,6 +1741,7 @@ CompareModels = Annotated[
         "A model: a file or folder in any format, or hf:ORG/NAME; can be repeated. "
         "Without it, models are trained on the texts.",
         short="A model; can be repeated",
+        reads=FOLDER,
     ),
 ]
 Baseline = Annotated[
@@ -1665,6 +1750,7 @@ Baseline = Annotated[
         "--baseline NAME|MODEL",
         "The model that NSL and the differences are relative to; by default the first. A "
         "MODEL that is not among the others is added to the comparison.",
+        reads=FOLDER,
     ),
 ]
 CompareAlgos = Annotated[
@@ -1694,6 +1780,7 @@ HeldOut = Annotated[
         "training (documents, or blocks of paragraphs or lines); another text; or, with 0, the "
         "training text itself.",
         short="What to measure on; by default 0.1 of each text",
+        reads=TEXTS,
     ),
 ]
 HeldOutSeed = Annotated[int, _models("--held-out-seed N", "The random seed for --held-out.")]
@@ -1704,6 +1791,7 @@ Lang = Annotated[
         "A text in the language NAME; can be repeated. All of these texts must say the same, "
         "line by line.",
         short="A text in a language; can be repeated",
+        reads=NAMED,
     ),
 ]
 Reference = Annotated[
@@ -1782,6 +1870,7 @@ Gold = Annotated[
         "--gold FILE",
         "A list of words with their morphemes, to compare the cuts with; may be repeated. A line "
         "is a word, a tab, and its morphemes separated by spaces. No model is ranked by it.",
+        reads=TEXTS,
     ),
 ]
 SuiteEmbeddings = Annotated[
@@ -1790,6 +1879,7 @@ SuiteEmbeddings = Annotated[
         "--embeddings MODEL=FILE",
         "The embeddings of a model, a safetensors file: tokens whose vectors are unusual may be "
         "hardly trained. May be repeated, once for each model.",
+        reads=NAMED_FOLDER,
     ),
 ]
 SuiteTensor = Annotated[
@@ -1897,6 +1987,7 @@ RecommendHeldOut = Annotated[
         "What candidates are measured on: a share of the texts that they are not trained on "
         "(documents, or blocks of paragraphs or lines), or another text.",
         short="What is measured: 0.1 of the texts by default",
+        reads=TEXTS,
     ),
 ]
 RecommendSeed = Annotated[
@@ -1921,6 +2012,7 @@ ConvertModel = Annotated[
         "[MODEL]",
         "The model: a file or folder in any format that tokctl reads, or hf:ORG/NAME; "
         "by default $TOKCTL_MODEL.",
+        reads=FOLDER,
     ),
 ]
 To = Annotated[
@@ -1939,6 +2031,7 @@ ConvertOutput = Annotated[
         "The new file, or the folder if the format is one; by default the model's name with "
         "the extension of the format, in this folder.",
         short="The new file, or folder",
+        writes=FILE,
     ),
 ]
 Lossy = Annotated[
@@ -1956,6 +2049,7 @@ Verify = Annotated[
         "Before saving the new file, load it with tokctl and with the library that defines its "
         "format, and compare ids and decoded text on TEXT; - is stdin. Can be repeated.",
         short="Compare ids with the format's own library",
+        reads=TEXTS,
     ),
 ]
 Prune = Annotated[
@@ -2005,6 +2099,7 @@ AdaptTexts = Annotated[
         "Texts that the new model is for: --prune, --min-uses and --residues count on them, and "
         "--vocab learns from them; - or no TEXT is stdin. A model file before them is the model, "
         "as if given with -m.",
+        reads=TEXTS,
     ),
 ]
 AdaptPrune = Annotated[
@@ -2061,6 +2156,7 @@ NewText = Annotated[
         "--new-text FILE",
         "Learn new tokens from this text instead of TEXT. Can be repeated.",
         short="Learn them from this text, not from TEXT",
+        reads=TEXTS,
     ),
 ]
 AdaptSpecial = Annotated[
@@ -2092,6 +2188,7 @@ MapFile = Annotated[
     CliOption(
         "--map FILE",
         "Also write what became of each id, as JSON Lines: old, new, token.",
+        writes=FILE,
     ),
 ]
 AdaptOutput = Annotated[
@@ -2100,6 +2197,7 @@ AdaptOutput = Annotated[
         "--output -o PATH",
         "The new model file, or the folder if the format is one.",
         short="The new model",
+        writes=FILE,
     ),
 ]
 AdaptTo = Annotated[
@@ -2118,6 +2216,7 @@ AdaptVerify = Annotated[
         "Before saving anything, check on TEXT that every remaining token occurs as before, or is "
         "part of a new one; - is stdin. Can be repeated.",
         short="Check that kept tokens are made as before",
+        reads=TEXTS,
     ),
 ]
 AdaptEmbeddings = Annotated[
@@ -2127,6 +2226,7 @@ AdaptEmbeddings = Annotated[
         "The weights of the language model, .safetensors, its .index.json or their folder: their "
         "embeddings are moved to the new ids.",
         short="Weights whose embeddings get the new ids",
+        reads=FOLDER,
     ),
 ]
 NewEmbeddings = Annotated[
@@ -2135,6 +2235,7 @@ NewEmbeddings = Annotated[
         "--new-embeddings PATH",
         "With --embeddings: the new weights, a file, or a folder if there are several files.",
         short="The new weights",
+        writes=FILE,
     ),
 ]
 AdaptTensor = Annotated[
@@ -2161,19 +2262,24 @@ AdaptVectors = Annotated[
         "--vectors FILE",
         "For --new-rows focus: a vector for each token of the new model, .vec of fastText or "
         "word2vec.",
+        reads=TEXTS,
     ),
 ]
 
 # -- bench ------------------------------------------------------------------------------------
 
 BenchModel = Annotated[
-    str, CliArgument("MODEL", "A model: a file or a folder of any format, or hf:ORG/NAME.")
+    str,
+    CliArgument(
+        "MODEL", "A model: a file or a folder of any format, or hf:ORG/NAME.", reads=FOLDER
+    ),
 ]
 BenchFiles = Annotated[
     list[str] | None,
     CliArgument(
         "[FILE]...",
         "Texts, of which each line, or record, is encoded on its own; - or no FILE is stdin.",
+        reads=TEXTS,
     ),
 ]
 BenchValidate = Annotated[
@@ -2212,7 +2318,8 @@ ExerciseNumber = Annotated[
     str | None, CliArgument("[N]", "Number of the exercise: 2.1.", values=_exercises)
 ]
 ExerciseFile = Annotated[
-    str | None, CliArgument("[FILE]", "Python file with the function. Its code is run.")
+    str | None,
+    CliArgument("[FILE]", "Python file with the function. Its code is run.", reads=TEXTS),
 ]
 ListExercises = Annotated[bool, CliOption("--list", "Show every exercise with its page.")]
 ExerciseTimeout = Annotated[

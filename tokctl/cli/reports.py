@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokctl import systems
 from tokctl.cli import streams
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -49,14 +48,12 @@ def requested_report(
     html: str | None,
     plot: str | None,
     chart: str | None,
-    inputs: Sequence[str],
     others: Sequence[str] = (),
 ) -> Report | None:
     """What is to be written, checked before the work; None if `--chart list` was answered.
 
     Args:
         command: `compare` or `inspect`.
-        inputs: the files that are read, which must not be written to.
         others: options of the same command that ask for another output.
 
     Raises:
@@ -88,29 +85,19 @@ def requested_report(
     charts.check_extra()
     for option, path in (("--html", html), ("--plot", plot)):
         if path is not None:
-            _check(world, option, path, inputs)
+            _check(world, option, path)
     if plot is not None:
         from tokctl.render.charts.drawing import ending_of
 
         ending_of(plot)
-    if html and plot and systems.real_path(html) == systems.real_path(plot):
-        raise TokctlError("--html and --plot name the same file", "give each its own")
     return report
 
 
-def _check(world: World, option: str, path: str, inputs: Sequence[str]) -> None:
+def _check(world: World, option: str, path: str) -> None:
     if path == "-":
         raise TokctlError(f"{option} can't go to stdout", f"name a file: {option} FILE")
     with streams.named(option):
-        streams.check_output(world, path, list(inputs))
-
-
-def check_texts(world: World, report: Report, paths: Sequence[str]) -> None:
-    """TokctlError if the page or the chart would take the place of a text: known once folders
-    and lists have been opened."""
-    for option, path in (("--html", report.html), ("--plot", report.plot)):
-        if path is not None:
-            _check(world, option, path, paths)
+        streams.check_output(world, path)
 
 
 def write_comparison(

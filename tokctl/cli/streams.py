@@ -6,11 +6,11 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from tokctl.cli.inputs import status_of
 from tokctl.cli.options import choose
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -29,7 +29,8 @@ _WITHOUT_FIELDS = ("text", "tsv", "raw")
 
 def model_path(world: World, path: str | None) -> str:
     """The path of `--model`, else of `$TOKCTL_MODEL`."""
-    path = path or world.environ.get("TOKCTL_MODEL")
+    if not path and (path := world.environ.get("TOKCTL_MODEL")):
+        world.inputs.name(path, "$TOKCTL_MODEL", whole_folder=True)
     if not path:
         raise TokctlError(
             "no model is given",
@@ -196,7 +197,10 @@ class Sources:
             raise TokctlError("stdin (-) is named twice", "it can be only one of the lists")
         listed: list[str] = []
         for name, end in given:
-            listed += _listed(world, name, end)
+            option = "--files-from" if end == b"\n" else "--files0-from"
+            for path in _listed(world, name, end):
+                world.inputs.name(path, option)
+                listed.append(path)
         if from_stdin and _STDIN in (*files, *listed):
             raise TokctlError(
                 "stdin can't be both a list of texts and a text", "leave the text - out"
@@ -282,11 +286,8 @@ def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -
     return sources.documents(names(world, files), stdin=world.stdin, raw=raw)
 
 
-def check_output(
-    world: World, path: str, files: Sequence[str] | None, model: str | None = None
-) -> None:
-    """TokctlError if `path` surely can't be written, or is one of the files to read: the
-    texts, what stdin is redirected from, the model.
+def check_output(world: World, path: str) -> None:
+    """TokctlError if `path` surely can't be written, or is one of the files to read.
 
     Nothing is left behind. Found out before the work, so that nobody waits for nothing.
     """
@@ -307,16 +308,7 @@ def check_output(
                 f"can't write {path}: there is no folder {folder}",
                 f"make it first: mkdir -p {folder}",
             )
-        if target.exists():
-            named = [*(files or ["-"]), *([model] if model else [])]
-            paths = [Path(name) for name in named if name != "-" and Path(name).exists()]
-            # A folder is a model of the files in it.
-            paths += [file for path in paths if path.is_dir() for file in path.iterdir()]
-            sources = [path.stat() for path in paths if path.exists()]
-            if "-" in named:
-                sources += status_of(world.stdin)
-            if any(os.path.samestat(target.stat(), source) for source in sources):
-                raise TokctlError(f"can't write {path}: it is one of the files to read", hint)
+        world.inputs.check(path)
         # What the rights of the folder say is not all: trying it is.
         import tempfile
 
@@ -339,15 +331,8 @@ def named(option: str) -> Iterator[None]:
 
 def is_same_file(stream: BinaryIO, path: str) -> bool:
     """Is `path` another name of what the stream writes to, such as `/dev/stdout`?"""
-    return any(os.path.samestat(status, Path(path).stat()) for status in status_of(stream))
-
-
-def status_of(stream: BinaryIO) -> list[os.stat_result]:
-    """Of the file behind a stream; nothing where there is none."""
-    try:
-        return [os.fstat(stream.fileno())]
-    except (OSError, ValueError):  # no file is behind it
-        return []
+    status = status_of(stream)
+    return status is not None and os.path.samestat(status, Path(path).stat())
 
 
 @contextlib.contextmanager
@@ -398,49 +383,6 @@ class FlushingWriter:
             self.stream.flush()
 
 
-# -- output apart from input: a run that reads what it writes would have no end --------
-
-_LEAVE_OUT = "choose another place with -o PATH, or leave it out with --exclude"
-
-
-def names_of(texts: Sequence[Source]) -> list[str]:
-    """The paths of open sources, as they were found in folders and by patterns; `-` is stdin."""
-    # A file of that name comes without waiting for anyone.
-    return ["-" if text.name == "stdin" and not text.prompt else text.name for text in texts]
-
-
-def named_files(texts: Sequence[str]) -> list[str]:
-    """The names without folders: what is in those is not known before they are walked."""
-    return [name for name in texts if name == "-" or not os.path.isdir(name)]  # noqa: PTH112
-
-
-def check_apart(
-    world: World, texts: Sequence[str], written: Sequence[str], folder: str | None = None
-) -> None:
-    """TokctlError if a text is a file that is written to as well: one of `written` (`-` is
-    stdout), or one that lies in `folder`, where shards go."""
-    outputs = [(path, status) for path in written for status in _outputs(world, path)]
-    inside = None if folder is None else _status(folder)
-    if not outputs and inside is None:
-        return
-    parent = cache(_status)
-    for text in texts:
-        status = _input(world, text)
-        if status is None:
-            continue
-        for path, output in outputs:
-            if os.path.samestat(status, output):
-                raise _is_read(path, text)
-        if inside is None:
-            continue
-        around = parent(os.path.dirname(text) or ".")  # noqa: PTH120
-        if around is not None and os.path.samestat(inside, around):
-            raise TokctlError(
-                f"can't write shards to {folder}: {text} in it is one of the files to read",
-                _LEAVE_OUT,
-            )
-
-
 def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading) -> None:
     """TokctlError if a folder for shards lies in a folder that is read, and a file in it,
     such as `shard`, would be a text for the next run."""
@@ -455,34 +397,5 @@ def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading
         if path.is_relative_to(read) and chosen.takes(path.relative_to(read).as_posix()):
             raise TokctlError(
                 f"can't write shards to {folder}: {text} is read with all that is in it",
-                _LEAVE_OUT,
+                "choose another place with -o PATH, or leave it out with --exclude",
             )
-
-
-def _outputs(world: World, path: str) -> list[os.stat_result]:
-    """The regular file at a path, or behind stdout."""
-    found = status_of(world.stdout) if path == "-" else [_status(path)]
-    return [status for status in found if status and stat.S_ISREG(status.st_mode)]
-
-
-def _input(world: World, text: str) -> os.stat_result | None:
-    if text == "-":
-        return next(iter(status_of(world.stdin)), None)
-    return _status(text)
-
-
-def _status(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)  # noqa: PTH116  (for 10,000 texts, Path takes twice as long)
-    except (OSError, ValueError):
-        return None
-
-
-def _is_read(path: str, text: str) -> TokctlError:
-    if path == "-":
-        name = "stdin" if text == "-" else text
-        return TokctlError(
-            f"{name} is one of the files to read, and stdout goes to it",
-            "let stdout go elsewhere, or leave the file out",
-        )
-    return TokctlError(f"can't write {path}: it is one of the files to read", _LEAVE_OUT)

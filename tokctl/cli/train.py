@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl import systems
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
 from tokctl.cli.world import World, visible
 from tokctl.errors import TokctlError
@@ -64,6 +63,7 @@ def train(
     algo: options.Algo = None,
     vocab: options.Vocab = 10_000,
     output: options.TrainOutput = None,
+    force: options.Force = False,
     preset: options.Preset = None,
     list_presets: options.ListPresets = False,
     special: options.TrainSpecial = None,
@@ -228,10 +228,13 @@ def train(
         train_report.plan(world, *plans.plan(cluster, texts, recipe, chosen), json=json)
         return
     path = model_path(output, files or [], texts, recipe)
-    read = [*(files or ["-"]), *(source.name for source in texts)]
-    streams.check_output(world, path, read, extend)
+    world.inputs.write(path)
+    streams.check_output(world, path)
+    replaced = Path(path).is_file() and not streams.is_same_file(world.stdout, path)
+    if replaced and output is None and not force:
+        check_replaced(path, recipe, chosen, texts, by_language)
     if save_counts is not None:
-        check_save_counts(world, save_counts, path, texts, chosen, read, extend)
+        check_save_counts(world, save_counts, texts, chosen)
     if chosen.memory is not None:
         chosen = replace(chosen, temporary=temporary_folder(world, path))
     for note in notes:
@@ -267,7 +270,14 @@ def train(
     tokenizer = Tokenizer(model)
     tokenizer.save(path)
     timing.lap("write")
-    train_report.report(world, tokenizer, timing, counted if show_steps else None, show_steps)
+    train_report.report(
+        world,
+        tokenizer,
+        timing,
+        counted if show_steps else None,
+        show_steps,
+        replaced=path if replaced else None,
+    )
     from tokctl import formats
 
     if why := formats.obstacle(tokenizer.model):
@@ -275,7 +285,7 @@ def train(
     if json:
         from tokctl import orjson
 
-        facts = train_report.facts(tokenizer, path, timing)
+        facts = train_report.facts(tokenizer, path, timing, replaced=replaced)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
         world.stdout.write(os.fsencode(path) + b"\n")
@@ -434,21 +444,16 @@ def check_before(
 def check_save_counts(
     world: World,
     save_counts: str,
-    path: str,
     texts: "Sequence[Source]",
     chosen: "Options",
-    files: list[str],
-    extend: str | None,
 ) -> None:
     """TokctlError if the counts can't be written, before a text is read."""
     from tokctl.training.counting import weigh
 
     if save_counts == "-":
         raise TokctlError("the counts can't go to stdout", "name a file: --save-counts PATH")
-    if systems.real_path(save_counts) == systems.real_path(path):
-        raise TokctlError(f"the counts and the model can't both be {path}", "give one another name")
     with streams.named("--save-counts"):
-        streams.check_output(world, save_counts, files, extend)
+        streams.check_output(world, save_counts)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:
         raise TokctlError(
             "weights with decimals make counts that are no whole numbers, which a file of "
@@ -482,6 +487,45 @@ def model_path(
     if not (first == "-" or _ADDRESS.match(first) or Path(first).exists()) and sources:
         first = sources[0].name
     return f"{stem(first)}.{recipe.algorithm}.json"
+
+
+def check_replaced(
+    path: str,
+    recipe: "Recipe",
+    chosen: "Options",
+    texts: "Sequence[Source]",
+    by_language: languages.LanguageTexts | None,
+) -> None:
+    """TokctlError if a name that nobody has chosen belongs to another file than a model that the
+    same options made."""
+    from tokctl.files import unwatched
+    from tokctl.tokenizer import Tokenizer
+    from tokctl.training.counting import weigh
+    from tokctl.training.training import changed_options
+
+    hint = "choose another name with -o PATH, or replace it with --force"
+    try:
+        with unwatched():
+            before = Tokenizer.load(path).model
+    except TokctlError:
+        raise TokctlError(f"{path} exists, and is not a model that tokctl trained", hint) from None
+    if before.training is None:
+        raise TokctlError(f"{path} exists, and is not a model that tokctl trained", hint)
+    changed = changed_options(before, recipe, chosen)
+    weights = tuple(map(str, weigh([text.name for text in texts], chosen.weights)[0]))
+    if weights != before.training.weights:
+        changed["weights"] = before.training.weights, weights
+    turns = by_language and by_language.turns
+    if turns != (turns_before := before.parity and languages.turns_of(before.parity)):
+        changed["languages"] = turns_before, turns
+    if changed:
+        name, (old, new) = next(iter(changed.items()))
+        # Options of the training have plain values, fields of the recipe and of languages have not.
+        what = f"{name.replace('_', ' ')} {old}, not {new}"
+        if not isinstance(new, (int, str)):
+            what = f"the {name.replace('_', ' ')} differ"
+        more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise TokctlError(f"{path} exists, and other options trained it: {what}{more}", hint)
 
 
 def stem(source: str) -> str:

@@ -29,8 +29,11 @@ def report(
     timing: Timing,
     counts: Counts | CountedLanguages | None,
     steps: int,
+    *,
+    replaced: str | None = None,
 ) -> None:
-    """What people read: the steps that they asked for, and the summary."""
+    """What people read: the steps that they asked for, and the summary; `replaced` is the path of
+    the file that the new model replaced."""
     if world.quiet and counts is None:
         return
     from tokctl.render import training
@@ -45,7 +48,12 @@ def report(
         training.show_steps(to, shown, tokenizer.recipe.score)
     if not world.quiet:
         training.show_training(
-            to, tokenizer.model, tokenizer.tokens, timing.seconds, verbose=world.verbose
+            to,
+            tokenizer.model,
+            tokenizer.tokens,
+            timing.seconds,
+            verbose=world.verbose,
+            replaced=replaced,
         )
 
 
@@ -75,13 +83,15 @@ def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
         world.stdout.write(f"{name:12}{value}\n".encode())
 
 
-def facts(tokenizer: Tokenizer, path: str, timing: Timing) -> dict[str, Any]:
-    """The facts of `--json`; of a Unigram training, its rounds are among them."""
+def facts(tokenizer: Tokenizer, path: str, timing: Timing, *, replaced: bool) -> dict[str, Any]:
+    """The facts of `--json`; of a Unigram training, its rounds are among them. `replaced` says
+    whether a file had the path before."""
     from tokctl.analysis.explain.history import step_count
 
     record = tokenizer.model.training
     found: dict[str, Any] = {
         "path": text_or_bytes(os.fsencode(path)),
+        "replaced": replaced,
         "recipe": tokenizer.recipe.to_dict(),
         "vocab_size": tokenizer.vocab_size,
         "merges": step_count(tokenizer) - len(tokenizer.model.supermerges),

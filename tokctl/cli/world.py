@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
+from tokctl.cli.inputs import Inputs
 from tokctl.errors import TokctlError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class World:
             terminal would be drawn into it.
         before_message: takes away what a message must not be written into.
         arguments: of the command line, as they were given.
+        inputs: the paths that the command reads and writes.
     """
 
     stdin: BinaryIO
@@ -47,6 +49,10 @@ class World:
     data_on_stdout: bool = False
     before_message: Callable[[], None] | None = None
     arguments: Sequence[str] = ()
+    inputs: Inputs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.inputs = Inputs(self)
 
     @classmethod
     def real(cls) -> World:

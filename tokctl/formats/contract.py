@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tokctl.errors import CoreError, TokctlError
+from tokctl.files import note_read
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ class Source:
         """The content as a file, for formats that are read in part."""
         if self._given is not None or self.path is None:
             return io.BytesIO(self._given or b"")
+        note_read(self.path)
         try:
             return self.path.open("rb")
         except (OSError, ValueError) as error:
@@ -203,6 +205,7 @@ class Source:
     def _whole(self) -> bytes:
         if self.path is None:
             return b""
+        note_read(self.path)
         try:
             with self.path.open("rb") as file:
                 if self.path.is_file() and self.path.stat().st_size > LARGEST_FILE:

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import FileIO
+from typing import TYPE_CHECKING
 
 from tokctl import systems
 from tokctl.errors import TokctlError
-from tokctl.idfiles.chunks import IdPart
+from tokctl.files import note_read
 from tokctl.idfiles.dtypes import Dtype, numbers
+
+if TYPE_CHECKING:
+    from tokctl.idfiles.chunks import IdPart
 
 #: Bytes that are read at a time.
 BLOCK = 1 << 21
@@ -55,6 +59,7 @@ class InputFile:
     def opened(self) -> Iterator[RandomAccessFile]:
         """The file with random access; a stream is copied to a temporary file first."""
         if self.path is not None:
+            note_read(self.path)
             try:
                 file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115
             except OSError as error:
@@ -129,6 +134,8 @@ class Window:
     ) -> Iterator[IdPart]:
         """The numbers from `begin` up to `end`; messages call them `unit` `number`. With
         `ends`, a document ends after them."""
+        from tokctl.idfiles.chunks import IdPart
+
         name, width = self._file.name, self._dtype.width
         place = begin
         while True:

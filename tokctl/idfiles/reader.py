@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tokctl._native import DecodeStream
 from tokctl.errors import CoreError, TokctlError
 from tokctl.idfiles import lines
-from tokctl.idfiles.chunks import IdPart
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
 from tokctl.idfiles.random_access import ByteMeter, InputFile
 from tokctl.sources.blocks import COMPRESSION_SUFFIXES, BlockStream, without_compression_suffix
 
 if TYPE_CHECKING:
+    from tokctl.idfiles.chunks import IdPart
     from tokctl.idfiles.shards import ShardList
     from tokctl.tokenizer import Tokenizer
 
@@ -434,6 +434,8 @@ def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
 
 def separated(parts: Iterable[IdPart], last: int) -> Iterator[IdPart]:
     """The parts, cut after each id that is `last`: a document ends there, without that id."""
+    from tokctl.idfiles.chunks import IdPart
+
     between = False  # nothing has come since a document ended
     for part in parts:
         view: Any = memoryview(part.ids)  # type: ignore[arg-type]

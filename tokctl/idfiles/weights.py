@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl.errors import TokctlError
-from tokctl.files import WholeFiles, whole_files, whole_folder
+from tokctl.files import WholeFiles, note_read, whole_files, whole_folder
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 from tokctl.idfiles.safetensors import NewTensor, StoredTensor, copied, stored_tensors
@@ -78,10 +78,13 @@ class Weights:
             if not found:
                 raise TokctlError(f"{path} has no model.safetensors", _HINT)
             path = found[0]
+        note_read(path)
         self.whole = True
         self._list = path if path.suffix == ".json" else None
         if self._list is not None:
             self.files = _index(path)
+            for file in set(self.files.values()):
+                note_read(file)
         else:
             self.files = dict.fromkeys(self._tensors(path), path)
             self.whole = not _SHARD.search(path.name)

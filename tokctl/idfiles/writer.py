@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokctl import systems
 from tokctl.errors import TokctlError
-from tokctl.files import WholeFiles, whole_files
+from tokctl.files import WholeFiles, note_read, watched, whole_files
 from tokctl.idfiles import FORMS
 from tokctl.idfiles.chunks import (
     SOURCE_START,
@@ -137,19 +137,13 @@ def write(
         TokctlError: a source can't be read, a file can't be written, a character has no id, or
             options can't be combined.
     """
-    from tokctl.sources import AUTO, open_sources
+    from tokctl.sources import AUTO
 
     if form not in FORMS:
         raise TokctlError(f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}")
     kind = dtype_for(form, tokenizer.vocab_size, dtype)
     last_id = None if eos is None else end_id(tokenizer, eos)
     tokenizer.special_matcher(special)  # an unknown token is an error before all else
-    opened: list[Source] = []
-    for source in sources:
-        if isinstance(source, (str, Path)):
-            opened += open_sources([source], reading or AUTO)
-        else:
-            opened.append(source)
     documents = DocumentEncoder(
         tokenizer, lines=lines, special=special, errors=errors, threads=threads
     )
@@ -168,7 +162,23 @@ def write(
             model_facts(tokenizer), form, kind, eos=eos, shard_size=shard_size, options=options
         )
     where = Target(target, form, kind, index, shard_size, resume, job)
-    return write_stream(ChunkStream(opened, encoder, progress), where, engine)
+    with watched():
+        opened = _noted_sources(sources, reading or AUTO)
+        return write_stream(ChunkStream(opened, encoder, progress), where, engine)
+
+
+def _noted_sources(sources: Sequence[Source | str | Path], reading: Reading) -> list[Source]:
+    """Open the paths among the sources, and note every file that is read."""
+    from tokctl.sources import open_sources
+
+    opened: list[Source] = []
+    for source in sources:
+        if isinstance(source, (str, Path)):
+            opened += open_sources([source], reading)
+        else:
+            note_read(source.name)
+            opened.append(source)
+    return opened
 
 
 class ShardEngine(Protocol):

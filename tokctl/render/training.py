@@ -39,12 +39,14 @@ def show_training(
     seconds: Mapping[str, float],
     *,
     verbose: bool = False,
+    replaced: str | None = None,
 ) -> None:
     """The summary of a training: what was read, what came of it, and how long it took.
 
     Args:
         tokens: of the model, as they are spelled.
         seconds: of each phase.
+        replaced: the path of the file that the model replaced; None: no file had its name.
     """
     record = model.training
     if record is None:
@@ -80,6 +82,8 @@ def show_training(
     phases = {} if recipe.traits.learns_merges else {"merge": "train"}
     spent = ((phases.get(phase, phase), time) for phase, time in seconds.items())
     rows.append(("seconds", ", ".join(f"{phase} {time:.2f}" for phase, time in spent)))
+    if replaced is not None:
+        rows.append(("replaced", replaced))
     for label, text in rows:
         _print_row(console, label, _visible_line(text))
     if record.exhausted:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from tokctl import systems
 from tokctl.errors import TokctlError
+from tokctl.files import note_read
 
 #: Bytes read at a time. Large enough for threads to share a block, small enough for
 #: Ctrl-C and the progress bar, and for the processor's cache.
@@ -92,6 +93,7 @@ def file_source(name: str | Path) -> ByteSource:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
+    note_read(path, status)
     if not stat.S_ISREG(status.st_mode):
         return ByteSource(path, lambda: _blocks_of(path, 0), waits=True)
     size = status.st_size
@@ -109,6 +111,8 @@ def file_source(name: str | Path) -> ByteSource:
 def stdin_source(stream: BinaryIO | None) -> ByteSource:
     """stdin, or the stream that stands for it; nothing is read yet."""
     source = sys.stdin.buffer if stream is None else stream
+    with contextlib.suppress(OSError, ValueError):  # no file is behind it
+        note_read("-", os.fstat(source.fileno()))
     return ByteSource("stdin", lambda: _named_blocks("stdin", source))
 
 

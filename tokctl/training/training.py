@@ -220,21 +220,50 @@ def record_of(read: TextStats, options: Options, **found: Any) -> TrainingRecord
         documents=read.documents,
         bytes=read.bytes,
         sha256=read.digest,
-        vocab_size=options.vocab_size,
-        min_count=options.min_count,
-        min_frequency=options.min_frequency,
-        max_token_length=options.max_token_length,
-        coverage=None if options.coverage is None else float(options.coverage),
-        alphabet_limit=options.alphabet_limit,
-        initial_alphabet=options.initial_alphabet,
-        sample=None if options.sample is None else float(options.sample),
-        seed=options.seed if options.sample is not None else 0,
         weights=tuple(map(str, read.weights)),
         count_scale=read.scale,
-        whole_characters=options.whole_characters,
-        initial_tokens=tuple(options.initial_tokens),
+        **_requested(options),
         **found,
     )
+
+
+def _requested(options: Options) -> dict[str, Any]:
+    """Return the fields of a training's record that the options alone decide."""
+    return {
+        "vocab_size": options.vocab_size,
+        "min_count": options.min_count,
+        "min_frequency": options.min_frequency,
+        "max_token_length": options.max_token_length,
+        "coverage": None if options.coverage is None else float(options.coverage),
+        "alphabet_limit": options.alphabet_limit,
+        "initial_alphabet": options.initial_alphabet,
+        "sample": None if options.sample is None else float(options.sample),
+        "seed": options.seed if options.sample is not None else 0,
+        "whole_characters": options.whole_characters,
+        "initial_tokens": tuple(options.initial_tokens),
+    }
+
+
+def changed_options(before: FilledRecipe, recipe: Recipe, options: Options) -> dict[str, Any]:
+    """Compare a trained model with a training that would be asked for now.
+
+    The texts are not compared, nor what changes no result, such as the number of threads.
+
+    Returns:
+        The value before and now of each option that is another one, by the names of the fields
+        of `TrainingRecord` and `Recipe`.
+    """
+    record = before.training
+    if record is None:
+        return {"training": (None, "a training")}
+    asked = _requested(options) | {
+        "threshold": _threshold(recipe, options),
+        "extended": len(options.extend.tokens) if options.extend else 0,
+    }
+    pairs = {name: (getattr(record, name), value) for name, value in asked.items()}
+    old, new = before.recipe.to_dict(), recipe.to_dict()
+    pairs |= {name: (old.get(name), value) for name, value in new.items() if name != "name"}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def limits(options: Options) -> _native._Limits:

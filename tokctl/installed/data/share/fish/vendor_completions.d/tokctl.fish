@@ -83,6 +83,7 @@ complete -c tokctl -n "__tokctl_in ''" -l help -s h -d 'Show this message and ex
 complete -c tokctl -n "__tokctl_in 'train'" -l algo -s a -x -a 'bpe wordpiece unigram word char superbpe boundless picky scaffold' -d 'The algorithm'
 complete -c tokctl -n "__tokctl_in 'train'" -l vocab -s v -x -d 'The vocabulary size'
 complete -c tokctl -n "__tokctl_in 'train'" -l output -s o -r -F -d 'The model file'
+complete -c tokctl -n "__tokctl_in 'train'" -l force -d 'Without -o, replace a file of that name even if it is ...'
 complete -c tokctl -n "__tokctl_in 'train'" -l preset -x -a 'wordpiece-likelihood wordpiece-count bert bert-cased char-bpe gpt2 byte-bpe sentencepiece-bpe sentencepiece-unigram albert t5 llama2 cl100k o200k llama3 qwen notebook-bpe notebook-wordpiece' -d 'Start from a named recipe'
 complete -c tokctl -n "__tokctl_in 'train'" -l list-presets -d 'List the presets and exit'
 complete -c tokctl -n "__tokctl_in 'train'" -l special-token -r -F -d 'Add a special token'
