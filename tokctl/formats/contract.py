@@ -68,14 +68,18 @@ def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
     return [Loss("what is known of its training", minor=True)]
 
 
+def lengths_lost(model: FilledRecipe) -> list[Loss]:
+    """The loss of the truncation and the padding that came with a model, if any."""
+    if not model.lengths:
+        return []
+    return [Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True)]
+
+
 def companions_lost(model: FilledRecipe) -> list[Loss]:
-    """The loss of the files, and of the truncation and padding, that came with a model, if any."""
-    lost = []
-    if model.lengths:
-        lost.append(Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True))
+    """The loss of the files that came with a model, if any."""
     if not model.companions:
-        return lost
-    return [*lost, Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
+        return []
+    return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
 
 
 class Hints(NamedTuple):

@@ -21,6 +21,7 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -966,7 +967,12 @@ def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]
     if recipe.post_processors:
         names = ", ".join(map(str, recipe.post_processors))
         found.append(Loss(f"the post-processors {names}"))
-    return [*found, *training_lost(model, model.rounds), *companions_lost(model)]
+    return [
+        *found,
+        *training_lost(model, model.rounds),
+        *lengths_lost(model),
+        *companions_lost(model),
+    ]
 
 
 def _filled_message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> Any:

@@ -23,6 +23,7 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -180,6 +181,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     return [
         *differences(near, read_again),
         *training_lost(model, any(merge[3] for merge in model.merges)),
+        *lengths_lost(model),
         *companions_lost(model),
     ]
 

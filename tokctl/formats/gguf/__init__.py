@@ -28,6 +28,7 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -600,6 +601,7 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
         *pairs,
         *differences(wanted, again),
         *training_lost(model, model.rounds),
+        *lengths_lost(model),
         *companions_lost(replace(model, companions=others)),
     ]
 
