@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl import formats
 from tokctl.errors import TokctlError
+from tokctl.formats.vocab_merges import are_like_clip
 from tokctl.sources import Document, Records, Source, flat, open_sources
 from tokctl.tokenizer.documents import line_blocks
 from tokctl.wording import plural
@@ -466,9 +467,11 @@ def readers_of(
             continue
         try:
             readers.append(peer.load(Path(other), tokenizer.model))
-        except ImportError:
-            reasons.append(f"{peer.package} is not installed")
-            missing.append(peer.package)
+        except ImportError as error:
+            # A peer may need another library for some files.
+            package = "transformers" if error.name == "transformers" else peer.package
+            reasons.append(f"{package} is not installed")
+            missing.append(package)
         except BaseException as error:
             failed.append(Difference(peer.package, "error", said=(reason(error),)))
     if len(missing) < len(PEERS.get(format_name or "", ())):
@@ -550,15 +553,9 @@ _WHOLE_TEXTS: dict[str, Any] = {
 }
 
 
-def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """A folder, as transformers' `AutoTokenizer` takes it."""
-    # Else it warns that PyTorch is missing, which is not needed here.
-    quiet = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
-    os.environ.setdefault(quiet, "1")
-    import transformers
-
-    theirs = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-
+def _transformers(
+    theirs: Any, *, special: Special = "all", puts_around: bool = True
+) -> LoadedTokenizer:
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         found = theirs(list(texts), add_special_tokens=around, **_WHOLE_TEXTS)
         return [list(ids) for ids in found["input_ids"]]
@@ -571,21 +568,43 @@ def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     def token(id_: int) -> str:
         return str(theirs.convert_ids_to_tokens(id_))
 
-    return LoadedTokenizer(_with_version("transformers"), encode, decode, token, puts_around=True)
+    name = _with_version("transformers")
+    return LoadedTokenizer(name, encode, decode, token, special, puts_around)
+
+
+def _import_transformers() -> Any:
+    # Else it warns that PyTorch is missing, which is not needed here.
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    import transformers
+
+    return transformers
+
+
+def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+    """A folder, as transformers' `AutoTokenizer` takes it."""
+    from_pretrained = _import_transformers().AutoTokenizer.from_pretrained
+    return _transformers(from_pretrained(str(path), local_files_only=True))
 
 
 def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
-    """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters."""
-    import tokenizers
-
+    """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters, or
+    transformers' class for CLIP's."""
     folder = path if path.is_dir() else path.parent
     files = str(folder / "vocab.json"), str(folder / "merges.txt")
+    if are_like_clip(json.loads(Path(files[0]).read_bytes())):
+        theirs = _import_transformers().CLIPTokenizer(*files)
+        # The class gives its two special tokens new ids where the files have none for them.
+        own = set(theirs.all_special_tokens)
+        found = tuple(sorted(own & model.special_ids.keys()))
+        return _transformers(theirs, special=found or "none", puts_around=len(found) == len(own))
+    import tokenizers
+
     if model.recipe.is_byte_level:
         return _tokenizers(tokenizers.ByteLevelBPETokenizer.from_file(*files), special="none")
     unknown = model.recipe.unk_token or "<unk>"
     theirs = tokenizers.CharBPETokenizer.from_file(*files, unk_token=unknown)
     # The class makes the unknown token a special one, and no other token.
-    return _tokenizers(theirs, special=tuple({unknown} & model.special_ids.keys()))
+    return _tokenizers(theirs, special=tuple({unknown} & model.special_ids.keys()) or "none")
 
 
 def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:

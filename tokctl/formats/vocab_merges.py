@@ -10,6 +10,7 @@ normalizer without lower case, BERT's words, `<unk>`. Anything else has to be to
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -88,7 +89,7 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     """The model that the files stand for."""
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
-    if _is_byte_level(vocabulary) and vocabulary.keys() >= {one + _SUFFIX for one in _OF_UTF8}:
+    if are_like_clip(vocabulary):
         document = _clip(vocabulary, pairs)
     elif _is_byte_level(vocabulary):
         document |= {"pre_tokenizer": byte_level_json(), "decoder": byte_level_json()}
@@ -108,6 +109,12 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     if hints.pattern is not None:
         recipe = replace(recipe, pre_tokenizers=PRE_TOKENIZERS.steps(hints.pattern))
     return replace(filled, recipe=recipe)
+
+
+def are_like_clip(vocabulary: Collection[str]) -> bool:
+    """Return whether the tokens hold every byte of UTF-8, alone and at the end of a word."""
+    tokens = set(vocabulary)
+    return tokens >= _NEEDED and tokens >= {one + _SUFFIX for one in _OF_UTF8}
 
 
 def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
