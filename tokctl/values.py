@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -79,6 +79,16 @@ def suggesting_class(made: type[T]) -> type[T]:
     """The same of a dataclass, whose options are its fields."""
     made.__init__ = suggesting(made.__init__)  # type: ignore[method-assign]
     return made
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean NAME? ` for the name of `known` that is nearest to `word`, or an empty
+    text if none is near. It is for errors alone: it imports a module."""
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in known}
+    near = get_close_matches(str(word)[:100].casefold(), names, 1, 0.7)
+    return f"did you mean {names[near[0]]}? " if near else ""
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from tokctl import __version__, systems
+from tokctl import __version__, systems, wording
 from tokctl.cli import options
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
@@ -93,6 +93,7 @@ def run(arguments: Sequence[str], world: World) -> int:
     progress = options.given_early(arguments, "--progress")
     if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
+    arguments = _as_options(arguments)
     world.arguments = arguments
     color = options.given_early(arguments, "--color")
     world.color = color if color in options.COLORS else world.color
@@ -115,6 +116,16 @@ def run(arguments: Sequence[str], world: World) -> int:
 
             traceback.print_exception(cause, file=world.stderr)
         return _report(cause, world, arguments)
+
+
+def _as_options(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the command line that `tokctl help COMMAND`, `tokctl version` or `tokctl -V` means."""
+    match list(arguments):
+        case ["help", *command]:
+            return [*command, "--help"]
+        case ["version" | "-V"]:
+            return ["--version"]
+    return arguments
 
 
 def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -153,7 +164,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
             from tokctl.cli import guesses
 
             command = next((word for word in arguments if word in COMMANDS), None)
-            world.report(TokctlError(*guesses.explained(error, command, arguments)))
+            world.report(TokctlError(*guesses.explained(error, command)))
         return ExitCode.BAD_INPUT
     if _lacks_memory(error):
         world.report(OutOfMemoryError())
@@ -203,8 +214,7 @@ def _os_error(error: OSError) -> TokctlError:
 
 def main() -> NoReturn:
     """The entry point of the `tokctl` script."""
-    if os.environ.get("COLUMNS") == "0":  # some terminals; Rich would take it at its word
-        del os.environ["COLUMNS"]
+    wording.limit_screen(os.environ)
     if isinstance(sys.stdout, TextIOWrapper):
         # The help goes there as text, and not every encoding has its characters.
         sys.stdout.reconfigure(errors="replace")

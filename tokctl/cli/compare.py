@@ -12,6 +12,7 @@ from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World, visible
 from tokctl.errors import ExitCode, TokctlError
+from tokctl.values import did_you_mean
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def compare(
     if words not in ("spaces", "unicode"):
         raise TokctlError(
             f"--words can't be {words!r}",
-            "choose spaces or unicode; to explain a word, use --word",
+            did_you_mean(words, ("spaces", "unicode"))
+            + "choose spaces or unicode; to explain a word, use --word",
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = paging.form(json=json, markdown=markdown, latex=latex)

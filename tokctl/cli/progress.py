@@ -559,7 +559,7 @@ def _width(stream: TextIO, columns: str) -> int:
         width = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         width = 0
-    return width or (int(columns) if columns.isdigit() else 0) or 80
+    return width or screen_size(columns) or 80
 
 
 _FORMS: dict[str, type[ShownPhase]] = {

@@ -16,6 +16,7 @@ from tokctl.model.parts import (
     is_lossless,
     template_pieces,
 )
+from tokctl.values import did_you_mean
 
 if TYPE_CHECKING:
     from tokctl.model import Marker, Recipe, TrainingStage
@@ -212,7 +213,8 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
         if chosen["unknown"] not in UNKNOWNS:
             raise TokctlError(
                 f"--unknown can't be {chosen['unknown']!r}",
-                f"the token's text is --unk-token; choose one of: {', '.join(UNKNOWNS)}",
+                f"{did_you_mean(chosen['unknown'], UNKNOWNS)}the token's text is --unk-token; "
+                f"choose one of: {', '.join(UNKNOWNS)}",
             )
         changes["unknown"] = chosen["unknown"]
         if chosen["unknown"] == "drop":

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.values import Brief
+from tokctl.values import Brief, did_you_mean
 
 
 class PartOption(NamedTuple):
@@ -161,11 +161,8 @@ class PartFamily:
     def part(self, kind: str, **options: Any) -> Part:
         """The part of that kind; TokctlError if kind or options are wrong."""
         if not isinstance(kind, str) or kind not in self.kinds:
-            import difflib
-
-            close = difflib.get_close_matches(str(kind), self.names(), n=1)
-            listed = f"choose one of: {', '.join(self.names())}"
-            hint = f"did you mean {close[0]}?" if close else listed
+            near = did_you_mean(kind, self.names()).rstrip()
+            hint = near or f"choose one of: {', '.join(self.names())}"
             raise TokctlError(f"no {self.name} is called {kind!r}", hint)
         known = self.kinds[kind].options
         if unknown := options.keys() - known.keys():

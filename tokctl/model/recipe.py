@@ -20,7 +20,7 @@ from tokctl.model.parts import (
     native_parts,
     text_of,
 )
-from tokctl.values import Brief
+from tokctl.values import Brief, did_you_mean
 
 #: What the fields of a recipe may say; `ALGORITHMS` has the algorithms.
 UNITS = ("bytes", "characters")
@@ -499,7 +499,8 @@ def check(recipe: Recipe) -> None:
     ):
         if value not in allowed:
             raise TokctlError(
-                f"no {name} is called {value!r}", f"choose one of: {', '.join(allowed)}"
+                f"no {name} is called {value!r}",
+                f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}",
             )
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
     _check_rules(recipe.normalizers)
