@@ -3,8 +3,8 @@
 import typer
 
 from tokctl.cli import options
-from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, printable
 from tokctl.wording import plural
 
 EXAMPLES = """Examples:
@@ -42,6 +42,6 @@ def check(context: typer.Context, folders: options.CheckFolders) -> int:
             f"{plural(found.documents, 'document')}, {plural(found.ids, 'id')}, "
             f"{plural(found.bytes, 'byte')}"
         ]
-        world.stdout.write("".join(f"{visible(line)}\n" for line in lines).encode())
+        world.stdout.write("".join(f"{printable(line)}\n" for line in lines).encode())
         whole = whole and not found.faults
     return ExitCode.DONE if whole else ExitCode.CONDITION_FAILED

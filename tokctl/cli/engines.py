@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.ray import Cluster
@@ -16,6 +16,6 @@ def cluster(world: World, name: str) -> "Cluster":
     from tokctl.ray import Cluster
 
     def tell(line: str) -> None:
-        world.say(f"note: {visible(line)}")
+        world.say(f"note: {printable(line)}")
 
     return Cluster(None if name == "ray" else name, tell=tell)

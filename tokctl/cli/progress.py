@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tokctl.cli.world import event_line
 from tokctl.values import Done
+from tokctl.wording import screen_size
 
 if TYPE_CHECKING:
     from typing import Self

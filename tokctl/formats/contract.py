@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from tokctl.errors import AGAIN as AGAIN
 from tokctl.errors import CoreError, TokctlError
 from tokctl.values import cached_property
 
@@ -36,7 +37,6 @@ LARGEST_VOCABULARY = 1 << 25
 HEAD = 1 << 12
 
 #: What to do about a file that is not whole, and about one that tokctl can't use.
-AGAIN = "train it again, or copy it again from where it came"
 ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats shows what is read"
 
 #: What a format consists of on disk. A format of one file has it under the name "", and a
@@ -244,7 +244,7 @@ def _too_large(name: str, most: int) -> TokctlError:
 def unreadable(name: str, error: Exception) -> TokctlError:
     """The error for a file that can't be opened."""
     reason = getattr(error, "strerror", None) or str(error)
-    hint = None
+    hint = "check that file and its rights"
     if isinstance(error, FileNotFoundError):
         hint = "train one first: tokctl train book.txt"
         if re.fullmatch(r"[\w-]+(/[\w.-]+)?", name):
@@ -279,4 +279,4 @@ def unless_damaged(name: str) -> Iterator[None]:
         if error.message.startswith(name):
             raise
         message = f"tokctl can't use {name}: {error.message}"
-        raise TokctlError(message, error.hint or ANOTHER) from None
+        raise TokctlError(message, error.hint) from None

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, merging
 from tokctl.formats.contract import (
+    ANOTHER,
     LARGEST_VOCABULARY,
     Files,
     InexpressibleError,
@@ -291,7 +292,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     if algorithm is None:
         raise ValueError(f"its model type is {trained.model_type}")
     if proto.denormalizer_spec.precompiled_charsmap:
-        raise TokctlError("it has rules for denormalizing, which tokctl lacks")
+        raise TokctlError("it has rules for denormalizing, which tokctl lacks", ANOTHER)
     tokens = [bytes(piece.piece) for piece in proto.pieces]
     types = [piece.type for piece in proto.pieces]
     texts = _texts(tokens)

@@ -150,7 +150,10 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
     if given is not None:
         for text, id_ in given.items():
             if vocabulary.get(text, id_) != id_:
-                raise TokctlError(f"{text!r} has the id {vocabulary[text]} there, not {id_}")
+                raise TokctlError(
+                    f"{text!r} has the id {vocabulary[text]} there, not {id_}",
+                    "give each special token its id in the vocabulary, or leave it out",
+                )
         special = sorted(given.items(), key=lambda item: item[1])
         return [_entry(text, id_) for text, id_ in special]
     made = {"".join(pair) for pair in pairs}

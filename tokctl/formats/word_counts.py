@@ -67,7 +67,7 @@ def write(model: FilledRecipe) -> Files:
     try:
         return {"": counter.finish(0).to_lines()}
     except CoreError as error:
-        raise TokctlError(error.message) from None
+        raise TokctlError(error.message, error.hint) from None
 
 
 def _check(model: FilledRecipe) -> None:

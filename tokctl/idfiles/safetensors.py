@@ -207,6 +207,12 @@ def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
         raise _unreadable_header(file, hint) from None
     if not isinstance(header, dict):
         raise _unreadable_header(file, hint)
+    facts = header.get(_METADATA, {})
+    if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
+        raise TokctlError(
+            f"{file.name}: {_METADATA} in its header is not an object of texts",
+            "write the file again with a library of the format: its header holds texts alone",
+        )
     return size, header
 
 
