@@ -77,5 +77,7 @@ def test_metadata_that_is_no_text(facts: str, tmp_path: Path) -> None:
     header = f'{{"__metadata__": {facts}}}'.encode()
     path = tmp_path / "a.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header)
-    with path.open("rb") as data, pytest.raises(TokctlError, match="not an object of texts\nhint: "):
-        stored_tensors(InputFile(str(path), data), "")
+    whole = InputFile(str(path), path=str(path))
+    match = "not an object of texts\nhint: "
+    with whole.opened() as file, pytest.raises(TokctlError, match=match):
+        stored_tensors(file, "")

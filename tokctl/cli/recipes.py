@@ -118,7 +118,11 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
         base, what = preset(chosen["preset"]), f"the preset {chosen['preset']}"
         hint = "leave --algo or --preset out"
     else:
-        base, what, hint = default_recipe(algo or "bpe", characters=bool(characters)), "", ""
+        base, what, hint = (
+            default_recipe("bpe" if algo is None else algo, characters=bool(characters)),
+            "",
+            "",
+        )
     if algo is not None and algo != base.algorithm:
         raise TokctlError(f"{what} is {base.algorithm}, not {algo}", hint)
     if characters is False and not base.is_byte_level:

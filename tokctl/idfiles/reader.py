@@ -206,7 +206,10 @@ class IdSource:
                 f"{self.name} holds {found.form}, not {options.form}", "leave --from out"
             )
         if found.form not in FORMS[1:]:
-            raise TokctlError(f"{self.name} holds {found.form!r}, which is no form of ids", None)
+            raise TokctlError(
+                f"{self.name} holds {found.form!r}, which is no form of ids",
+                "name the form with --from",
+            )
         self._check_eos(self.name, found.form)
         files = [
             InputFile(path, partial(self._blocks_of, path), path, self.meter)

@@ -1495,7 +1495,7 @@ def _recipe_of(
     if recipe is None and extend is not None:
         recipe = extend.recipe
     if recipe is None:
-        recipe = default_recipe(algorithm or "bpe")
+        recipe = default_recipe("bpe" if algorithm is None else algorithm)
     if algorithm is not None and algorithm != recipe.algorithm:
         raise TokctlError(
             f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}",
