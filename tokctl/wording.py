@@ -4,30 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import MutableMapping, Sequence
-
-#: Columns and lines of the largest screen that output is made for. Tables fill their last column
-#: up to the screen's width.
-_LARGEST_SCREEN = 4096
-
-
-def screen_size(text: str) -> int | None:
-    """Return what `$COLUMNS` or `$LINES` says, at most the largest screen; None if it says no
-    number from 1 up."""
-    digits = text.strip().lstrip("0")
-    if not (digits.isascii() and digits.isdigit()):
-        return None
-    return min(int(digits[:9]), _LARGEST_SCREEN)
-
-
-def limit_screen(environ: MutableMapping[str, str]) -> None:
-    """Correct `$COLUMNS` and `$LINES` in place for all libraries that read them: Rich takes any
-    number at its word, and 0 as well, which some terminals say."""
-    for name in ("COLUMNS", "LINES"):
-        if name in environ:
-            size = screen_size(environ.pop(name))
-            if size is not None:
-                environ[name] = str(size)
+from collections.abc import Sequence
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:

@@ -11,11 +11,12 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from tokctl import __version__, systems, wording
+from tokctl import __version__, systems
 from tokctl.cli import options
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
 from tokctl.files import prepare_last_words
+from tokctl.values import limit_screen
 
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (
@@ -145,7 +146,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     if isinstance(error, OSError) and systems.is_closed_pipe(error):
         return ExitCode.DONE
     # What to do now, where whoever was stopped has left work that can go on.
-    hint = "; ".join(getattr(error, "__notes__", ())) or None
+    hint = "; ".join(getattr(error, "__notes__", ()))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         if world.speaks_events:
             world.report(TokctlError("interrupted", hint))
@@ -214,7 +215,7 @@ def _os_error(error: OSError) -> TokctlError:
 
 def main() -> NoReturn:
     """The entry point of the `tokctl` script."""
-    wording.limit_screen(os.environ)
+    limit_screen(os.environ)
     if isinstance(sys.stdout, TextIOWrapper):
         # The help goes there as text, and not every encoding has its characters.
         sys.stdout.reconfigure(errors="replace")

@@ -180,14 +180,14 @@ def _written(
 
 def _tell(world: World, counts: TokenCounts) -> None:
     """The first errors, a hint where it is another than the one before, and how many more."""
-    said = None
+    said = ""
     for failure in counts.failures[:_SHOWN_ERRORS]:
         hint = failure.error.hint
-        world.report(TokctlError(failure.error.message, hint if hint != said else None))
+        world.report(TokctlError(failure.error.message, hint if hint != said else ""))
         said = hint
     more = len(counts.failures) - _SHOWN_ERRORS
     if more > 0:
-        hint = "--json names them all" if counts.files else None
+        hint = "--json names them all" if counts.files else ""
         world.report(TokctlError(f"{more:,} more could not be counted", hint))
 
 

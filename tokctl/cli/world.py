@@ -82,7 +82,7 @@ class World:
     def report(self, error: TokctlError) -> None:
         """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
         if self.speaks_events:
-            hint = printable(error.hint)
+            hint = printable(error.hint) or None
             self.write_event(event_line("error", message=printable(error.message), hint=hint))
             return
         red, cyan, off = "", "", ""

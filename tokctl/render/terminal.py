@@ -37,7 +37,7 @@ from tokctl.render.document import (
     Tree,
 )
 from tokctl.render.visible import BACKGROUNDS, BAR, drawn, safe
-from tokctl.wording import screen_size
+from tokctl.values import screen_size
 
 #: Width of output that is not for a terminal: wide enough that no table is folded.
 UNFOLDED = 160
