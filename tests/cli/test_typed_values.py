@@ -36,7 +36,7 @@ def read(parameter: Any, value: Any) -> Any:
 
 def test_the_catalogue_is_tried() -> None:
     assert {name.split()[0] for name, _ in CHOICES} > {"train", "encode", "decode", "compare"}
-    assert len(CHOICES) > 50 and len(NUMBERS) > 20 and len(COMMANDS) > 10
+    assert len(CHOICES) > 40 and len(NUMBERS) > 20 and len(COMMANDS) > 10
 
 
 @pytest.mark.parametrize(("name", "parameter"), CHOICES, ids=[name for name, _ in CHOICES])
@@ -55,7 +55,7 @@ def test_choices_are_read_in_any_case(name: str, parameter: Any) -> None:
 @pytest.mark.parametrize(("name", "parameter"), CHOICES, ids=[name for name, _ in CHOICES])
 def test_a_near_miss_of_a_choice_is_guessed(name: str, parameter: Any) -> None:
     if not options._is_closed(parameter):
-        return
+        pytest.skip(f"{name} takes other values, too")
     for value in options.values_of(parameter):
         if len(value) > 4:
             wrong = value[:2] + value[3] + value[2] + value[4:]
@@ -106,7 +106,7 @@ def test_words_for_help_and_version(words: list[str], like: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["wordpeice", "unigramm", "Pickyy"])
 def test_the_api_guesses_the_algorithm(name: str) -> None:
-    with pytest.raises(TokctlError, match="hint: did you mean (wordpiece|unigram|picky)?"):
+    with pytest.raises(TokctlError, match=r"hint: did you mean (wordpiece|unigram|picky)\? "):
         Tokenizer.train_on_counts({"a": 1}, vocab_size=300, algorithm=name)
 
 
