@@ -15,25 +15,38 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+#: The hint of errors in a file that tokctl has written.
+AGAIN = "train it again, or copy it again from where it came"
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters and lone surrogates escaped: a name or a token can
+    hold anything, and a terminal obeys some of it."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )
+
+
 class TokctlError(Exception):
     """An error that the user can put right.
 
     Args:
         message: what is wrong, naming the file and the place; no final full stop.
-        hint: what to do about it, or None when nothing useful can be said.
+        hint: what to do about it.
         exit_code: what the command line returns.
     """
 
-    def __init__(
-        self, message: str, hint: str | None = None, exit_code: int = ExitCode.BAD_INPUT
-    ) -> None:
+    def __init__(self, message: str, hint: str, exit_code: int = ExitCode.BAD_INPUT) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.exit_code: int = int(exit_code)
 
     def __str__(self) -> str:
-        return self.message if self.hint is None else f"{self.message}\nhint: {self.hint}"
+        return f"{printable(self.message)}\nhint: {printable(self.hint)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process needs what a person sees; a subclass would ask for more.
@@ -53,6 +66,9 @@ _CORE_HINTS = {
 }
 
 
+_ANY_CORE_HINT = "check that the text or the ids and the model belong together"
+
+
 class CoreError(TokctlError):
     """An error of the native core, which raises it.
 
@@ -63,6 +79,6 @@ class CoreError(TokctlError):
     """
 
     def __init__(self, message: str, kind: str, details: tuple[int, int, int]) -> None:
-        super().__init__(message, _CORE_HINTS.get(kind))
+        super().__init__(message, _CORE_HINTS.get(kind, _ANY_CORE_HINT))
         self.kind = kind
         self.details = details

@@ -365,7 +365,10 @@ def _status(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except ValueError as error:  # a NUL in the name
-        raise TokctlError(f"can't write {str(path)!r}: {error}") from None
+        raise TokctlError(
+            f"can't write {str(path)!r}: {error}",
+            "name another file, or look at the rights of the folder and the room on its disk",
+        ) from None
 
 
 #: Hidden files that grow.

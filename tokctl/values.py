@@ -1,12 +1,12 @@
 """Properties that are computed once, values in few words, errors for names that are not there,
-loading without garbage collection, and how many processors there are."""
+loading without garbage collection, and what the system says of its screen and processors."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -81,6 +81,16 @@ def suggesting_class(made: type[T]) -> type[T]:
     return made
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `did you mean NAME? ` for the name of `known` that is nearest to `word`, or an empty
+    text if none is near. It is for errors alone: it imports a module."""
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in known}
+    near = get_close_matches(str(word)[:100].casefold(), names, 1, 0.7)
+    return f"did you mean {names[near[0]]}? " if near else ""
+
+
 @contextmanager
 def no_garbage() -> Iterator[None]:
     """Reading makes hundreds of thousands of objects that stay. Python's collector would walk
@@ -121,6 +131,30 @@ class cached_property(Generic[T]):  # noqa: N801 - it stands for the one of `fun
         # Without `__set__`, the instance's own dictionary is looked into first the next time.
         value: T = instance.__dict__.setdefault(self.name, self.compute(instance))
         return value
+
+
+#: Columns and lines of the largest screen that output is made for. Tables fill their last column
+#: up to the screen's width.
+_LARGEST_SCREEN = 4096
+
+
+def screen_size(text: str) -> int | None:
+    """Return what `$COLUMNS` or `$LINES` says, at most the largest screen; None if it says no
+    number from 1 up."""
+    digits = text.strip().lstrip("0")
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return min(int(digits[:9]), _LARGEST_SCREEN)
+
+
+def limit_screen(environ: MutableMapping[str, str]) -> None:
+    """Correct `$COLUMNS` and `$LINES` in place for all libraries that read them: Rich takes any
+    number at its word, and 0 as well, which some terminals say."""
+    for name in ("COLUMNS", "LINES"):
+        if name in environ:
+            size = screen_size(environ.pop(name))
+            if size is not None:
+                environ[name] = str(size)
 
 
 def available_threads() -> int:

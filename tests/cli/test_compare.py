@@ -126,7 +126,8 @@ def test_what_a_condition_says(call: Call) -> None:
         PAGE,
         "note: not checked: unk_rate >= 0 for b: it is n/a: nothing is unknown to this model: "
         "every byte has a token\n"
-        "error: nsl < 0.7 for w: it is 0.5; unk_rate >= 0 for w: it is 0\n",
+        "error: nsl < 0.7 for w: it is 0.5; unk_rate >= 0 for w: it is 0\n"
+        "hint: the conditions of --fail-if say when to fail; --json has every figure\n",
     )
 
 

@@ -15,10 +15,10 @@ from tokctl.cli.app import COMMANDS, build
 
 #: A command line, and what its hint has to say.
 GUESSES = [
-    ("version", "tokctl --version"),
-    ("-V", "did you mean --version?"),
-    ("help", "tokctl COMMAND --help"),
-    ("help train", "tokctl train --help"),
+    ("help trian", "did you mean train?"),
+    ("train -a wordpeice a.txt", "did you mean wordpiece?"),
+    ("convert m.json --to tiktokn", "did you mean tiktoken?"),
+    ("compare --vocab 20,000 a.txt", "write 20000; a comma stands between sizes"),
     ("tokenize a.txt", "tokctl encode --as tokens"),
     ("count a.txt", "tokctl encode --count"),
     ("explain m.json lowest", "tokctl inspect MODEL --word WORD"),

@@ -63,7 +63,7 @@ def test_fail_on(sick: str, fail_on: str | None, code: int) -> None:
     assert ran.code == code
     assert ran.out == inspect(sick, "--check").out
     if fail_on == "error":
-        assert ran.err == "error: --fail-on error: error no-unknown-token (1)\n"
+        assert ran.err.startswith("error: --fail-on error: error no-unknown-token (1)\nhint: ")
     elif fail_on:
         assert ran.err.startswith(f"error: --fail-on {fail_on}: error no-unknown-token (1), warn")
 

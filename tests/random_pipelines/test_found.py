@@ -11,7 +11,7 @@ import tokenizers
 from tests.random_pipelines.compare import both, faulty, loaded
 from tests.random_pipelines.documents import Json
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats.contract import companions_lost
+from tokctl.formats.contract import lengths_lost
 
 
 def word_level(*words: str) -> Json:
@@ -203,7 +203,7 @@ def test_stored_truncation_and_padding(direction: str, strategy: str, length: An
     files = formats.write(read.model, "huggingface")
     written = json.loads(files[""])
     assert (written["truncation"], written["padding"]) == (made["truncation"], made["padding"])
-    losses = [loss.what for loss in companions_lost(read.model)]
+    losses = [loss.what for loss in lengths_lost(read.model)]
     assert "the truncation and the padding that came with it" in losses
 
 

@@ -18,6 +18,7 @@ from tests.zoo.cases import Case
 from tests.zoo.listed import Listed
 from tokctl import Encoding, Tokenizer, Truncation
 from tokctl._native import NO_ID
+from tokctl.analysis.verification import without_lengths
 from tokctl.errors import TokctlError
 
 #: A kind that is meant: see docs/formats.md.
@@ -42,8 +43,7 @@ class HuggingFace:
         added = theirs.get_added_tokens_decoder()
         self.added = {id_: token.content for id_, token in added.items()}
         self.own = [content for content in self.added.values() if content]
-        theirs.no_truncation()
-        theirs.no_padding()
+        without_lengths(theirs)
         special = [token for token in ours.model.added if token.special]
         #: Special tokens, but for the one that stands for what is unknown.
         self.special = {token.id for token in special if token.text != ours.recipe.unk_token}

@@ -344,7 +344,10 @@ def _extensible(model: FilledRecipe) -> FilledRecipe:
     try:
         model = merging.by_merges(model)
     except InexpressibleError as reason:
-        raise TokctlError(f"new tokens can't be learned: {reason}") from None
+        raise TokctlError(
+            f"new tokens can't be learned: {reason}",
+            "adapt a model whose algorithm merges pairs, or leave --add-token out",
+        ) from None
     resizing.check_extension(model, model.recipe)
     return model
 

@@ -37,6 +37,7 @@ from tokctl.formats import hub
 if TYPE_CHECKING:
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.tokenizer import Special
 
 #: Libraries in the order in which they are shown: the module, and the format that each defines. A
 #: model that comes in another one is converted to it, even where that loses something: the digests
@@ -187,8 +188,9 @@ def bench(
         found = list(_loaded(tokenizer, model, Path(folder)))
         readers = [(file, reader) for file, reader, _ in found if reader is not None]
         left_out = [(file, why) for file, reader, why in found if reader is None]
-        # As the others do, if they do.
-        special = "all" if any(reader.special == "all" for _, reader in readers) else "none"
+        # The special tokens that the others find, if they find any.
+        found_by = {reader.special for _, reader in readers} - {"none"}
+        special: Special = "all" if "all" in found_by else next(iter(found_by), "none")
         own = _own(tokenizer, special)
         runs = [_Passes("own", own), *(_Passes(file, reader) for file, reader in readers)]
         for number in range(repeat):
@@ -262,7 +264,7 @@ def _digest(rows: Sequence[Sequence[int]]) -> str:
     return found.hexdigest()[:16]
 
 
-def _own(tokenizer: Tokenizer, special: str) -> LoadedTokenizer:
+def _own(tokenizer: Tokenizer, special: Special) -> LoadedTokenizer:
     def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
         return tokenizer.encode_ids(texts, special=special)
 

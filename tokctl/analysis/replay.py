@@ -763,7 +763,9 @@ class MergeReplay(Replay):
         near = next((name for name in tokenizer.tokens if token and token in name), None)
         raise TokctlError(
             f"no step makes {token!r}: the model has no such token",
-            f"tokens are spelled as they are shown, {near!r} for instance" if near else None,
+            f"tokens are spelled as they are shown, {near!r} for instance"
+            if near
+            else "--token shows the tokens",
         )
 
     def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], Choice | None]:

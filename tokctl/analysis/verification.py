@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl import formats
 from tokctl.errors import TokctlError
+from tokctl.formats.vocab_merges import are_like_clip
 from tokctl.sources import Document, Records, Source, flat, open_sources
 from tokctl.tokenizer.documents import line_blocks
 from tokctl.wording import plural
@@ -27,6 +28,7 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     from tokctl.model import FilledRecipe
     from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.tokenizer import Special
 
 #: Ids that are shown before the first one that differs, and from there on.
 _BEFORE, _AFTER = 2, 4
@@ -191,29 +193,31 @@ class _ModelBlock:
         self.tokenizer = tokenizer
         self.block = block
         self.lines = block.lines
-        self._rows: dict[tuple[str, bool], list[list[int] | None]] = {}
+        self._rows: dict[tuple[Special, bool], list[list[int] | None]] = {}
 
-    def rows(self, special: str) -> list[list[int] | None]:
+    def rows(self, special: Special) -> list[list[int] | None]:
         """The ids of each line."""
         return self._kept(self.lines, special, False)
 
-    def rows_around(self, special: str) -> list[list[int] | None]:
+    def rows_around(self, special: Special) -> list[list[int] | None]:
         """The ids of each line with the special tokens around it; of the first line alone where
         there are none, which shows whether others put some there."""
         puts = self.tokenizer.post_processor.added_tokens_count()
         return self._kept(self.lines if puts else self.lines[:1], special, True)
 
-    def whole(self, special: str) -> list[int] | None:
+    def whole(self, special: Special) -> list[int] | None:
         """The ids of all lines as one text."""
         return self._encode([self.block.text], special, False)[0]
 
-    def _kept(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
+    def _kept(self, texts: Sequence[str], special: Special, around: bool) -> list[list[int] | None]:
         key = special, around
         if key not in self._rows:
             self._rows[key] = self._encode(texts, special, around)
         return self._rows[key]
 
-    def _encode(self, texts: Sequence[str], special: str, around: bool) -> list[list[int] | None]:
+    def _encode(
+        self, texts: Sequence[str], special: Special, around: bool
+    ) -> list[list[int] | None]:
         encode = self.tokenizer.encode_ids
         try:
             return list(encode(texts, special=special, add_special=around))
@@ -322,7 +326,7 @@ def _first_differing(before: Sequence[object], after: Sequence[object]) -> int:
     return next((at for at, (one, two) in pairs if one != two), min(len(before), len(after)))
 
 
-def _character(tokenizer: Tokenizer, text: str, special: str, row: list[int], at: int) -> int:
+def _character(tokenizer: Tokenizer, text: str, special: Special, row: list[int], at: int) -> int:
     """Where in the text the token stands that differs first."""
     encoding = tokenizer.encode(text, special=special)
     if encoding.ids != row:  # with special tokens around it
@@ -421,7 +425,7 @@ class LoadedTokenizer(NamedTuple):
             that the model puts around.
         decode: the text of ids; U+FFFD for what is not UTF-8.
         token: what it calls an id.
-        special: which special tokens it finds in a text: `all` or `none`.
+        special: the special tokens that it finds in a text, as `Tokenizer.encode` takes them.
         puts_around: does it know the special tokens that the model puts around?
         batch: the ids of many texts on so many threads, in the fastest way that gives lists; None:
             `encode` is that.
@@ -431,7 +435,7 @@ class LoadedTokenizer(NamedTuple):
     encode: Callable[[Sequence[str], bool], list[list[int]]]
     decode: Callable[[list[int]], str]
     token: Callable[[int], str]
-    special: str = "all"
+    special: Special = "all"
     puts_around: bool = False
     batch: Callable[[list[str], int], list[list[int]]] | None = None
 
@@ -463,9 +467,11 @@ def readers_of(
             continue
         try:
             readers.append(peer.load(Path(other), tokenizer.model))
-        except ImportError:
-            reasons.append(f"{peer.package} is not installed")
-            missing.append(peer.package)
+        except ImportError as error:
+            # A peer may need another library for some files.
+            package = "transformers" if error.name == "transformers" else peer.package
+            reasons.append(f"{package} is not installed")
+            missing.append(package)
         except BaseException as error:
             failed.append(Difference(peer.package, "error", said=(reason(error),)))
     if len(missing) < len(PEERS.get(format_name or "", ())):
@@ -498,7 +504,20 @@ def _with_version(package: str) -> str:
     return f"{package} {version(package)}"
 
 
-def _tokenizers(theirs: Any, *, special: str = "all", puts_around: bool = False) -> LoadedTokenizer:
+def without_lengths(theirs: Any) -> Any:
+    """Return `theirs`, a tokenizer of the library tokenizers, without the truncation and the
+    padding that its file stores. The library applies both to every text; tokctl applies them where
+    a call asks for it."""
+    theirs.no_truncation()
+    theirs.no_padding()
+    return theirs
+
+
+def _tokenizers(
+    theirs: Any, *, special: Special = "all", puts_around: bool = False
+) -> LoadedTokenizer:
+    without_lengths(theirs)
+
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return [one.ids for one in theirs.encode_batch(list(texts), add_special_tokens=around)]
 
@@ -525,17 +544,20 @@ def tokenizer_json(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     return _tokenizers(tokenizers.Tokenizer.from_file(str(file)), puts_around=True)
 
 
-def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """A folder, as transformers' `AutoTokenizer` takes it."""
-    # Else it warns that PyTorch is missing, which is not needed here.
-    quiet = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
-    os.environ.setdefault(quiet, "1")
-    import transformers
+#: Options of a call of transformers that a folder's configuration would set otherwise.
+_WHOLE_TEXTS: dict[str, Any] = {
+    "padding": False,
+    "truncation": False,
+    "split_special_tokens": False,
+    "verbose": False,
+}
 
-    theirs = transformers.AutoTokenizer.from_pretrained(str(path), local_files_only=True)
 
+def _transformers(
+    theirs: Any, *, special: Special = "all", puts_around: bool = True
+) -> LoadedTokenizer:
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
-        found = theirs(list(texts), add_special_tokens=around, verbose=False)
+        found = theirs(list(texts), add_special_tokens=around, **_WHOLE_TEXTS)
         return [list(ids) for ids in found["input_ids"]]
 
     def decode(ids: list[int]) -> str:
@@ -546,18 +568,43 @@ def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     def token(id_: int) -> str:
         return str(theirs.convert_ids_to_tokens(id_))
 
-    return LoadedTokenizer(_with_version("transformers"), encode, decode, token, puts_around=True)
+    name = _with_version("transformers")
+    return LoadedTokenizer(name, encode, decode, token, special, puts_around)
+
+
+def _import_transformers() -> Any:
+    # Else it warns that PyTorch is missing, which is not needed here.
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    import transformers
+
+    return transformers
+
+
+def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+    """A folder, as transformers' `AutoTokenizer` takes it."""
+    from_pretrained = _import_transformers().AutoTokenizer.from_pretrained
+    return _transformers(from_pretrained(str(path), local_files_only=True))
 
 
 def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
-    """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters."""
-    import tokenizers
-
+    """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters, or
+    transformers' class for CLIP's."""
     folder = path if path.is_dir() else path.parent
     files = str(folder / "vocab.json"), str(folder / "merges.txt")
+    if are_like_clip(json.loads(Path(files[0]).read_bytes())):
+        theirs = _import_transformers().CLIPTokenizer(*files)
+        # The class gives its two special tokens new ids where the files have none for them.
+        own = set(theirs.all_special_tokens)
+        found = tuple(sorted(own & model.special_ids.keys()))
+        return _transformers(theirs, special=found or "none", puts_around=len(found) == len(own))
+    import tokenizers
+
     if model.recipe.is_byte_level:
         return _tokenizers(tokenizers.ByteLevelBPETokenizer.from_file(*files), special="none")
-    return _tokenizers(tokenizers.CharBPETokenizer.from_file(*files), special="none")
+    unknown = model.recipe.unk_token or "<unk>"
+    theirs = tokenizers.CharBPETokenizer.from_file(*files, unk_token=unknown)
+    # The class makes the unknown token a special one, and no other token.
+    return _tokenizers(theirs, special=tuple({unknown} & model.special_ids.keys()) or "none")
 
 
 def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:

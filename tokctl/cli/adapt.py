@@ -9,8 +9,8 @@ import typer
 
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError, printable
 from tokctl.wording import listed, percent, plural
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def adapt(
         found.save_map(map_file)
     saving.write(planned.files, output, form)
     for line in report(found, vocab, carried):
-        world.say(visible(line))
+        world.say(printable(line))
     for companion in paths if form.is_folder else paths[1:]:
-        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
+        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
     if json:
         from tokctl import orjson
 
@@ -289,9 +289,9 @@ def check_moved(world: World, moved: "MovedTokens") -> None:
         lines = plural(moved.left_out, "line")
         world.say(f"note: not compared: {lines} with a character that a model has no token for")
     for one in moved.examples:
-        world.say(f"  {visible(str(one))}: {visible(repr(one.token))} is made no more")
+        world.say(f"  {printable(str(one))}: {printable(repr(one.token))} is made no more")
         for name, tokens in (("before", one.before), ("now", one.after)):
-            world.say(f"    {name:<8}{'  '.join(visible(repr(token)) for token in tokens)}")
+            world.say(f"    {name:<8}{'  '.join(printable(repr(token)) for token in tokens)}")
     if moved.moved:
         raise TokctlError(
             f"{plural(moved.moved, 'token')} of the texts that the model keeps would be cut "

@@ -16,6 +16,7 @@ from tokctl.cli import options
 from tokctl.cli.world import World
 from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
 from tokctl.files import prepare_last_words
+from tokctl.values import limit_screen
 
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (
@@ -93,6 +94,7 @@ def run(arguments: Sequence[str], world: World) -> int:
     progress = options.given_early(arguments, "--progress")
     if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
+    arguments = _as_options(arguments)
     world.arguments = arguments
     color = options.given_early(arguments, "--color")
     world.color = color if color in options.COLORS else world.color
@@ -117,6 +119,16 @@ def run(arguments: Sequence[str], world: World) -> int:
         return _report(cause, world, arguments)
 
 
+def _as_options(arguments: Sequence[str]) -> Sequence[str]:
+    """Return the command line that `tokctl help COMMAND`, `tokctl version` or `tokctl -V` means."""
+    match list(arguments):
+        case ["help", *command]:
+            return [*command, "--help"]
+        case ["version" | "-V"]:
+            return ["--version"]
+    return arguments
+
+
 def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
     """The commands to import: the one that is called; all of them for help, completion and
     what is not a command."""
@@ -134,7 +146,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     if isinstance(error, OSError) and systems.is_closed_pipe(error):
         return ExitCode.DONE
     # What to do now, where whoever was stopped has left work that can go on.
-    hint = "; ".join(getattr(error, "__notes__", ())) or None
+    hint = "; ".join(getattr(error, "__notes__", ()))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         if world.speaks_events:
             world.report(TokctlError("interrupted", hint))
@@ -153,7 +165,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
             from tokctl.cli import guesses
 
             command = next((word for word in arguments if word in COMMANDS), None)
-            world.report(TokctlError(*guesses.explained(error, command, arguments)))
+            world.report(TokctlError(*guesses.explained(error, command)))
         return ExitCode.BAD_INPUT
     if _lacks_memory(error):
         world.report(OutOfMemoryError())
@@ -203,8 +215,7 @@ def _os_error(error: OSError) -> TokctlError:
 
 def main() -> NoReturn:
     """The entry point of the `tokctl` script."""
-    if os.environ.get("COLUMNS") == "0":  # some terminals; Rich would take it at its word
-        del os.environ["COLUMNS"]
+    limit_screen(os.environ)
     if isinstance(sys.stdout, TextIOWrapper):
         # The help goes there as text, and not every encoding has its characters.
         sys.stdout.reconfigure(errors="replace")

@@ -3,8 +3,8 @@
 import typer
 
 from tokctl.cli import options
-from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError, printable
 from tokctl.wording import plural
 
 EXAMPLES = """Examples:
@@ -44,6 +44,6 @@ def check(context: typer.Context, folders: options.CheckFolders = None) -> int:
             f"{plural(found.documents, 'document')}, {plural(found.ids, 'id')}, "
             f"{plural(found.bytes, 'byte')}"
         ]
-        world.stdout.write("".join(f"{visible(line)}\n" for line in lines).encode())
+        world.stdout.write("".join(f"{printable(line)}\n" for line in lines).encode())
         whole = whole and not found.faults
     return ExitCode.DONE if whole else ExitCode.CONDITION_FAILED

@@ -10,8 +10,9 @@ import typer
 
 from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError, printable
+from tokctl.values import did_you_mean
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def compare(
     if words not in ("spaces", "unicode"):
         raise TokctlError(
             f"--words can't be {words!r}",
-            "choose spaces or unicode; to explain a word, use --word",
+            did_you_mean(words, ("spaces", "unicode"))
+            + "choose spaces or unicode; to explain a word, use --word",
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = paging.form(json=json, markdown=markdown, latex=latex)
@@ -218,7 +220,11 @@ def compare(
     for line in unchecked:
         world.say(f"note: not checked: {line}")
     if holding:
-        raise TokctlError("; ".join(holding), exit_code=ExitCode.CONDITION_FAILED)
+        raise TokctlError(
+            "; ".join(holding),
+            "the conditions of --fail-if say when to fail; --json has every figure",
+            exit_code=ExitCode.CONDITION_FAILED,
+        )
     return ExitCode.DONE
 
 
@@ -235,7 +241,7 @@ _FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^/=]+/)+")
 
 def _command_line(arguments: Sequence[str]) -> str:
     """The command line for a shell. Where files lie on this machine is nobody's business."""
-    return shlex.join(["tokctl", *(visible(_FOLDERS.sub("", one)) for one in arguments)])
+    return shlex.join(["tokctl", *(printable(_FOLDERS.sub("", one)) for one in arguments)])
 
 
 def _check_suite(suite: bool, **others: object) -> None:
@@ -270,9 +276,9 @@ def _at_hand(world: World, taken: Sequence[str]) -> "dict[str, Tokenizer]":
             world.say(f"note: of the published vocabularies these are left out: {rest}")
             break
         try:
-            found[visible(name)] = Tokenizer.load(path)
+            found[printable(name)] = Tokenizer.load(path)
         except TokctlError as error:
-            world.say(f"note: {visible(name)} is left out: {error.message}")
+            world.say(f"note: {printable(name)} is left out: {error.message}")
     if found:
         world.say(f"published vocabularies at hand: {listed(list(found))}")
     else:
@@ -289,7 +295,7 @@ def _gold(paths: Sequence[str]) -> "dict[str, Sequence[GoldWord]]":
         return {}
     from tokctl.analysis.suite.morphology import read_gold
 
-    return {visible(path): read_gold(path) for path in paths}
+    return {printable(path): read_gold(path) for path in paths}
 
 
 def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
@@ -376,8 +382,8 @@ def _load(
         if reference is None:
             names = comparison.name_files([baseline, *files], algorithms)
             reference = added = next(iter(names))
-    loaded = {visible(name): Tokenizer.load(path) for name, path in names.items()}
-    return loaded, reference and visible(reference), added and visible(added)
+    loaded = {printable(name): Tokenizer.load(path) for name, path in names.items()}
+    return loaded, reference and printable(reference), added and printable(added)
 
 
 class _TrainedHere(NamedTuple):
@@ -473,7 +479,7 @@ class OpenedTexts:
         from tokctl.analysis.comparison import read_texts, read_together
 
         found = read_texts(self.texts, characters=characters, errors=errors)
-        texts = [replace(text, name=visible(text.name)) for text in found]
+        texts = [replace(text, name=printable(text.name)) for text in found]
         languages = {
             name: read_together(name, sources, characters=characters, errors=errors)
             for name, sources in self.languages.items()
@@ -522,7 +528,7 @@ def _languages(named: Sequence[str]) -> dict[str, str]:
         name, sign, path = entry.partition("=")
         if not (name and sign and path):
             raise TokctlError(f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt")
-        if visible(name) in files:
+        if printable(name) in files:
             raise TokctlError(f"the language {name} is named twice", "give each language one file")
-        files[visible(name)] = path
+        files[printable(name)] = path
     return files

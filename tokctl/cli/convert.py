@@ -12,8 +12,8 @@ import typer
 
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError, printable
 from tokctl.wording import listed, plural
 
 if TYPE_CHECKING:
@@ -122,11 +122,11 @@ def convert(
     saving.write(planned.files, target, form)
     why = formats.obstacle(tokenizer.model) if form.name == "tokctl" else None
     if why:
-        world.say(f"note: Hugging Face refuses this file: {visible(why)}")
+        world.say(f"note: Hugging Face refuses this file: {printable(why)}")
         if _holds(tokenizer.model, "huggingface"):
             world.say("hint: --to huggingface writes one that it loads, with the same ids")
     for companion in paths if form.is_folder else paths[1:]:
-        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {visible(companion)}")
+        world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
     if json:
         from tokctl import orjson
 
@@ -273,13 +273,13 @@ def _verify(
     if not around:
         world.say("note: not compared: the special tokens around texts, which are left out")
     for reason in found.not_compared:
-        world.say(f"note: not compared: {visible(reason)}")
+        world.say(f"note: not compared: {printable(reason)}")
     if found.left_out:
         lines = plural(found.left_out, "line")
         world.say(f"note: not compared: {lines} with a character that the model has no token for")
     if found.same and found.missing:
         raise TokctlError(
-            f"{visible(form.title)} was not verified: {listed(found.missing)} would have to read "
+            f"{printable(form.title)} was not verified: {listed(found.missing)} would have to read "
             "it; nothing is written",
             f"pip install {' '.join(found.missing)}, or leave --verify out",
             exit_code=ExitCode.CONDITION_FAILED,
@@ -289,18 +289,18 @@ def _verify(
         return found
     for difference in found.differences:
         # Nobody knows the folder that it was read in.
-        world.say(visible(str(difference).replace(f"{folder}{os.sep}", "")))
+        world.say(printable(str(difference).replace(f"{folder}{os.sep}", "")))
         if difference.what == "ids":
             names = ("before", difference.reader)
             width = max(map(len, names)) + 2
             for name, tokens in zip(names, (difference.before, difference.found), strict=True):
-                shown = "  ".join(f"{id_} {visible(token)!r}" for id_, token in tokens)
+                shown = "  ".join(f"{id_} {printable(token)!r}" for id_, token in tokens)
                 world.say(f"  {name:<{width}}{shown}")
         elif difference.what == "text":
             before, after = map(repr, difference.said)
             world.say(f"  {before} became {after}")
     raise TokctlError(
-        f"{visible(form.title)} would not be the same model for "
+        f"{printable(form.title)} would not be the same model for "
         f"{', '.join(one.reader for one in found.differences)}: nothing is written",
         "leave --verify out to write it all the same",
         exit_code=ExitCode.CONDITION_FAILED,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import options, streams
 from tokctl.cli.streams import json_line, text_or_bytes
-from tokctl.cli.world import World, visible
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import ExitCode, TokctlError, printable
 from tokctl.wording import listed
 
 if TYPE_CHECKING:
@@ -176,14 +176,14 @@ def _written(
 
 def _tell(world: World, counts: TokenCounts) -> None:
     """The first errors, a hint where it is another than the one before, and how many more."""
-    said = None
+    said = ""
     for failure in counts.failures[:_SHOWN_ERRORS]:
         hint = failure.error.hint
-        world.report(TokctlError(failure.error.message, hint if hint != said else None))
+        world.report(TokctlError(failure.error.message, hint if hint != said else ""))
         said = hint
     more = len(counts.failures) - _SHOWN_ERRORS
     if more > 0:
-        hint = "--json names them all" if counts.files else None
+        hint = "--json names them all" if counts.files else ""
         world.report(TokctlError(f"{more:,} more could not be counted", hint))
 
 
@@ -247,7 +247,7 @@ def as_csv(counts: TokenCounts, *, for_terminal: bool = False) -> bytes:
     tokens = [f"tokens:{name}" for name in counts.models] if several else ["tokens"]
     text = StringIO(newline="")
     writer = csv.writer(text)
-    name = visible if for_terminal else str
+    name = printable if for_terminal else str
     writer.writerow([*map(name, tokens), "bytes", "documents", "name"])
     writer.writerows(
         [*row.tokens, row.bytes, row.documents, name(row.name)] for row in counts.files
@@ -268,9 +268,9 @@ def table(counts: TokenCounts, *, named: bool, width: int | None) -> str:
     rows = counts.files if len(counts.files) == 1 else [*counts.files, counts.total]
     figures = [_figures(row) for row in rows]
     least = [max(map(len, column)) for column in zip(*figures, strict=True)]
-    lines = [(shown, visible(row.name)) for shown, row in zip(figures, rows, strict=True)]
+    lines = [(shown, printable(row.name)) for shown, row in zip(figures, rows, strict=True)]
     if len(counts.models) > 1:
-        headings = [*map(visible, counts.models), "bytes"]
+        headings = [*map(printable, counts.models), "bytes"]
         if width is not None and _together(headings, least) > width - _LEAST * named:
             headings = [
                 shortened(heading, max(_LEAST, size))

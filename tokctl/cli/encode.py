@@ -13,8 +13,8 @@ import typer
 
 from tokctl.cli import options, streams
 from tokctl.cli.options import count_of
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles import SHARDED
 from tokctl.values import available_threads
@@ -552,7 +552,7 @@ def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | 
     from tokctl.idfiles.writer import write_stream
 
     assert isinstance(target.path, str)
-    folder = visible(target.path)
+    folder = printable(target.path)
     whole = "complete shards stay" if cluster is None else "work that is complete stays"
     go_on = f"the {whole} in {folder}; to continue, repeat the command with --resume"
     try:

@@ -102,8 +102,10 @@ class RowOptions:
 
 
 def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
+    from tokctl.cli.options import without_separators
     from tokctl.tokenizer.postprocess import Padding
 
+    pad = without_separators(pad)
     if pad != "longest" and not (pad.isascii() and pad.isdecimal() and 0 < int(pad) < 2**31):
         raise TokctlError(f"--pad can't be {pad!r}", "it is a number from 1 up, or longest")
     special = tokenizer.special_ids

@@ -10,8 +10,6 @@ from typing import Any
 
 #: Words that are no commands, and the command lines that do what they say.
 COMMANDS = {
-    "version": "tokctl --version",
-    "help": "tokctl {rest} --help",
     "tokenize": "tokctl encode --as tokens",
     "detokenize": "tokctl decode",
     "count": "tokctl encode --count",
@@ -97,14 +95,14 @@ OPTIONS = {
 _FILES = ("-i", "--input", "--file", "--files", "--input-file")
 
 
-def explained(error: Any, command: str | None, arguments: Sequence[str]) -> tuple[str, str]:
+def explained(error: Any, command: str | None) -> tuple[str, str]:
     """What to say in place of Typer's message, and the hint."""
     message = re.sub(r"\.? (\(Possible options: .*\)|Did you mean .*)$", "", error.format_message())
     message = message.rstrip(".")
     see = f"see: tokctl {command} --help" if command else "see: tokctl --help"
     meant = ""
     if unknown := re.match(r"No such command '(.*)'$", message):
-        meant = _command(unknown[1], error.ctx.command.commands, arguments)
+        meant = _command(unknown[1], error.ctx.command.commands)
     elif message.startswith("No such option"):
         meant = _option(error.option_name, error.ctx.command, command)
     elif command == "convert" and "extra argument" in message:
@@ -118,13 +116,11 @@ def explained(error: Any, command: str | None, arguments: Sequence[str]) -> tupl
     return message[:1].lower() + message[1:], hint
 
 
-def _command(word: str, known: Mapping[str, Any], arguments: Sequence[str]) -> str:
+def _command(word: str, known: Mapping[str, Any]) -> str:
     if "fetch" in known:  # the commands of corpora
         near = ["fetch"] if word in ("get", "download") else get_close_matches(word, known, 1)
     elif word in COMMANDS:
-        after = arguments[list(arguments).index(word) + 1 :]
-        rest = next((each for each in after if each in known), "COMMAND")
-        return COMMANDS[word].format(rest=rest)
+        return COMMANDS[word]
     else:
         near = get_close_matches(word, known, 1)
     return f"did you mean {near[0]}?" if near else ""

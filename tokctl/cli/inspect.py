@@ -230,8 +230,6 @@ def _check_companions(
             raise TokctlError(f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}")
     if errors is not None and question not in _ABOUT_TEXTS:
         raise TokctlError(f"--errors goes with {joined(_ABOUT_TEXTS, 'or')}", "leave it out")
-    if errors not in (None, "strict", "replace"):
-        raise TokctlError(f"--errors can't be {errors!r}", "choose strict or replace")
 
 
 def _check_counts(
@@ -247,7 +245,10 @@ def _check_counts(
     if question not in ("--state", "--pairs", "--watch"):
         raise TokctlError("--word-counts goes with --state, --pairs or --watch", "leave it out")
     if errors is not None:
-        raise TokctlError("--errors is about text, and --word-counts says that there is none")
+        raise TokctlError(
+            "--errors is about text, and --word-counts says that there is none",
+            "leave --errors out",
+        )
     sources.check_needed("--word-counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
         raise TokctlError("--word-counts goes with one file", "name one")
@@ -428,4 +429,8 @@ def fail_if_asked(health: "Health", fail_on: str | None) -> None:
     if fail_on is None or not (found := health.at_least(fail_on)):
         return
     names = ", ".join(f"{one.severity} {one.name} ({one.count:,})" for one in found)
-    raise TokctlError(f"--fail-on {fail_on}: {names}", exit_code=ExitCode.CONDITION_FAILED)
+    raise TokctlError(
+        f"--fail-on {fail_on}: {names}",
+        "--fail-on says how serious a finding has to be",
+        exit_code=ExitCode.CONDITION_FAILED,
+    )

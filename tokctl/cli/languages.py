@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli.options import choose
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.cli.progress import Bars
@@ -187,5 +187,5 @@ def _named(option: str, given: Sequence[str] | None) -> list[tuple[str, list[str
         if not (name and sign and value):
             what = "2.5" if option == "--parity-target" else "fi.txt"
             raise TokctlError(f"{option} can't be {entry!r}", f"write it as {option} fi={what}")
-        found.setdefault(visible(name), []).append(value)
+        found.setdefault(printable(name), []).append(value)
     return list(found.items())

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.cli import streams
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.formats import Files, Format, Loss
@@ -109,9 +109,9 @@ def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> Con
     major = [loss.what for loss in losses if not loss.minor]
     for loss in losses:
         if loss.minor:
-            world.say(f"note: {form.title} can't hold {visible(loss.what)}")
+            world.say(f"note: {form.title} can't hold {printable(loss.what)}")
         elif lossy:
-            world.say(f"warning: {form.title} can't hold {visible(loss.what)}: it is left out")
+            world.say(f"warning: {form.title} can't hold {printable(loss.what)}: it is left out")
     if major and not lossy:
         raise TokctlError(
             f"{form.title} can't hold {'; '.join(major)}",

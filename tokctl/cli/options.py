@@ -21,6 +21,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from tokctl.cli.world import World
 from tokctl.errors import TokctlError
 from tokctl.files import watched
+from tokctl.values import did_you_mean
 
 #: What gives the values that an option can have; they are looked up where they are needed.
 Values = Callable[[], Iterable[str]]
@@ -70,7 +71,7 @@ class CliOption(OptionInfo):
         values: the values that it can have, for completion; those of a metavar like
             `strict|replace` need not be repeated, and are the metavar where there is none. None:
             others, too.
-        closed: other values are an error.
+        closed: other values are an error; None: they are where the metavar lists all values.
         short: what `-h` says of it, in a few words; None: `-h` leaves it out.
         former: how it was spelled before; it still works so, and no help says it.
     """
@@ -84,7 +85,7 @@ class CliOption(OptionInfo):
         former: str | None = None,
         panel: str | None = None,
         values: Values | None = None,
-        closed: bool = False,
+        closed: bool | None = None,
         reads: Reads | None = None,
         writes: Writes | None = None,
         **settings: Any,
@@ -118,7 +119,7 @@ class CliArgument(ArgumentInfo):
         help: str,  # noqa: A002
         *,
         values: Values | None = None,
-        closed: bool = False,
+        closed: bool | None = None,
         reads: Reads | None = None,
     ) -> None:
         super().__init__(default=..., metavar=metavar, help=help, show_default=False)
@@ -294,15 +295,17 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
         typer.BadParameter: it is not a number, or too low a one.
     """
     if parameter.multiple or parameter.nargs == -1:
-        return tuple(value or ())
+        return tuple(_as_listed(parameter, one) for one in value or ())
     if value is None:
         return by_typer(context, None) if parameter.required else None
     number = parameter.number
-    if number is None or isinstance(value, number):
+    if number is None:
+        return _as_listed(parameter, value)
+    if isinstance(value, number):
         return value
     least = parameter.declared.min
     try:
-        found = whole_number(value) if number is int else number(value)
+        found = whole_number(value) if number is int else number(without_separators(value))
     except ValueError:
         wrong = f"{value!r} is no {'whole ' if number is int else ''}number."
     else:
@@ -310,6 +313,33 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
             return found
         wrong = f"{found} is less than {least}."
     raise typer.BadParameter(wrong, context, parameter, [*parameter.opts])
+
+
+def _as_listed(parameter: Any, value: Any) -> Any:
+    """Return a value as the catalogue spells it, if it differs in the case of letters alone. In a
+    list with commas each word is looked up, up to the first one that has a text of its own."""
+    if not isinstance(value, str) or value == value.lower():
+        return value
+    known = values_of(parameter)
+    names = {name.casefold(): name for name in known}
+    words = value.split(",") if parameter.multiple else [value]
+    for place, word in enumerate(words):
+        if ":" in word or word.startswith("{"):
+            break
+        if word not in known:
+            words[place] = names.get(word.casefold(), word)
+    return ",".join(words)
+
+
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])|[+-]?[0-9]+(?:_[0-9]+)+")
+
+
+def without_separators(text: str) -> str:
+    """Return a number without the separators of its thousands: 20,000 and 20_000 are 20000."""
+    text = text.strip()
+    if found := _GROUPED.match(text):
+        return re.sub("[,_]", "", found[0]) + text[found.end() :]
+    return text
 
 
 _WHOLE = re.compile(r"([+-]?[0-9]+)([KMG]?)", re.IGNORECASE)
@@ -322,7 +352,7 @@ def whole_number(text: str) -> int:
     Raises:
         ValueError: it is none.
     """
-    if not (found := _WHOLE.fullmatch(text.strip())):
+    if not (found := _WHOLE.fullmatch(without_separators(text))):
         raise ValueError(text)
     return int(found[1]) * _SCALES[found[2].upper()]
 
@@ -345,6 +375,10 @@ def count_of(option: str, text: str, below: int, hint: str) -> int:
 def vocab_sizes(values: Sequence[str]) -> list[int]:
     """The sizes of a `--vocab` that may be repeated and may hold commas, in the order given."""
     words = [word for value in values for word in value.split(",")]
+    for value in values:
+        if re.search(r",0[0-9]{2}\b", value) and (one := without_separators(value)) != value:
+            hint = f"write {one}; a comma stands between sizes: 8K,16K,32K"
+            raise TokctlError(f"--vocab can't be {value!r}", hint)
     return [
         count_of("--vocab", word.strip(), 2**32, "give a size, or several: 8K,16K,32K")
         for word in words
@@ -384,18 +418,24 @@ def metavar_of(parameter: Any) -> str:
 
 def _check(parameter: Any, value: Any) -> None:
     """TokctlError if the catalogue knows all values, and this is another."""
-    if parameter.declared.closed and value is not None and value != parameter.default:
+    if _is_closed(parameter) and value is not None and value != parameter.default:
         name = parameter.opts[0] if parameter.param_type_name == "option" else "the shell"
         choose(name, value, values_of(parameter))
+
+
+def _is_closed(parameter: Any) -> bool:
+    """Return whether values that the catalogue does not name are an error: by default those of a
+    metavar that lists all values."""
+    declared = parameter.declared
+    if declared.closed is None:
+        return declared.values is None and not parameter.multiple and bool(values_of(parameter))
+    return bool(declared.closed)
 
 
 def choose(option: str, value: str, allowed: Sequence[str]) -> str:
     """The value; TokctlError if the option does not take it."""
     if value not in allowed:
-        from difflib import get_close_matches
-
-        near = "".join(f"did you mean {one}? " for one in get_close_matches(value, allowed, 1, 0.7))
-        hint = f"{near}choose one of: {', '.join(allowed)}"
+        hint = f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}"
         raise TokctlError(f"{option} can't be {value!r}", hint)
     return value
 
@@ -414,9 +454,7 @@ def apply(
 ) -> None:
     """Puts what was given into the world; what was not given changes nothing."""
     if color is not None:
-        if color not in COLORS:
-            raise TokctlError(f"--color can't be {color!r}", "choose auto, always or never")
-        world.color = color
+        world.color = choose("--color", color, COLORS)
     world.quiet |= quiet
     world.verbose |= verbose
     world.debug |= debug
@@ -1127,6 +1165,7 @@ Unknown = Annotated[
         "What becomes unknown in wordpiece: the whole word (default), or only the character. "
         "drop: leave out what has no token, as Hugging Face's BPE does without an unknown token "
         "(bpe with --chars, wordpiece by merges, char).",
+        closed=False,
     ),
 ]
 MaxInputChars = Annotated[
@@ -1821,6 +1860,7 @@ WordRule = Annotated[
         "--words spaces|unicode",
         "What counts as a word for fertility, STRR and continued words: text between white "
         "space (spaces), or a word as defined by UAX #29 (unicode).",
+        closed=False,
     ),
 ]
 Intervals = Annotated[
@@ -2345,7 +2385,7 @@ def size_of(option: str, text: str, least: int = 1) -> int:
     Raises:
         TokctlError: it is none, or less than `least`; it names the option.
     """
-    match = _FORM.fullmatch(text.strip())
+    match = _FORM.fullmatch(without_separators(text))
     if not match:
         raise TokctlError(
             f"{option} can't be {text!r}",

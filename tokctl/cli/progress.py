@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tokctl.cli.world import event_line
-from tokctl.values import Done
+from tokctl.values import Done, screen_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -560,7 +560,7 @@ def _width(stream: TextIO, columns: str) -> int:
         width = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         width = 0
-    return width or (int(columns) if columns.isdigit() else 0) or 80
+    return width or screen_size(columns) or 80
 
 
 _FORMS: dict[str, type[ShownPhase]] = {

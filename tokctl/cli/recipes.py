@@ -16,6 +16,7 @@ from tokctl.model.parts import (
     is_lossless,
     template_pieces,
 )
+from tokctl.values import did_you_mean
 
 if TYPE_CHECKING:
     from tokctl.model import Marker, Recipe, TrainingStage
@@ -117,7 +118,11 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
         base, what = preset(chosen["preset"]), f"the preset {chosen['preset']}"
         hint = "leave --algo or --preset out"
     else:
-        base, what, hint = default_recipe(algo or "bpe", characters=bool(characters)), "", ""
+        base, what, hint = (
+            default_recipe("bpe" if algo is None else algo, characters=bool(characters)),
+            "",
+            "",
+        )
     if algo is not None and algo != base.algorithm:
         raise TokctlError(f"{what} is {base.algorithm}, not {algo}", hint)
     if characters is False and not base.is_byte_level:
@@ -212,7 +217,8 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
         if chosen["unknown"] not in UNKNOWNS:
             raise TokctlError(
                 f"--unknown can't be {chosen['unknown']!r}",
-                f"the token's text is --unk-token; choose one of: {', '.join(UNKNOWNS)}",
+                f"{did_you_mean(chosen['unknown'], UNKNOWNS)}the token's text is --unk-token; "
+                f"choose one of: {', '.join(UNKNOWNS)}",
             )
         changes["unknown"] = chosen["unknown"]
         if chosen["unknown"] == "drop":

@@ -120,7 +120,7 @@ _SCALES = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 
 def parameters(text: str) -> int:
     """How many parameters: 125M, 1.3B; TokctlError if it is none."""
-    match = _PARAMETERS.fullmatch(text.strip())
+    match = _PARAMETERS.fullmatch(options.without_separators(text))
     if not match:
         raise TokctlError(
             f"--params can't be {text!r}", "it is a number of parameters: 125M, 1B, 7B, 1.3B"

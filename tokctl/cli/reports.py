@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
@@ -165,8 +165,8 @@ def write_model(
     curves = model_curves(tokenizer)
     measured, use = None, None
     if texts is not None:
-        texts = [text._replace(name=visible(text.name)) for text in texts]
-        measured = compare([(visible(name), tokenizer)], texts, errors=errors)
+        texts = [text._replace(name=printable(text.name)) for text in texts]
+        measured = compare([(printable(name), tokenizer)], texts, errors=errors)
         use = use_curves(tokenizer, measured.models[0].total.counts.id_counts)
     if report.html is not None:
         from tokctl.render.page import inspect_page

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tokctl.cli.inputs import status_of
 from tokctl.cli.options import choose
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints
@@ -99,7 +99,7 @@ def load_model(
     if tokenizer.recipe.drops_unknown:
         what = "bytes" if tokenizer.recipe.is_byte_level else "characters"
         world.say(
-            f"note: {what} without a token are left out of the ids: {visible(path)} drops them"
+            f"note: {what} without a token are left out of the ids: {printable(path)} drops them"
         )
     return tokenizer
 
@@ -223,7 +223,7 @@ class Sources:
         opened = sources.open_sources(names, reading, stdin=world.stdin)
         for source in opened:
             if note := getattr(source, "note", ""):
-                world.say(f"note: {visible(note)}")
+                world.say(f"note: {printable(note)}")
         return opened
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
-from tokctl.cli.world import World, visible
-from tokctl.errors import TokctlError
+from tokctl.cli.world import World
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -238,7 +238,7 @@ def train(
     if chosen.memory is not None:
         chosen = replace(chosen, temporary=temporary_folder(world, path))
     for note in notes:
-        world.say(f"note: {visible(note)}")
+        world.say(f"note: {printable(note)}")
 
     from tokctl.cli.progress import Bars
     from tokctl.tokenizer import Tokenizer
@@ -281,7 +281,7 @@ def train(
     from tokctl import formats
 
     if why := formats.obstacle(tokenizer.model):
-        world.say(f"note: Hugging Face refuses this file: {visible(why)}")
+        world.say(f"note: Hugging Face refuses this file: {printable(why)}")
     if json:
         from tokctl import orjson
 

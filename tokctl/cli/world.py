@@ -11,7 +11,7 @@ from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from tokctl.cli.inputs import Inputs
-from tokctl.errors import TokctlError
+from tokctl.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -87,20 +87,20 @@ class World:
 
     def note(self, text: str) -> None:
         """Says something worth knowing that is no error."""
-        self.say(f"note: {visible(text)}")
+        self.say(f"note: {printable(text)}")
 
     def report(self, error: TokctlError) -> None:
         """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
         if self.speaks_events:
-            hint = visible(error.hint) if error.hint else None
-            self.write_event(event_line("error", message=visible(error.message), hint=hint))
+            hint = printable(error.hint) or None
+            self.write_event(event_line("error", message=printable(error.message), hint=hint))
             return
         red, cyan, off = "", "", ""
         if self.wants_color(self.stderr_is_terminal):
             red, cyan, off = "\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"
-        self.stderr.write(f"{red}error:{off} {visible(error.message)}\n")
+        self.stderr.write(f"{red}error:{off} {printable(error.message)}\n")
         if error.hint:
-            self.stderr.write(f"{cyan}hint:{off} {visible(error.hint)}\n")
+            self.stderr.write(f"{cyan}hint:{off} {printable(error.hint)}\n")
         self.stderr.flush()
 
     def speak_events(self) -> None:
@@ -178,15 +178,6 @@ class _Closed(RawIOBase):
 
     def write(self, _data: Buffer) -> int:
         raise OSError(errno.EBADF, f"{self._name} is closed")
-
-
-def visible(text: str) -> str:
-    """The text with control characters and lone surrogates escaped: a file name can hold
-    anything, and a terminal obeys some of it."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
-        for char in text
-    )
 
 
 def event_line(event: str, **facts: Any) -> str:

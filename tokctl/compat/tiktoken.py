@@ -79,7 +79,10 @@ class Encoding:
                 "tiktoken itself does",
             ) from None
         except (ValueError, CoreError) as error:
-            raise TokctlError(f"{name!r} is no encoding: {error}") from None
+            raise TokctlError(
+                f"{name!r} is no encoding: {error}",
+                "encode of a tiktoken encoding takes the names of its special tokens",
+            ) from None
         self._start(name, pat_str, mergeable_ranks, special_tokens, tokctl.Tokenizer(model))
 
     def _start(

@@ -18,7 +18,7 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.contract import unreadable as _unreadable
 from tokctl.model import FilledRecipe, Recipe
-from tokctl.values import no_garbage
+from tokctl.values import did_you_mean, no_garbage
 
 __all__ = [
     "FORMATS",
@@ -113,7 +113,8 @@ def named(name: str) -> Format:
         if one.name == name:
             return one
     names = ", ".join(one.name for one in FORMATS if one.writes)
-    near = f"did you mean {_CALLED[name]}? " if name in _CALLED else ""
+    called = _CALLED.get(name)
+    near = f"did you mean {called}? " if called else did_you_mean(name, (f.name for f in FORMATS))
     raise TokctlError(f"no format is called {name!r}", f"{near}choose one of: {names}")
 
 

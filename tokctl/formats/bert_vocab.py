@@ -16,6 +16,7 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -82,7 +83,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     write(model)
     vocabulary = {token: id_ for id_, token in enumerate(_tokens(model))}
     found = differences(model, _model(vocabulary, {}))
-    return [*found, *training_lost(model), *companions_lost(model)]
+    return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:

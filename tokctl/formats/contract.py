@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from tokctl.errors import AGAIN as AGAIN
 from tokctl.errors import CoreError, TokctlError
 from tokctl.files import note_read
 from tokctl.values import cached_property
@@ -37,7 +38,6 @@ LARGEST_VOCABULARY = 1 << 25
 HEAD = 1 << 12
 
 #: What to do about a file that is not whole, and about one that tokctl can't use.
-AGAIN = "train it again, or copy it again from where it came"
 ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats shows what is read"
 
 #: What a format consists of on disk. A format of one file has it under the name "", and a
@@ -69,14 +69,18 @@ def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
     return [Loss("what is known of its training", minor=True)]
 
 
+def lengths_lost(model: FilledRecipe) -> list[Loss]:
+    """The loss of the truncation and the padding that came with a model, if any."""
+    if not model.lengths:
+        return []
+    return [Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True)]
+
+
 def companions_lost(model: FilledRecipe) -> list[Loss]:
-    """The loss of the files, and of the truncation and padding, that came with a model, if any."""
-    lost = []
-    if model.lengths:
-        lost.append(Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True))
+    """The loss of the files that came with a model, if any."""
     if not model.companions:
-        return lost
-    return [*lost, Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
+        return []
+    return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
 
 
 class Hints(NamedTuple):
@@ -243,7 +247,7 @@ def _too_large(name: str, most: int) -> TokctlError:
 def unreadable(name: str, error: Exception) -> TokctlError:
     """The error for a file that can't be opened."""
     reason = getattr(error, "strerror", None) or str(error)
-    hint = None
+    hint = "check that file and its rights"
     if isinstance(error, FileNotFoundError):
         hint = "train one first: tokctl train book.txt"
         if re.fullmatch(r"[\w-]+(/[\w.-]+)?", name):
@@ -278,4 +282,4 @@ def unless_damaged(name: str) -> Iterator[None]:
         if error.message.startswith(name):
             raise
         message = f"tokctl can't use {name}: {error.message}"
-        raise TokctlError(message, error.hint or ANOTHER) from None
+        raise TokctlError(message, error.hint) from None

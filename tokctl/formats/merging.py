@@ -56,7 +56,7 @@ def pairs(model: FilledRecipe) -> list[Triple]:
     try:
         return encoder(model).made(tokens)
     except CoreError as error:
-        raise TokctlError(error.message) from None
+        raise TokctlError(error.message, error.hint) from None
 
 
 def _check_apart(model: FilledRecipe) -> None:

@@ -111,7 +111,10 @@ def _write_folder(files: Files, path: Path) -> None:
                     together.open(path / name).write(files[name])
             return
         if path.exists():
-            raise TokctlError(f"can't write the folder {path}: a file has that name")
+            raise TokctlError(
+                f"can't write the folder {path}: a file has that name",
+                "name another folder, or move that file away",
+            )
         with whole_folder(path) as made:
             for name, data in files.items():
                 target = made / name

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, merging
 from tokctl.formats.contract import (
+    ANOTHER,
     LARGEST_VOCABULARY,
     Files,
     InexpressibleError,
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -290,7 +292,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     if algorithm is None:
         raise ValueError(f"its model type is {trained.model_type}")
     if proto.denormalizer_spec.precompiled_charsmap:
-        raise TokctlError("it has rules for denormalizing, which tokctl lacks")
+        raise TokctlError("it has rules for denormalizing, which tokctl lacks", ANOTHER)
     tokens = [bytes(piece.piece) for piece in proto.pieces]
     types = [piece.type for piece in proto.pieces]
     texts = _texts(tokens)
@@ -966,7 +968,12 @@ def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]
     if recipe.post_processors:
         names = ", ".join(map(str, recipe.post_processors))
         found.append(Loss(f"the post-processors {names}"))
-    return [*found, *training_lost(model, model.rounds), *companions_lost(model)]
+    return [
+        *found,
+        *training_lost(model, model.rounds),
+        *lengths_lost(model),
+        *companions_lost(model),
+    ]
 
 
 def _filled_message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> Any:

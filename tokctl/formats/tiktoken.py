@@ -33,6 +33,7 @@ from tokctl.formats.contract import (
     Source,
     companions_lost,
     damaged,
+    lengths_lost,
     training_lost,
 )
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
@@ -377,7 +378,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     found += _losses_of_added(model)
     if any(part.kind == "trim-offsets" for part in recipe.post_processors):
         found.append(Loss("that offsets leave spaces out", minor=True))
-    return [*found, *training_lost(model), *companions_lost(model)]
+    return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:

@@ -10,6 +10,7 @@ normalizer without lower case, BERT's words, `<unk>`. Anything else has to be to
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -87,7 +89,7 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     """The model that the files stand for."""
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
-    if _is_byte_level(vocabulary) and vocabulary.keys() >= {one + _SUFFIX for one in _OF_UTF8}:
+    if are_like_clip(vocabulary):
         document = _clip(vocabulary, pairs)
     elif _is_byte_level(vocabulary):
         document |= {"pre_tokenizer": byte_level_json(), "decoder": byte_level_json()}
@@ -107,6 +109,12 @@ def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Filled
     if hints.pattern is not None:
         recipe = replace(recipe, pre_tokenizers=PRE_TOKENIZERS.steps(hints.pattern))
     return replace(filled, recipe=recipe)
+
+
+def are_like_clip(vocabulary: Collection[str]) -> bool:
+    """Return whether the tokens hold every byte of UTF-8, alone and at the end of a word."""
+    tokens = set(vocabulary)
+    return tokens >= _NEEDED and tokens >= {one + _SUFFIX for one in _OF_UTF8}
 
 
 def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
@@ -142,7 +150,10 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
     if given is not None:
         for text, id_ in given.items():
             if vocabulary.get(text, id_) != id_:
-                raise TokctlError(f"{text!r} has the id {vocabulary[text]} there, not {id_}")
+                raise TokctlError(
+                    f"{text!r} has the id {vocabulary[text]} there, not {id_}",
+                    "give each special token its id in the vocabulary, or leave it out",
+                )
         special = sorted(given.items(), key=lambda item: item[1])
         return [_entry(text, id_) for text, id_ in special]
     made = {"".join(pair) for pair in pairs}
@@ -180,6 +191,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     return [
         *differences(near, read_again),
         *training_lost(model, any(merge[3] for merge in model.merges)),
+        *lengths_lost(model),
         *companions_lost(model),
     ]
 

@@ -18,6 +18,7 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
 )
 from tokctl.model import FilledRecipe
@@ -52,7 +53,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
         names = ", ".join(token.text for token in model.added[:3])
         more = len(model.added) - 3
         found.append(Loss(f"the added tokens {names}{f' and {more} more' if more > 0 else ''}"))
-    return [*found, *training_lost(model), *companions_lost(model)]
+    return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:
@@ -66,7 +67,7 @@ def write(model: FilledRecipe) -> Files:
     try:
         return {"": counter.finish(0).to_lines()}
     except CoreError as error:
-        raise TokctlError(error.message) from None
+        raise TokctlError(error.message, error.hint) from None
 
 
 def _check(model: FilledRecipe) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ def from_decimal(
     line = 1
     for block in whole_lines(blocks):
         try:
-            yield tokenizer.decoder.lines(block, line, skip_special)
+            yield _decoded(tokenizer, block, line, skip_special)
         except CoreError as error:
             if error.kind not in ("id-outside", "not-an-id"):
                 raise
@@ -42,6 +43,34 @@ def from_decimal(
                 hint += "; from text to ids: tokctl encode"
             raise TokctlError(f"{name}: {error.message}", hint) from None
         line += block.count(b"\n")
+
+
+#: An id; 007 is none, so that the groups of 20,000 are not read as two ids.
+_ID = rb"(?:0|[1-9][0-9]*)"
+#: A line of ids as Python or a spreadsheet writes it: between brackets, or with commas.
+_LISTED = re.compile(
+    rb"^([ \t]*)(?:"
+    rb"\[[ \t]*(?:ID(?:[ \t]*,[ \t]*ID)*|ID(?:[ \t]+ID)*)?[ \t]*\]|ID(?:[ \t]*,[ \t]*ID)+"
+    rb")[ \t]*\r?$".replace(b"ID", _ID),
+    re.MULTILINE,
+)
+_WITHOUT_MARKS = bytes.maketrans(b"[,]", b"   ")
+
+
+def _decoded(tokenizer: Tokenizer, block: bytes, line: int, skip_special: bool) -> bytes:
+    """Return the texts of lines of ids. Brackets and commas are looked for only where a line is
+    not numbers alone, and become spaces: the columns of errors stay."""
+    from tokctl.errors import CoreError
+
+    try:
+        return tokenizer.decoder.lines(block, line, skip_special)
+    except CoreError as error:
+        if error.kind != "not-an-id":
+            raise
+        plain = _LISTED.sub(lambda found: found[0].translate(_WITHOUT_MARKS), block)
+        if plain == block:
+            raise
+    return tokenizer.decoder.lines(plain, line, skip_special)
 
 
 def from_jsonl(

@@ -123,7 +123,10 @@ def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
                 try:
                     ids += len(orjson.loads(line)["ids"])
                 except (LookupError, TypeError, ValueError):
-                    raise TokctlError(f"{name}: line {documents} has no list of ids") from None
+                    raise TokctlError(
+                        f"{name}: line {documents} has no list of ids",
+                        "write the shard again: tokctl encode --resume",
+                    ) from None
         return ids, documents
     assert dtype is not None
     parts = read_parts(

@@ -167,7 +167,7 @@ class Failure(NamedTuple):
     """
 
     message: str
-    hint: str | None
+    hint: str
     exit_code: int
     unit: int | None = None
     piece: str | None = None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.errors import AGAIN, TokctlError
 from tokctl.model import byte_level
 
 
@@ -97,25 +97,36 @@ class Events:
         for step, merge in enumerate(self.merges, 1):
             for side in (merge.left, merge.right):
                 if side not in ever:
-                    raise TokctlError(f"merge {step} names the token {side}, which is not there")
+                    raise TokctlError(
+                        f"merge {step} names the token {side}, which is not there", AGAIN
+                    )
             if merge.token >= len(texts):
-                raise TokctlError(f"merge {step} makes the token {merge.token}, which is not there")
+                raise TokctlError(
+                    f"merge {step} makes the token {merge.token}, which is not there", AGAIN
+                )
             if texts[merge.left] + texts[merge.right] != texts[merge.token]:
-                raise TokctlError(f"merge {step} makes a token that is not spelled as its sides")
+                raise TokctlError(
+                    f"merge {step} makes a token that is not spelled as its sides", AGAIN
+                )
             present.add(merge.token)
             ever.add(merge.token)
             while removal and removal.step == step:
                 if removal.token not in present or removal.token not in made:
                     raise TokctlError(
                         f"after merge {step} the token {removal.token} is removed, which is not "
-                        "there or is not a merged one"
+                        "there or is not a merged one",
+                        AGAIN,
                     )
                 present.remove(removal.token)
                 removal = next(waiting)
         if removal:
-            raise TokctlError(f"a removal is out of order, or after a merge {removal.step} of none")
+            raise TokctlError(
+                f"a removal is out of order, or after a merge {removal.step} of none", AGAIN
+            )
         if present != set(range(len(tokens))):
-            raise TokctlError("the tokens that the events leave are not those of the vocabulary")
+            raise TokctlError(
+                "the tokens that the events leave are not those of the vocabulary", AGAIN
+            )
 
     def renumbered(self, ids: Sequence[int], size: int) -> Events:
         """The same where there are `size` ids: `ids` has the new one of each that there was."""

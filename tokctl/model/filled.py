@@ -9,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.errors import AGAIN, TokctlError
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.events import Events, Merge
@@ -351,7 +351,7 @@ class FilledRecipe:
             needed = name == "scores" and self.recipe.traits.has_scores
             length = len(getattr(self, name)) if self.core is None else self.core.lengths[given]
             if (length or needed) and length != size:
-                raise TokctlError(f"there is not one of the {name} for each token")
+                raise TokctlError(f"there is not one of the {name} for each token", AGAIN)
         check_added(self.added)
         for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
             try:
@@ -362,18 +362,19 @@ class FilledRecipe:
         for token in self.added:
             id_ = token.id
             if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
-                raise TokctlError(f"the added token {token.text!r} is not in the vocabulary")
+                raise TokctlError(f"the added token {token.text!r} is not in the vocabulary", AGAIN)
         if (self.events is not None) != bool(self.recipe.removal):
             named = f"{self.recipe.algorithm} segmented by {self.recipe.segmentation}"
             raise TokctlError(
                 f"{named} needs the events that removed tokens"
                 if self.events is None
-                else f"{named} removes no tokens, and this model has events that do"
+                else f"{named} removes no tokens, and this model has events that do",
+                AGAIN,
             )
         if self.events is not None:
             self.events.check(self.tokens)
         if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
-            raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary")
+            raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary", AGAIN)
 
     @cached_property
     def added(self) -> tuple[AddedToken, ...]:

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.values import Brief
+from tokctl.values import Brief, did_you_mean
 
 
 class PartOption(NamedTuple):
@@ -37,7 +37,10 @@ class PartOption(NamedTuple):
     def check(self, what: str, given: object) -> None:
         """TokctlError unless `given` is a value that the option can have."""
         if type(given) is not self.type:
-            raise TokctlError(f"{what} is {given!r}, and should be {_TYPES[self.type]}")
+            raise TokctlError(
+                f"{what} is {given!r}, and should be {_TYPES[self.type]}",
+                "write a value of that type",
+            )
         value: Any = given
         if self.choices and value not in self.choices:
             raise TokctlError(
@@ -50,13 +53,18 @@ class PartOption(NamedTuple):
                 PartOption(str, may_be_empty=False).check(f"a text of {what}", text)
         if self.type is str:
             if not value and not self.may_be_empty:
-                raise TokctlError(f"{what} can't be empty")
+                raise TokctlError(
+                    f"{what} can't be empty", "write a text in UTF-8 of one character or more"
+                )
             if self.one_character and len(value) != 1:
                 raise TokctlError(f"{what} can't be {value!r}", "it is one character")
             try:
                 value.encode()
             except UnicodeEncodeError:
-                raise TokctlError(f"{what}, {value!r}, is not UTF-8") from None
+                raise TokctlError(
+                    f"{what}, {value!r}, is not UTF-8",
+                    "write a text in UTF-8 of one character or more",
+                ) from None
 
 
 _TYPES = {
@@ -161,11 +169,8 @@ class PartFamily:
     def part(self, kind: str, **options: Any) -> Part:
         """The part of that kind; TokctlError if kind or options are wrong."""
         if not isinstance(kind, str) or kind not in self.kinds:
-            import difflib
-
-            close = difflib.get_close_matches(str(kind), self.names(), n=1)
-            listed = f"choose one of: {', '.join(self.names())}"
-            hint = f"did you mean {close[0]}?" if close else listed
+            near = did_you_mean(kind, self.names()).rstrip()
+            hint = near or f"choose one of: {', '.join(self.names())}"
             raise TokctlError(f"no {self.name} is called {kind!r}", hint)
         known = self.kinds[kind].options
         if unknown := options.keys() - known.keys():
@@ -198,7 +203,10 @@ class PartFamily:
     def from_dict(self, data: Any) -> Part:
         """The part that `to_dict` described."""
         if not isinstance(data, Mapping) or "kind" not in data:
-            raise TokctlError(f"a {self.name} is described by an object with a kind, not {data!r}")
+            raise TokctlError(
+                f"a {self.name} is described by an object with a kind, not {data!r}",
+                'write {"kind": NAME}, with its options beside',
+            )
         options = {name: value for name, value in data.items() if name != "kind"}
         return self.part(data["kind"], **options)
 
@@ -218,13 +226,18 @@ class PartFamily:
                     meant[option] = value
                     colon = ""
             if colon:
-                raise TokctlError(f"the {self.name} {name} takes no value, and has {value!r}")
+                raise TokctlError(
+                    f"the {self.name} {name} takes no value, and has {value!r}",
+                    f"write {name} alone",
+                )
             return self.part(meant.pop("kind"), **meant)
         if not colon or name not in self.kinds:
             return self.part(name)
         kind = self.kinds[name]
         if not kind.main:
-            raise TokctlError(f"the {self.name} {name} takes no value, and has {value!r}")
+            raise TokctlError(
+                f"the {self.name} {name} takes no value, and has {value!r}", f"write {name} alone"
+            )
         values = value.split(kind.separator) if len(kind.main) > 1 else [value]
         if len(values) > len(kind.main):
             raise TokctlError(f"{text!r} has too many {kind.separator!r}", self.example(name))
@@ -244,7 +257,10 @@ class PartFamily:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise TokctlError(f"the {self.name} {text!r} is no JSON: {error}") from None
+            raise TokctlError(
+                f"the {self.name} {text!r} is no JSON: {error}",
+                'write {"kind": NAME}, with its options beside',
+            ) from None
         return self.from_dict(data)
 
     def parse_list(self, text: str) -> list[Part]:
@@ -277,7 +293,10 @@ class PartFamily:
         for step in steps:
             if isinstance(step, Part):
                 if step.family is not self:
-                    raise TokctlError(f"{step} is a {step.family.name}, not a {self.name}")
+                    raise TokctlError(
+                        f"{step} is a {step.family.name}, not a {self.name}",
+                        f"name a {self.name} there",
+                    )
                 found.append(step)
             elif isinstance(step, str):
                 found += [] if step in ("none", "") else [self.parse(step)]
@@ -295,6 +314,9 @@ def text_of(parts: Iterable[Part]) -> str:
     return ", ".join(map(str, parts)) or "none"
 
 
+_ADDED_TOKENS = (
+    "give each added token a text in UTF-8, an id of its own, and flags that are true or false"
+)
 _TRUE = PartOption(bool, True)
 _FALSE = PartOption(bool, False)
 #: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
@@ -686,19 +708,37 @@ def check_added(tokens: Sequence[AddedToken]) -> None:
         return
     texts, ids, *flags = zip(*tokens, strict=True)
     if set(map(type, texts)) != {str} or "" in texts:
-        raise TokctlError("an added token can't be empty")
+        raise TokctlError(
+            "an added token can't be empty",
+            _ADDED_TOKENS,
+        )
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
         wrong = next(text for text in texts if any("\ud800" <= c <= "\udfff" for c in text))
-        raise TokctlError(f"the added token {wrong!r} is not UTF-8") from None
+        raise TokctlError(
+            f"the added token {wrong!r} is not UTF-8",
+            _ADDED_TOKENS,
+        ) from None
     if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= 2**32 - 1:
         wrong = next(t for t in tokens if type(t.id) is not int or not 0 <= t.id < 2**32 - 1)
-        raise TokctlError(f"the added token {wrong.text!r} can't have the id {wrong.id!r}")
+        raise TokctlError(
+            f"the added token {wrong.text!r} can't have the id {wrong.id!r}",
+            _ADDED_TOKENS,
+        )
     if {*map(type, chain.from_iterable(flags))} != {bool}:
-        raise TokctlError("a flag of an added token is neither true nor false")
+        raise TokctlError(
+            "a flag of an added token is neither true nor false",
+            _ADDED_TOKENS,
+        )
     if len(set(texts)) != len(texts):
-        raise TokctlError("two added tokens have the same text")
+        raise TokctlError(
+            "two added tokens have the same text",
+            _ADDED_TOKENS,
+        )
     if len(set(ids)) != len(ids):
         twice = next(one for one, two in pairwise(sorted(ids)) if one == two)
-        raise TokctlError(f"the id {twice} has two added tokens")
+        raise TokctlError(
+            f"the id {twice} has two added tokens",
+            _ADDED_TOKENS,
+        )

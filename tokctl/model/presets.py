@@ -7,6 +7,7 @@ from dataclasses import replace
 from tokctl.errors import TokctlError
 from tokctl.model import ALGORITHMS, Marker, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
+from tokctl.values import did_you_mean
 
 #: The recipe of each algorithm when nothing else is asked for.
 DEFAULTS = {
@@ -24,19 +25,16 @@ def preset(name: str) -> Recipe:
     """The recipe called `name`; TokctlError with the known names where there is none."""
     if name in PRESETS:
         return PRESETS[name][1]
-    import difflib
-
-    close = difflib.get_close_matches(str(name), PRESETS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"the presets are: {', '.join(PRESETS)}"
+    near = did_you_mean(name, PRESETS).rstrip()
+    hint = near or f"the presets are: {', '.join(PRESETS)}"
     raise TokctlError(f"no preset is called {name!r}", hint)
 
 
 def default_recipe(algorithm: str, *, characters: bool = False) -> Recipe:
     """The recipe of an algorithm when nothing else is asked for."""
     if algorithm not in DEFAULTS:
-        raise TokctlError(
-            f"no algorithm is called {algorithm!r}", f"choose one of: {', '.join(ALGORITHMS)}"
-        )
+        hint = f"{did_you_mean(algorithm, ALGORITHMS)}choose one of: {', '.join(ALGORITHMS)}"
+        raise TokctlError(f"no algorithm is called {algorithm!r}", hint)
     if characters:
         return replace(DEFAULTS[algorithm], **ALGORITHMS[algorithm].default_characters)
     return DEFAULTS[algorithm]

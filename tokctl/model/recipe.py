@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields, replace
 from typing import Any, AnyStr, NamedTuple
 
-from tokctl.errors import CoreError, TokctlError
+from tokctl.errors import AGAIN, CoreError, TokctlError
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (
@@ -20,7 +20,7 @@ from tokctl.model.parts import (
     native_parts,
     text_of,
 )
-from tokctl.values import Brief
+from tokctl.values import Brief, did_you_mean
 
 #: What the fields of a recipe may say; `ALGORITHMS` has the algorithms.
 UNITS = ("bytes", "characters")
@@ -418,7 +418,10 @@ class Recipe(Brief):
         known = {entry.name: entry for entry in fields(cls)}
         values = _of_format_1(data) if "pre_tokenizer" in data else dict(data)
         if unknown := set(values) - set(known):
-            raise TokctlError(f"the recipe has a field {min(unknown)!r} that this tokctl lacks")
+            raise TokctlError(
+                f"the recipe has a field {min(unknown)!r} that this tokctl lacks",
+                "use the tokctl that wrote the recipe, or a newer one",
+            )
         try:
             marker = Marker(values["marker"]["kind"], values["marker"]["text"])
             if not all(isinstance(part, str) for part in marker):
@@ -436,7 +439,7 @@ class Recipe(Brief):
                     raise TypeError(name)
             return cls(**values)
         except (KeyError, TypeError) as error:
-            raise TokctlError(f"the recipe's field {error} is missing or wrong") from None
+            raise TokctlError(f"the recipe's field {error} is missing or wrong", AGAIN) from None
 
 
 _FAMILIES = {
@@ -479,7 +482,7 @@ def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
     values = dict(data)
     splitting = values.pop("pre_tokenizer")
     if not isinstance(splitting, str):
-        raise TokctlError("the recipe's field 'pre_tokenizer' is missing or wrong")
+        raise TokctlError("the recipe's field 'pre_tokenizer' is missing or wrong", AGAIN)
     values["normalizers"] = [{"kind": kind} for kind in strings(data["normalizers"])]
     values["pre_tokenizers"] = [part.to_dict() for part in PRE_TOKENIZERS.steps(splitting)]
     return values
@@ -499,7 +502,8 @@ def check(recipe: Recipe) -> None:
     ):
         if value not in allowed:
             raise TokctlError(
-                f"no {name} is called {value!r}", f"choose one of: {', '.join(allowed)}"
+                f"no {name} is called {value!r}",
+                f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}",
             )
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
     _check_rules(recipe.normalizers)

@@ -37,6 +37,7 @@ from tokctl.render.document import (
     Tree,
 )
 from tokctl.render.visible import BACKGROUNDS, BAR, drawn, safe
+from tokctl.values import screen_size
 
 #: Width of output that is not for a terminal: wide enough that no table is folded.
 UNFOLDED = 160
@@ -48,10 +49,8 @@ _STYLES = {"best": "bold green", "better": "green", "worse": "red", "unclear": "
 
 def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
     """A console that writes to `stream`; it colours only if `color`."""
-    columns = os.environ.get("COLUMNS", "")
-    width = (
-        None if is_terminal else int(columns) if columns.isdigit() and columns != "0" else UNFOLDED
-    )
+    said = screen_size(os.environ.get("COLUMNS", ""))
+    width = said or (None if is_terminal else UNFOLDED)
     return Console(
         file=stream,
         force_terminal=color,

@@ -69,7 +69,10 @@ def _member_data(
             left = member.size
             while left:
                 if stream.turn != turn:
-                    raise TokctlError(f"{path}: the archive has been read on since", None)
+                    raise TokctlError(
+                        f"{path}: the archive has been read on since",
+                        "read its members in their order",
+                    )
                 if sparse is not None:
                     block = sparse.read(min(left, BLOCK_SIZE))
                 else:
@@ -101,7 +104,10 @@ class _Forward(BlockStream):
 
     def seek(self, place: int) -> int:
         if place < self.place:
-            raise TokctlError(f"{self.name}: the archive has been read on since", None)
+            raise TokctlError(
+                f"{self.name}: the archive has been read on since",
+                "read its members in their order",
+            )
         if self.skip(place - self.place) < 0 or self.place < place:
             raise _cut(self.name)
         return self.place

@@ -203,7 +203,7 @@ def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
-def _read_hint(path: str, error: Exception) -> str | None:
+def _read_hint(path: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         missing = f"there is no such file in {os.curdir} or at that path"
         if path.isdigit() or (" " in path and not Path(path).suffix):
@@ -213,7 +213,7 @@ def _read_hint(path: str, error: Exception) -> str | None:
         return f"{missing}; check the spelling"
     if isinstance(error, PermissionError):
         return "check its permissions: ls -l"
-    return None
+    return "check that file"
 
 
 class BlockStream:

@@ -318,7 +318,8 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
             except UnicodeEncodeError:
                 pass
         raise TokctlError(
-            f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold"
+            f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold",
+            "remove lone surrogates: text.encode('utf-8', 'replace').decode()",
         ) from None
 
 

@@ -1360,7 +1360,9 @@ class Tokenizer(Answering):
             else:
                 encoded = [token.encode() for token in tokens]
         except UnicodeEncodeError as error:
-            raise TokctlError(f"the token {error.object!r} is not UTF-8") from None
+            raise TokctlError(
+                f"the token {error.object!r} is not UTF-8", "remove lone surrogates from it"
+            ) from None
         except ValueError as error:
             raise TokctlError(str(error), "a space is spelled Ġ, a line feed Ċ") from None
         try:
@@ -1493,9 +1495,12 @@ def _recipe_of(
     if recipe is None and extend is not None:
         recipe = extend.recipe
     if recipe is None:
-        recipe = default_recipe(algorithm or "bpe")
+        recipe = default_recipe("bpe" if algorithm is None else algorithm)
     if algorithm is not None and algorithm != recipe.algorithm:
-        raise TokctlError(f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}")
+        raise TokctlError(
+            f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}",
+            "leave the algorithm out, or take a recipe of that algorithm",
+        )
     changed = recipe.with_special_tokens(_tokens_of(special_tokens))
     return recipe if changed == recipe else replace(changed, name="custom")
 

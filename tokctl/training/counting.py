@@ -631,7 +631,10 @@ def check_count(word: str | bytes, times: int) -> None:
 
 
 def _not_utf8(word: str | bytes) -> TokctlError:
-    return TokctlError(f"the word {word!r} is not UTF-8, which this recipe needs")
+    return TokctlError(
+        f"the word {word!r} is not UTF-8, which this recipe needs",
+        "read the text with --errors replace, or count it with a model of bytes",
+    )
 
 
 def refuse_text_options(options: Options) -> None:

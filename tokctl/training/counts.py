@@ -62,7 +62,10 @@ def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> N
             try:
                 word.encode()
             except UnicodeEncodeError:
-                raise TokctlError(f"the word {word!r} is not UTF-8") from None
+                raise TokctlError(
+                    f"the word {word!r} is not UTF-8",
+                    "write the counts in UTF-8, or train a model of bytes",
+                ) from None
     save(path, counts_to_lines(words))
 
 

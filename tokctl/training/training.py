@@ -586,7 +586,11 @@ def explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError
                 f"new characters and the new special tokens need {least}"
             )
         return TokctlError(message, f"ask for {least} or more: --vocab {least}")
-    hint = "choose another special token" if "special token" in message else None
+    hint = (
+        "choose another special token"
+        if "special token" in message
+        else "check that the text and the options go together"
+    )
     if "initial token" in message:
         hint = "a special token is spelled like a part of it: leave one of the two out"
     return TokctlError(message, hint)

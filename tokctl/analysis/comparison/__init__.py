@@ -149,7 +149,10 @@ def compare(
         raise TokctlError("the texts of a comparison are a list", '["text.txt"], for instance')
     languages = dict(languages or {})
     if not named or not (texts or languages):
-        raise TokctlError("a comparison needs a model and a text, at the least")
+        raise TokctlError(
+            "a comparison needs a model and a text, at the least",
+            "name a model with --model, and a text file",
+        )
     baseline = next(iter(named)) if baseline is None else baseline
     if baseline not in named:
         raise TokctlError(
@@ -287,5 +290,8 @@ def _checked(texts: Sequence[str]) -> Sequence[str]:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise TokctlError(f"{text!r} is not UTF-8, so that it can't be shown") from None
+            raise TokctlError(
+                f"{text!r} is not UTF-8, so that it can't be shown",
+                "write it in UTF-8: the terminal or the script that gives it has another encoding",
+            ) from None
     return texts

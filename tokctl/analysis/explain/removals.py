@@ -118,7 +118,10 @@ def refined_word(
     """
     events = tokenizer.model.events
     if events is None:
-        raise TokctlError(f"a {tokenizer.recipe.algorithm} model removes no tokens")
+        raise TokctlError(
+            f"a {tokenizer.recipe.algorithm} model removes no tokens",
+            "ask a model that removes tokens: picky, scaffold or bpe with --prune",
+        )
     if tokenizer.recipe.whole_words and len(final) == 1:
         id_ = final[0]
         if id_ is not None and tokenizer.model.tokens[id_] == data:

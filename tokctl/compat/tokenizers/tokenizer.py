@@ -195,9 +195,15 @@ class Tokenizer:
         try:
             document = orjson.loads(buffer)
         except orjson.JSONDecodeError as error:
-            raise TokctlError(f"this is no tokenizer.json: it is no JSON ({error})") from None
+            raise TokctlError(
+                f"this is no tokenizer.json: it is no JSON ({error})",
+                "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
+            ) from None
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-            raise TokctlError("this is no tokenizer.json: it has no model in it")
+            raise TokctlError(
+                "this is no tokenizer.json: it has no model in it",
+                "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
+            )
         made = Tokenizer.__new__(Tokenizer)
         made._start(document, bytes(buffer))
         made._tokenizer  # noqa: B018  (an error now)

@@ -23,11 +23,13 @@ from tokctl._native import ModelFile
 from tokctl.errors import TokctlError
 from tokctl.formats import charsmap, merging, sentencepiece
 from tokctl.formats.contract import (
+    ANOTHER,
     Files,
     InexpressibleError,
     Loss,
     Source,
     companions_lost,
+    lengths_lost,
     training_lost,
     unless_damaged,
 )
@@ -65,7 +67,7 @@ def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[st
     unknown = found.id_of("unknown", 0)
     unk_token = found.texts[unknown] if unknown in found.special and unknown is not None else None
     if unk_token is None and not falls_back:
-        raise TokctlError("it has neither an unknown token nor a token for each byte")
+        raise TokctlError("it has neither an unknown token nor a token for each byte", ANOTHER)
     prefix = found.keys.get("tokenizer.ggml.add_space_prefix", True)
     around = surrounding_ids(found, begins=True, ends=False, begin=1, end=2)
     recipe = Recipe(
@@ -109,7 +111,9 @@ def decoders(prefix: bool, falls_back: bool) -> tuple[Part, ...]:
 def _falls_back(found: Vocabulary) -> bool:
     there = sum(token.decode() in found.ids for token in BYTE_TOKENS)
     if there not in (0, len(BYTE_TOKENS)):
-        raise TokctlError(f"it has tokens for {there} of the 256 bytes, and not for all of them")
+        raise TokctlError(
+            f"it has tokens for {there} of the 256 bytes, and not for all of them", ANOTHER
+        )
     return there > 0
 
 
@@ -129,7 +133,7 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
         if text not in known:
             left -= len(text) ** 2
             if left < 0 or depth > _DEEPEST:
-                raise TokctlError("its tokens can be made in more ways than tokctl checks")
+                raise TokctlError("its tokens can be made in more ways than tokctl checks", ANOTHER)
             known[text] = False
             for at in range(1, len(text)):
                 if made(text[:at], depth + 1) and made(text[at:], depth + 1):
@@ -141,7 +145,8 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
         if made(found.texts[id_]):
             raise TokctlError(
                 f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too, by "
-                "merging"
+                "merging",
+                ANOTHER,
             )
 
 
@@ -224,7 +229,8 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
         if is_byte or (looked_up and id_ in found.special):
             raise TokctlError(
                 f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
-                "looks words up"
+                "looks words up",
+                ANOTHER,
             )
 
 
@@ -241,7 +247,9 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
     that is none has no ids there, it ends the program.)
     """
     if not _falls_back(found):
-        raise TokctlError("it has no tokens for bytes, and llama.cpp drops what has no token")
+        raise TokctlError(
+            "it has no tokens for bytes, and llama.cpp drops what has no token", ANOTHER
+        )
     pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
     lefts, rights, made = _merges(found, pairs)
     reserved = {found.ids[token.decode()] for token in BYTE_TOKENS}
@@ -251,7 +259,7 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
     for id_ in [*reserved, *(token.id for token in tokens if token.special)]:
         if id_ in alone or id_ in made:
             raise TokctlError(
-                f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too"
+                f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too", ANOTHER
             )
     around = surrounding_ids(found, begins=True, ends=False, begin=None, end=None)
     # Whatever the file says.
@@ -285,16 +293,19 @@ def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str
     """The recipe, and what else the model has."""
     if SPACE in found.ids:
         raise TokctlError(
-            f"it has a token {SPACE!r}, which llama.cpp finds at the start of words it lacks"
+            f"it has a token {SPACE!r}, which llama.cpp finds at the start of words it lacks",
+            ANOTHER,
         )
     # Where user-defined tokens start words, or go on them, they are found as others are.
     tokens = added(found, found.user_defined)
     for token in tokens:
         if token.special and _ONE_WORD.fullmatch(token.text):
-            raise TokctlError(f"its control token {token.text!r:.80} goes on ordinary words, too")
+            raise TokctlError(
+                f"its control token {token.text!r:.80} goes on ordinary words, too", ANOTHER
+            )
     unknown = found.id_of("unknown", 100)
     if unknown is None or unknown not in found.special:
-        raise TokctlError("it has no unknown token that is a control token")
+        raise TokctlError("it has no unknown token that is a control token", ANOTHER)
     begin, end = found.id_of("bos", 101), found.id_of("seperator", 102)
     recipe = Recipe(
         name="gguf",
@@ -313,7 +324,7 @@ def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str
         for id_, text in enumerate(found.texts)
     ]
     if len(set(spelled)) != len(spelled):
-        raise TokctlError("two of its tokens are spelled alike as BERT spells them")
+        raise TokctlError("two of its tokens are spelled alike as BERT spells them", ANOTHER)
     parts = {"tokens": [text.encode() for text in spelled], "added_tokens": tuple(tokens)}
     return recipe, parts
 
@@ -355,23 +366,23 @@ def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, 
     """The recipe, and what else the model has."""
     if BYTE in found.types:
         raise TokctlError(
-            "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused"
+            "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused", ANOTHER
         )
     if any(found.types[id_] in (NORMAL, UNUSED) for id_ in found.special):
-        raise TokctlError("one of its ordinary tokens is spelled as a control token")
+        raise TokctlError("one of its ordinary tokens is spelled as a control token", ANOTHER)
     user_defined = set(found.user_defined)
     tokens = added(found, user_defined)
     special = [token.text for token in tokens if token.special]
     unknown = found.id_of("unknown", 2)
     if unknown is None or unknown not in found.special:
-        raise TokctlError("it has no unknown token that is a control token")
+        raise TokctlError("it has no unknown token that is a control token", ANOTHER)
     scores = [0.0 if id_ in user_defined else score for id_, score in enumerate(found.scores)]
     normal = [score for score, kind in zip(scores, found.types, strict=True) if kind == NORMAL]
     if not normal:
         raise ValueError("it has no tokens but special ones")
     unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
     if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
-        raise TokctlError("its lowest score is of a token that llama.cpp does not count")
+        raise TokctlError("its lowest score is of a token that llama.cpp does not count", ANOTHER)
     # Control tokens don't count for what an unknown character costs.
     none = max(0.0, min(normal))
     scores = [none if id_ in found.special else score for id_, score in enumerate(scores)]
@@ -414,10 +425,11 @@ def _kept(texts: list[str]) -> list[str]:
         wrong = next(text for text in texts if not text.isascii())
         raise TokctlError(
             f"it has the user-defined token {wrong!r:.80}, and llama.cpp takes characters apart "
-            "that begin with the same byte"
+            "that begin with the same byte",
+            ANOTHER,
         )
     if sum(len(text) ** 2 for text in texts) > _MOST_KEPT:
-        raise TokctlError("its user-defined tokens are longer in all than tokctl reads")
+        raise TokctlError("its user-defined tokens are longer in all than tokctl reads", ANOTHER)
     return sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
 
 
@@ -600,6 +612,7 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
         *pairs,
         *differences(wanted, again),
         *training_lost(model, model.rounds),
+        *lengths_lost(model),
         *companions_lost(replace(model, companions=others)),
     ]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import ANOTHER
 from tokctl.formats.sentencepiece import (
     BYTE,
     CONTROL,
@@ -217,7 +218,8 @@ def added(
         if (left and token.text[-1].isspace()) or (right and token.text[0].isspace()):
             raise TokctlError(
                 f"one of its tokens takes white space along, and another is {token.text!r:.80}: "
-                "llama.cpp gives it to the longer one"
+                "llama.cpp gives it to the longer one",
+                ANOTHER,
             )
     if _overlap([token.text for token in tokens], strips=bool(left or right)):
         return [token._replace(longest_first=True) for token in tokens]
@@ -279,7 +281,8 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
                 if strips or sizes[0] == sizes[1]:
                     raise TokctlError(
                         f"its tokens {text!r:.80} and {other!r:.80} overlap, and which of them "
-                        "llama.cpp finds is left to chance"
+                        "llama.cpp finds is left to chance",
+                        ANOTHER,
                     )
                 overlap = True
     return overlap
@@ -287,7 +290,9 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
 
 def _check_work(work: int) -> None:
     if work > _MOST_WORK:
-        raise TokctlError("its control and user-defined tokens are longer in all than tokctl reads")
+        raise TokctlError(
+            "its control and user-defined tokens are longer in all than tokctl reads", ANOTHER
+        )
 
 
 def _is_run(text: str) -> bool:
@@ -304,6 +309,7 @@ def template_of(
             raise TokctlError(
                 f"it puts the token {found.texts[id_]!r:.80} around texts, which is not a control "
                 "token",
+                ANOTHER,
             )
     before, after = ([special[id_]] if id_ is not None else [] for id_ in (begin, end))
     if not before and not after:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import ANOTHER
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS
 
@@ -124,7 +125,9 @@ def build(
                 "name its tokenizer.json to read that file as it stands",
             )
     if known.needs and not {text for text, _ in vocab} & set(known.needs):
-        raise TokctlError("its vocabulary has no language codes, and its class would add them")
+        raise TokctlError(
+            "its vocabulary has no language codes, and its class would add them", ANOTHER
+        )
 
     def filled(value: Any) -> Any:
         if isinstance(value, Setting):

@@ -15,6 +15,7 @@ from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import ANOTHER
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
 from tokctl.model import Recipe
 from tokctl.model.parts import (
@@ -1013,7 +1014,7 @@ def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
     pieces = [*processor["single"], *processor["pair"]]
     names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
     if missing := [name for name in names if name not in ids]:
-        raise TokctlError(f"its template names {missing[0]!r}, which is no token")
+        raise TokctlError(f"its template names {missing[0]!r}, which is no token", ANOTHER)
     tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
     return processor | {"special_tokens": tokens}
 
@@ -1031,7 +1032,7 @@ def read_post_processors(data: Any, ids: Ids) -> list[Part]:
     }
     parts = _read_each(_flatten(data, "post-processor", "processors"), readers)
     if sum(part.kind == "template" for part in parts) > 1:
-        raise TokctlError("it has two templates, and tokctl fills in one")
+        raise TokctlError("it has two templates, and tokctl fills in one", ANOTHER)
     return parts
 
 
@@ -1054,7 +1055,9 @@ def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
 
 def _checked(name: Any, id_: Any, ids: Ids) -> str:
     if not isinstance(name, str) or ids(name) != id_ or type(id_) is not int:
-        raise TokctlError(f"its post-processor gives {name!r} the id {id_!r}, the vocabulary not")
+        raise TokctlError(
+            f"its post-processor gives {name!r} the id {id_!r}, the vocabulary not", ANOTHER
+        )
     return name
 
 
@@ -1091,7 +1094,8 @@ def _piece(text: str, type_id: int) -> str:
     """A piece of our template; its type id is written where it is not 0 or would be misread."""
     if re.search(r"\s", text) or not text:
         raise TokctlError(
-            f"its template names the token {text!r}, and tokctl's templates are split at spaces"
+            f"its template names the token {text!r}, and tokctl's templates are split at spaces",
+            ANOTHER,
         )
     return f"{text}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", text) else text
 
@@ -1157,7 +1161,7 @@ def _once(entries: list[Json]) -> list[Json]:
     for entry in entries:
         bare = {name: value for name, value in entry.items() if name != "id"}
         if found.setdefault(entry["content"], bare) != bare:
-            raise TokctlError(f"its added token {entry['content']!r} is listed twice")
+            raise TokctlError(f"its added token {entry['content']!r} is listed twice", ANOTHER)
     first = {entry["content"]: entry for entry in reversed(entries)}
     return [first[text] for text in found]
 

@@ -16,6 +16,7 @@ from tokctl import _native
 from tokctl._native import ModelFile
 from tokctl.errors import CoreError, TokctlError
 from tokctl.formats.contract import (
+    ANOTHER,
     Files,
     InexpressibleError,
     Loss,
@@ -136,7 +137,7 @@ def _read_document(
     """The same; where not `of_bytes`, as a model of characters in any case."""
     version = document.get("version", "1.0")
     if version != "1.0":
-        raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0")
+        raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0", ANOTHER)
     model = read_model(document["model"], lists)
     before, spells_bytes = components.read_normalizers(document.get("normalizer"))
     splitting = components.read_pre_tokenizers(document.get("pre_tokenizer"))
@@ -202,7 +203,8 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
         if id_ < len(model.lists) and (own := model.lists.spelled(id_)):
             raise TokctlError(
                 f"its added token {token.text!r} gets the id {id_} there, which {own!r} of its "
-                "vocabulary has"
+                "vocabulary has",
+                ANOTHER,
             )
     return [*added, *(unused(id_) for id_ in model.holes if id_ not in taken)]
 
@@ -214,13 +216,15 @@ def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[A
     if found and not undoes_bytes:
         raise TokctlError(
             f"its normalizer ByteLevel spells the added token {found[0].text!r}, and its decoder "
-            "leaves it so"
+            "leaves it so",
+            ANOTHER,
         )
     for token in found:
         if token.single_word:
             raise TokctlError(
                 f"the added token {token.text!r} is a single word among bytes that the normalizer "
-                "ByteLevel has spelled as letters"
+                "ByteLevel has spelled as letters",
+                ANOTHER,
             )
     return [
         token._replace(strip_left=False, strip_right=False) if token.normalized else token
@@ -304,7 +308,9 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
     def apart(token: AddedToken) -> AddedToken:
         if is_of_bytes(token):
             if token.text in named:
-                raise TokctlError(f"its token {token.text!r} is special, and a token of bytes, too")
+                raise TokctlError(
+                    f"its token {token.text!r} is special, and a token of bytes, too", ANOTHER
+                )
             return token._replace(special=False, ordinary=True)
         if token.ordinary and not set(token.text) <= byte_level.BYTES.keys():
             return token._replace(ordinary=False)

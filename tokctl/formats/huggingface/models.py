@@ -12,6 +12,7 @@ from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
 from tokctl.errors import TokctlError
+from tokctl.formats.contract import ANOTHER
 from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.components import Fields, InexpressibleError, Json, unknown_type
 from tokctl.model import Marker, Recipe
@@ -160,7 +161,9 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     prefix = fields.text("continuing_subword_prefix", None) or ""
     suffix = fields.text("end_of_word_suffix", None) or ""
     if prefix and suffix:
-        raise TokctlError("its BPE has a prefix for continuations and a suffix for ends of words")
+        raise TokctlError(
+            "its BPE has a prefix for continuations and a suffix for ends of words", ANOTHER
+        )
     recipe = {
         "algorithm": "bpe",
         "tie_break": "lowest-id",
@@ -171,7 +174,9 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     }
     if prefix:
         if recipe["byte_fallback"]:
-            raise TokctlError("its BPE has a prefix for continuations and falls back to bytes")
+            raise TokctlError(
+                "its BPE has a prefix for continuations and falls back to bytes", ANOTHER
+            )
         recipe["algorithm"] = "wordpiece"
         recipe["marker"] = Marker("continuation", prefix)
         recipe["segmentation"] = "merges"
@@ -182,14 +187,16 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     model = _by_name(fields, lists, unk_token, recipe, merges=True)
     model.lists.drop_repeated_merges()  # of equal merges the last one counts there
     if prefix and not model.lists.merges_go_on_with(prefix):
-        raise TokctlError(f"one of its merges has a right side without the prefix {prefix!r}")
+        raise TokctlError(
+            f"one of its merges has a right side without the prefix {prefix!r}", ANOTHER
+        )
     return model
 
 
 def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> ReadModel:
     prefix = fields.text("continuing_subword_prefix")
     if not prefix:
-        raise TokctlError("its WordPiece has no prefix for continuations")
+        raise TokctlError("its WordPiece has no prefix for continuations", ANOTHER)
     limit = fields.number("max_input_chars_per_word")
     recipe = {
         "algorithm": "wordpiece",

@@ -12,7 +12,7 @@ import codecs
 from typing import Any, NamedTuple
 
 from tokctl.errors import TokctlError
-from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged
+from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.huggingface.components import Json
 
 #: What Unicode calls white space, which Rust's `trim_end` takes away.
@@ -167,11 +167,11 @@ def merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
     """Every pair of tokens that makes a token, by that token's id; of one token's pairs those
     first whose sides have the lower ids, but for the length of the left side."""
     if sum(map(len, vocabulary)) > _MOST_CHARACTERS:
-        raise TokctlError(f"its pieces have more than {_MOST_CHARACTERS} characters")
+        raise TokctlError(f"its pieces have more than {_MOST_CHARACTERS} characters", ANOTHER)
     found: list[tuple[int, int, int, int, int, str, str]] = []
     for token, id_ in vocabulary.items():
         if len(token) > _LONGEST_PIECE:
-            raise TokctlError(f"it has a piece of {len(token)} characters")
+            raise TokctlError(f"it has a piece of {len(token)} characters", ANOTHER)
         for place in range(1, len(token)):
             left, right = token[:place], token[place:]
             ids = vocabulary.get(left), vocabulary.get(right)
