@@ -26,6 +26,7 @@ try:
     from jinja2 import nodes
     from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
     from jinja2.ext import Extension, loopcontrols
+    from jinja2.lexer import Token, TokenStream
     from jinja2.parser import Parser
     from jinja2.sandbox import ImmutableSandboxedEnvironment
     from jinja2.utils import Namespace, pass_eval_context
@@ -53,8 +54,10 @@ except ImportError:
 
 #: Passes of loops and calls in one rendering; a real one has thousands. A large body of a loop or
 #: macro counts as one step for so many of its parts.
-MOST_STEPS = 500_000
+MOST_STEPS = 300_000
 _PARTS = 16
+#: Steps of a call, which takes longer than a pass.
+_CALL = 8
 #: Characters that all operations of one rendering read. It bounds the time of a single step.
 MOST_WORK = 1 << 27
 #: Characters of all values that a rendering makes. It bounds the memory.
@@ -64,8 +67,9 @@ _STEPS_EACH, _WORK_EACH, _MADE_EACH = 1, 1 << 10, 1 << 8
 _MOST_MADE_EVER = 1 << 28
 #: Bits of a number that is made; Python writes none of more than 4,300 digits.
 _MOST_BITS = 1 << 14
-#: Characters of a template; published ones have at most 50,000 or so.
-LONGEST_TEMPLATE = 1 << 18
+#: Characters and tokens of a template; published ones have a tenth of that.
+LONGEST_TEMPLATE = 1 << 20
+MOST_TOKENS = 20_000
 
 _NAME = "<template>"
 _NONE: dict[str, Any] = {}
@@ -121,6 +125,13 @@ class Generation(Extension):
         super().__init__(environment)
         self.spans: list[tuple[int, int]] = []
         self.done = 0
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        """The tokens of a template, whose number is limited: each takes time to compile."""
+        for number, token in enumerate(stream):
+            if number >= MOST_TOKENS:
+                raise TooMuchError(f"it has more than {MOST_TOKENS:,} tokens")
+            yield token
 
     def parse(self, parser: Parser) -> nodes.Node:
         """The block, as a call with what is in it."""
@@ -255,7 +266,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         @wraps(function)
         def limited(*args: Any, **named: Any) -> Any:
-            self.step()
+            self.step(_CALL * _PARTS)
             if cost.whole:
                 args = _whole(args)
             self._asked(cost, args[first:], named)
@@ -274,6 +285,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def shown(self, value: Any) -> str:
         """What the template writes: a value as text."""
         if not isinstance(value, str):
+            self.step()
             self.ask(WRITTEN.made(self._operands((value,))))
             value = str(value)
         self._make(_OUTPUT + len(value))
@@ -312,7 +324,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         bound_to = getattr(function, "__self__", None)
         if bound_to is self:
             return function(*args)  # a pass, or a text: the names are those of its surroundings
-        self.step()
+        self.step(_CALL * _PARTS)
         if isinstance(function, CALLED) or bound_to is self.generation:
             return self._kept(super().call(context, function, *args, **named))
         owner = None
@@ -333,7 +345,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "*":
             for some, times in ((left, right), (right, left)):
                 if isinstance(times, int) and hasattr(some, "__len__"):
-                    self.ask(shallow(some) * max(0, times))
+                    self.ask((shallow(some) - shallow("")) * max(0, times))
             if isinstance(left, int) and isinstance(right, int):
                 _check_bits(left.bit_length() + right.bit_length())
         elif operator == "**" and isinstance(left, int) and isinstance(right, int):
@@ -363,7 +375,7 @@ def _count_passes(body: Any) -> None:
     for node in body.find_all(nodes.Node):
         parts += 1
         if isinstance(node, _WRITTEN_OUT):
-            kept += 8 * (2 + sum(1 for _ in node.iter_child_nodes()))
+            kept += 16 * (2 + sum(1 for _ in node.iter_child_nodes()))
         elif isinstance(node, nodes.TemplateData):
             kept += len(node.data)
         elif isinstance(node, nodes.Const) and isinstance(node.value, str):
