@@ -45,6 +45,8 @@ def watch(event, arguments):
         return
     if event == "exec" and sys._getframe(1).f_globals["__name__"] in ("inspect", "typing"):
         return  # the annotations of our own commands
+    if event == "exec" and sys._getframe(1).f_globals["__name__"] == "jinja2.environment":
+        return  # a chat template as Jinja2 compiled it, which its sandbox runs
     if event.startswith(FORBIDDEN):
         found.add((event, repr(arguments)[:200]))
     elif event == "open" and arguments[2] & WRITING and outside(arguments[0]):
