@@ -189,12 +189,12 @@ def id_files() -> Iterator[bytes]:
 
 
 def templates() -> Iterator[bytes]:
-    """Chat templates: those of models, and those that do harm, as far as they are small."""
+    """Chat templates in the forms of published ones, and expressions that do harm."""
     from tests.chat.forms import TEMPLATES
-    from tests.chat.test_bounds import HOSTILE
+    from tests.chat.test_bounds import ONCE
 
     yield from (template.encode() for template in TEMPLATES.values())
-    yield from (template.encode() for template in HOSTILE if len(template) < 1_000)
+    yield from (f"{{% set t = 'a' * 9 %}}{{{{ {each} }}}}".encode() for each in ONCE)
 
 
 def embeddings() -> Iterator[bytes]:

@@ -236,7 +236,7 @@ def template(case: bytes, _folder: Path) -> None:
     except TokctlError as error:
         assert error.message and error.hint and "Traceback" not in error.message
         return
-    for chat in CONVERSATIONS:
+    for chat in (CONVERSATIONS[0], CONVERSATIONS[-1]):
         values = {"messages": chat.messages, "tools": chat.tools, "documents": chat.documents}
         try:
             made.render({**values, "bos_token": "<s>", "eos_token": "</s>"})

@@ -163,7 +163,8 @@ def _pieces(o: Operands) -> int:
     most = o.get(2, "maxsplit", -1)
     if isinstance(most, int) and most >= 0:
         pieces = min(pieces, most + 1)
-    return _NEW * pieces + len(text)
+    length: int = len(text)
+    return _NEW * pieces + length
 
 
 def _lines(o: Operands) -> int:
