@@ -343,3 +343,16 @@ def test_ordinary_use_of_all_of_it_is_not_refused() -> None:
         assert (
             sandbox.JinjaTemplate(source, "T").render({}).text == plain.from_string(source).render()
         )
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, OverflowError])
+def test_what_python_raises_is_an_error_with_a_hint(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> str:
+        raise error
+
+    monkeypatch.setattr(sandbox.Sandbox, "joined", fails)
+    with pytest.raises(TokctlError, match="T: line 2 ") as raised:
+        rendered("a\n{{ 'a' ~ messages }}")
+    assert raised.value.hint

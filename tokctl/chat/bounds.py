@@ -173,7 +173,8 @@ def _lines(o: Operands) -> int:
 
 def _line_count(text: Any) -> int:
     marks = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029" if isinstance(text, str) else b"\n\r"
-    return _NEW * (1 + sum(text.count(mark) for mark in marks))
+    lines: int = 1 + sum(text.count(mark) for mark in marks)
+    return _NEW * lines
 
 
 def _wide(name: str, default: int = 0) -> Bound:
