@@ -12,6 +12,7 @@ import sys
 from collections.abc import (
     Callable,
     ItemsView,
+    Iterable,
     Iterator,
     KeysView,
     Mapping,
@@ -20,6 +21,8 @@ from collections.abc import (
     ValuesView,
 )
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from jinja2 import Undefined
@@ -53,27 +56,38 @@ def measure(value: Any, most: float) -> tuple[int, int]:
     waiting = [value]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, (str, bytes)):
+        kind = type(each)
+        inner: Iterable[Any] = ()
+        if kind is str:
             characters += len(each)
-        elif isinstance(each, (int, float)) or each is None:
-            characters += each.bit_length() >> 3 if isinstance(each, int) else 0
-        elif isinstance(each, (list, tuple)):
+        elif kind is list or kind is tuple:
             elements += len(each) + 1
-            waiting += each
-        elif isinstance(each, (dict, Mapping)):
+            inner = each
+        elif kind is dict:
             elements += 2 * len(each) + 1
-            waiting += each
-            waiting += each.values()
+            inner = chain(each, each.values())
+        elif each is None or isinstance(each, (int, float)):
+            characters += each.bit_length() >> 3 if isinstance(each, int) else 0
+        elif isinstance(each, (str, bytes)):
+            characters += len(each)
         elif isinstance(each, range):
             elements += len(each)
-        elif isinstance(each, (Set, KeysView, ValuesView, ItemsView)):
+        elif isinstance(each, Mapping):
+            elements += 2 * len(each) + 1
+            inner = chain(each, each.values())
+        elif isinstance(each, (list, tuple, Set, KeysView, ValuesView, ItemsView)):
             elements += len(each) + 1
-            waiting += each
+            inner = each
         elif isinstance(each, Namespace):
             elements += 1
             waiting.append(each._Namespace__attrs)
         else:
             elements += 1
+        for one in inner:
+            if type(one) is str:
+                characters += len(one)
+            else:
+                waiting.append(one)
         if characters + elements * VALUE > most:
             raise TooMuchValueError
     return characters, elements
@@ -91,7 +105,14 @@ class Operands:
     def __init__(self, values: Sequence[Any], named: dict[str, Any], most: float) -> None:
         self.values = values
         self.named = named
-        self.characters, self.elements = measure((*values, *named.values()), most)
+        self.characters = self.elements = 0
+        for value in (*values, *named.values()) if named else values:
+            if type(value) is str:
+                self.characters += len(value)
+            elif value is not None:
+                characters, elements = measure(value, most)
+                self.characters += characters
+                self.elements += elements
 
     def get(self, position: int, name: str, default: Any = None) -> Any:
         """Return an operand that is given by position or by name."""
@@ -604,15 +625,19 @@ def method_cost(function: Any) -> tuple[Cost | None, Any]:
         )
     else:
         kind = owner if isinstance(owner, type) else type(owner)
-    for base in kind.__mro__:
-        if name in METHODS.get(base, ()):
-            return METHODS[base][name], None if isinstance(owner, type) else owner
-    return None, owner
+    return _listed(kind, name), None if isinstance(owner, type) else owner
+
+
+@cache
+def _listed(kind: type, name: str) -> Cost | None:
+    return next(
+        (METHODS[base][name] for base in kind.__mro__ if name in METHODS.get(base, ())), None
+    )
 
 
 def shallow(value: Any) -> int:
     """Return what a new value takes, in characters, without the values in it."""
-    if isinstance(value, (str, bytes)):
+    if type(value) is str or isinstance(value, (str, bytes)):
         return _HEAD + len(value)
     if isinstance(value, (list, tuple)):
         return _HEAD + _REFERENCE * len(value)

@@ -195,8 +195,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def passed(self, parts: int, kept: int) -> bool:
         """Count a pass through the body of a loop, macro or block; always true."""
-        self.step(parts)
-        self._make(kept)
+        self.steps += 1 + parts // _PARTS
+        self.made += kept
+        if self.steps > self._most_steps or self.made > self._most_made:
+            self.step()
+            self.ask(0)
         return True
 
     def read(self, amount: int) -> None:
@@ -212,7 +215,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _make(self, amount: int) -> None:
         """Count what a new value takes."""
         self.made += amount
-        self.ask(0)
+        if self.made > self._most_made:
+            self.ask(0)
 
     def ask(self, amount: int) -> None:
         """Ask whether a value that takes at most so many characters can be made.
@@ -239,13 +243,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if not cost.times:
             return
         operands = self._operands(values, named)
-        self.read((operands.characters + operands.elements * VALUE) * (cost.times - 1))
+        if cost.times > 1:
+            self.read((operands.characters + operands.elements * VALUE) * (cost.times - 1))
         if cost.more is not None:
             self.read(cost.more(operands))
         self.ask(cost.made(operands))
 
     def _kept(self, value: Any) -> Any:
         """Count a new value; one that is made while it is read counts with each element."""
+        if type(value) is str:
+            self._make(shallow(value))
+            return value
         if is_lazy(value):
             return self._elements(value)
         if isinstance(value, int):
@@ -284,7 +292,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def shown(self, value: Any) -> str:
         """What the template writes: a value as text."""
-        if not isinstance(value, str):
+        if type(value) is not str and not isinstance(value, str):
             self.step()
             self.ask(WRITTEN.made(self._operands((value,))))
             value = str(value)
@@ -297,7 +305,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         Raises:
             TooMuchError: there was too much of that.
         """
-        self._operands((value,))
+        if type(value) is str:
+            self.read(len(value))
+        else:
+            self._operands((value,))
         return value
 
     def sliced(self, value: Any, *ends: Any) -> Any:
@@ -342,6 +353,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """An operation that can make something long."""
         self.step()
+        if operator == "+" and type(left) is str and type(right) is str:
+            self._make(shallow(left) + len(right))
+            return left + right
         if operator == "*":
             for some, times in ((left, right), (right, left)):
                 if isinstance(times, int) and hasattr(some, "__len__"):
@@ -398,6 +412,8 @@ class _Operations(jinja2.visitor.NodeTransformer):
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         for each in node.ops:
+            if isinstance(each.expr, nodes.Const):
+                continue  # as long as it is in the template, which has a limit
             each.expr = _called("weighed", [each.expr], node.lineno)
         return node
 
