@@ -14,19 +14,22 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
+    from contextlib import AbstractContextManager
 
 __all__ = [
     "CAN_MOVE_OPEN_FILES",
     "NOT_STARTED",
+    "NO_WINDOW",
     "TERMINAL",
     "end_group",
+    "ended_by",
     "is_at",
     "is_closed_pipe",
     "is_held",
@@ -43,6 +46,7 @@ __all__ = [
     "sweep",
     "sync",
     "wait_for_input",
+    "write_no_core",
 ]
 
 
@@ -56,6 +60,7 @@ if sys.platform == "win32":
 
     CAN_MOVE_OPEN_FILES = False
     NOT_STARTED = (1, 9009)
+    NO_WINDOW = 0x08000000  # CREATE_NO_WINDOW
     TERMINAL = "CONIN$"
 
     def open_new(name: Path) -> int:
@@ -153,6 +158,13 @@ if sys.platform == "win32":
         with contextlib.suppress(OSError):
             process.kill()
 
+    def ended_by(_number: int) -> AbstractContextManager[None]:
+        """No signal comes from a pipe."""
+        return contextlib.nullcontext()
+
+    def write_no_core() -> None:
+        """There are no core files."""
+
     def real_path(path: str) -> str:
         """The path without links, and in one case: two names of a file are equal then."""
         return os.path.realpath(path).lower()
@@ -164,6 +176,8 @@ else:
     CAN_MOVE_OPEN_FILES = True
     #: How the shell ends where a command is not there, or can't be run.
     NOT_STARTED = (126, 127)
+    #: The flag of a child process that opens no window.
+    NO_WINDOW = 0
     #: The terminal of this process, where stdin is something else.
     TERMINAL = "/dev/tty"
 
@@ -258,6 +272,28 @@ else:
 
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def ended_by(number: int) -> Iterator[None]:
+        """End this process at once if the pipe it reads is closed meanwhile, whatever it does.
+
+        The signal comes from the system, and by default ends the process on Linux. macOS ignores
+        it by default: there the process ends when it reads on.
+        """
+        flags = fcntl.fcntl(number, fcntl.F_GETFL)
+        fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(number, fcntl.F_SETFL, flags | os.O_ASYNC)
+        try:
+            yield
+        finally:
+            fcntl.fcntl(number, fcntl.F_SETFL, flags)
+
+    def write_no_core() -> None:
+        """Leave no core file if this process is aborted."""
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, most))
 
     def real_path(path: str) -> str:
         """The path without links: two names of a file are equal then. On macOS a name has more than

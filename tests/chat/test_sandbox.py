@@ -27,19 +27,19 @@ FAULTS = {
     "{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}": "RecursionError",
     "{{ 'a' * 10**9 }}": "longer than",
     "{{ 10 ** (10 ** 9) }}": "a number longer than",
-    "{{ 2 ** 8000 * 2 ** 8000 }}": "a number longer than",
+    "{{ 2 ** 9000 * 2 ** 9000 }}": "a number longer than",
     "{{ [1] * 10**9 }}": "longer than",
     "{{ 'x'.ljust(10**10) }}": "longer than",
     "{{ 'x' | center(10**10) }}": "longer than",
     "{{ 'x' | indent(10**10, true) }}": "longer than",
-    "{{ '%9999999999d' % 1 }}": "is stopped: it formats with",
+    "{{ '%9999999999d' % 1 }}": "longer than",
     "{{ '%*d' % (10**10, 1) }}": "longer than",
-    "{{ '{:>9999999999}'.format(1) }}": "is stopped: it formats with",
+    "{{ '{:>9999999999}'.format(1) }}": "longer than",
     "{{ ('a' * 9000).replace('', 'b' * 9000) }}": "longer than",
     "{{ ('a' * 9000) | replace('a', 'b' * 9000) }}": "longer than",
     "{{ ('a' * 9000).translate({97: 'b' * 9000}) }}": "longer than",
-    "{{ lipsum(n=10**9) }}": "longer than",
-    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}": "read and make more",
+    "{{ lipsum(n=10**9) }}": "read more",
+    "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}": "longer than",
     "{% set n = namespace(x='a') %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}": "longer than",
     "{% for i in range(9999) %}{{ 'a' * 9999 }}{% endfor %}": "longer than",
 }
@@ -77,7 +77,7 @@ MUCH = [
 def test_much_at_once(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "MOST_STEPS", 20_000)
     monkeypatch.setattr(sandbox, "MOST_WORK", 1 << 20)
-    with pytest.raises(TokctlError, match=r"read and make more|not end") as raised:
+    with pytest.raises(TokctlError, match=r"read more|not end|longer than") as raised:
         encode_chat(tokenizer(), [user("x")], template=_NESTED + template)
     assert raised.value.hint
 

@@ -188,6 +188,63 @@ def id_files() -> Iterator[bytes]:
     yield b"1 2 3\n\n4\n"
 
 
+def templates() -> Iterator[bytes]:
+    """Chat templates in the forms of published ones, and expressions that do harm."""
+    from tests.chat.forms import TEMPLATES
+    from tests.chat.test_bounds import ONCE
+
+    yield from (template.encode() for template in TEMPLATES.values())
+    yield from (f"{{% set t = 'a' * 9 %}}{{{{ {each} }}}}".encode() for each in ONCE)
+
+
+def embeddings() -> Iterator[bytes]:
+    """Weights with a row for each id: in one file, and in two that an index names."""
+    tokenizer = Tokenizer(filled(RECIPES["gpt2"]))
+    rows = tokenizer.vocab_size
+    for dtype, size in (("F32", 4), ("BF16", 2), ("F16", 2)):
+        yield weights({"model.embed_tokens.weight": (dtype, [rows, 2], bytes(rows * 2 * size))})
+    one = weights({"model.embed_tokens.weight": ("F16", [rows, 2], bytes(rows * 4))})
+    two = weights({"lm_head.weight": ("F16", [rows, 2], bytes(rows * 4))})
+    names = {"model.embed_tokens.weight": "a.safetensors", "lm_head.weight": "b.safetensors"}
+    index = json.dumps({"metadata": {"total_size": rows * 8}, "weight_map": names}).encode()
+    yield joined(
+        {"model.safetensors.index.json": index, "a.safetensors": one, "b.safetensors": two}
+    )
+
+
+def weights(tensors: dict[str, tuple[str, list[int], bytes]]) -> bytes:
+    """A file of safetensors."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    at = 0
+    for name, (dtype, shape, data) in tensors.items():
+        offsets = [at, at + len(data)]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+        at += len(data)
+    told = json.dumps(header).encode()
+    return len(told).to_bytes(8, "little") + told + b"".join(data for *_, data in tensors.values())
+
+
+def manifests() -> Iterator[bytes]:
+    """Folders of shards with their manifest, finished and stopped."""
+    from tests.cli.run import tokctl
+
+    for form in ("npy", "bin"):
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            model, text = folder / "m.json", folder / "t.txt"
+            model.write_bytes(formats.serialize(filled(RECIPES["gpt2"])))
+            text.write_bytes(SHARDED)
+            line = ("encode", "-m", model, "--as", form, "--shard-size", "60", "-q", text)
+            done = tokctl(*line, "-o", folder / "ids")
+            assert done.code == 0, done.err
+            files = {path.name: path.read_bytes() for path in sorted((folder / "ids").iterdir())}
+        yield joined(files)
+
+
+#: The text that the shards of `manifests` hold.
+SHARDED = b"low lower lowest newer newest\n" * 9
+
+
 def joined(files: dict[str, bytes]) -> bytes:
     """Files as one case: name and content by turns."""
     return CUT.join(part for name, data in files.items() for part in (name.encode(), data))
@@ -209,6 +266,9 @@ _MORE: dict[str, Callable[[], Iterator[bytes]]] = {
     "lines": lines,
     "archives": archives,
     "ids": id_files,
+    "templates": templates,
+    "embeddings": embeddings,
+    "manifests": manifests,
 }
 
 

@@ -12,10 +12,13 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+from tests.chat.forms import CONVERSATIONS
+from tests.cli.run import Result
 from tests.formats.models import RECIPES, filled
 from tests.fuzz.properties import properties
-from tests.fuzz.seeds import CUT, READERS, parted
+from tests.fuzz.seeds import CUT, READERS, SHARDED, parted
 from tokctl import TokctlError, Tokenizer, formats, sources
+from tokctl.chat.sandbox import JinjaTemplate
 from tokctl.formats import FORMATS, Hints, InexpressibleError
 from tokctl.idfiles import reader
 from tokctl.sources import Archive, Reading
@@ -226,6 +229,73 @@ def decoder() -> Tokenizer:
     return Tokenizer(filled(RECIPES["gpt2"]))
 
 
+def template(case: bytes, _folder: Path) -> None:
+    """Renders conversations with a chat template."""
+    try:
+        made = JinjaTemplate(case.decode("utf-8", "replace"), "case")
+    except TokctlError as error:
+        assert error.message and error.hint and "Traceback" not in error.message
+        return
+    for chat in (CONVERSATIONS[0], CONVERSATIONS[-1]):
+        values = {"messages": chat.messages, "tools": chat.tools, "documents": chat.documents}
+        try:
+            made.render({**values, "bos_token": "<s>", "eos_token": "</s>"})
+        except TokctlError as error:
+            assert error.message and error.hint and "Traceback" not in error.message
+            assert "more memory" not in error.message
+
+
+def embeddings(case: bytes, folder: Path) -> None:
+    """Weights are looked at beside a model, and carried over to another."""
+    from tests.cli.run import tokctl
+
+    for old in folder.rglob("*"):
+        if old.is_file():
+            old.unlink()
+    given = laid(case, folder) if CUT in case else folder / "case"
+    if CUT in case:
+        given = folder / "model.safetensors.index.json"
+    else:
+        given.write_bytes(case)
+    model, text = folder / "m.json", folder / "t.txt"
+    model.write_bytes(formats.serialize(decoder().model))
+    text.write_text(TEXT, encoding="utf-8")
+    carried = ("--embeddings", given, "--new-embeddings", folder / "new.safetensors")
+    for line in (
+        ("inspect", model, "--check", "--embeddings", given, text),
+        ("adapt", model, "--special-token", "<new>", "-o", folder / "new.json", *carried),
+    ):
+        ended(tokctl(*line), line, (0, 1, 2))
+
+
+def manifest(case: bytes, folder: Path) -> None:
+    """A folder of shards is checked, decoded, and resumed."""
+    from tests.cli.run import tokctl
+
+    ids = folder / "ids"
+    ids.mkdir(exist_ok=True)
+    laid(case, ids)
+    model, text = folder / "m.json", folder / "t.txt"
+    model.write_bytes(formats.serialize(decoder().model))
+    text.write_bytes(SHARDED)
+    encoded = ("encode", "-m", model, "--as", "npy", "--shard-size", "60", text, "-o", ids)
+    for line in (
+        ("check", ids),
+        ("decode", "-m", model, ids),
+        (*encoded, "--resume"),
+    ):
+        ended(tokctl(*line), line, (0, 1, 2))
+
+
+def ended(done: Result, line: tuple[object, ...], codes: tuple[int, ...]) -> None:
+    """A command has ended with a result, or with an error that says why."""
+    said = done.err
+    assert done.code in codes, (line[0], done.code, said)
+    assert (done.code == 2) == ("error: " in said), (line, said)
+    assert done.code != 2 or "hint: " in said, (line, said)
+    assert "Traceback" not in said and "should not have happened" not in said, said
+
+
 def twins(case: bytes, _folder: Path) -> None:
     """One of the property tests, with values that are made from the case."""
     properties()(case)
@@ -238,5 +308,8 @@ TARGETS: dict[str, Trial] = {
     "lines": source(Reading("jsonl"), Reading("tsv"), Reading("jsonl", text_field="text.text")),
     "archives": source(Reading("auto"), Reading("tar")),
     "ids": id_file,
+    "templates": template,
+    "embeddings": embeddings,
+    "manifests": manifest,
     "twins": twins,
 }

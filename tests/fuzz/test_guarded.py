@@ -29,6 +29,7 @@ FORBIDDEN = (
     "code.", "webbrowser.",
 )
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+JINJA = ("jinja2.environment", "jinja2.debug")
 name, folder, step = sys.argv[1], Path(sys.argv[2]).resolve(), int(sys.argv[3])
 tried = [*seeds(name), *cases(name)][::step]
 found, watching = set(), False
@@ -45,6 +46,8 @@ def watch(event, arguments):
         return
     if event == "exec" and sys._getframe(1).f_globals["__name__"] in ("inspect", "typing"):
         return  # the annotations of our own commands
+    if event in ("exec", "code.__new__") and sys._getframe(1).f_globals["__name__"] in JINJA:
+        return  # a chat template as Jinja2 compiled it, which its sandbox runs; its error's line
     if event.startswith(FORBIDDEN):
         found.add((event, repr(arguments)[:200]))
     elif event == "open" and arguments[2] & WRITING and outside(arguments[0]):
@@ -75,3 +78,42 @@ def test_reading_is_all_that_is_done(name: str, step: int, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr[-2000:]
     count, _, found = done.stdout.strip().partition(" ")
     assert int(count) > 0 and found == "[]"
+
+
+#: Draws a page, and prints the processes that are started and what else is forbidden.
+DRAWN = """
+import sys
+from pathlib import Path
+from tests.cli.run import tokctl
+from tests.fuzz.targets import decoder
+from tokctl import formats
+from tokctl.render.charts.converter import _CODE
+
+model = Path(sys.argv[1], "m.json")
+model.write_bytes(formats.serialize(decoder().model))
+started, others = [], []
+
+def watch(event, arguments):
+    if event == "subprocess.Popen":
+        started.append(list(arguments[1]))
+    elif event.startswith(("os.system", "os.exec", "os.fork", "socket.", "pickle.find_class")):
+        others.append(event)
+
+sys.addaudithook(watch)
+done = tokctl("inspect", model, "--html", Path(sys.argv[1], "p.html"))
+begins = [sys.executable, "-I", "-S", "-c", _CODE]
+print(done.code, [line[:5] == begins and len(line) == 6 for line in started], others)
+"""
+
+
+def test_drawing_starts_one_process_of_our_own(tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="pages need the extra `report`")
+    pytest.importorskip("vl_convert", reason="pages need the extra `report`")
+    done = subprocess.run(
+        [sys.executable, "-c", DRAWN, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "0 [True] []", done.stderr[-2000:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from tokctl.analysis.explain.summary import UseCurves, model_curves
 from tokctl.analysis.metrics import METRICS, Absent
 from tokctl.errors import TokctlError
 from tokctl.render import charts
+from tokctl.render.charts.converter import Converter
 from tokctl.render.charts.drawing import (
     ENDINGS,
     PAGE,
@@ -66,6 +68,12 @@ def drawings() -> dict[str, Drawing]:
 DRAWINGS = drawings()
 
 
+@pytest.fixture(scope="module")
+def converter() -> Iterator[Converter]:
+    with Converter() as found:
+        yield found
+
+
 def test_every_name_is_drawn_somewhere() -> None:
     names = {drawing.name for drawing in DRAWINGS.values()}
     assert names == {*charts.COMPARE, *charts.INSPECT}
@@ -75,9 +83,9 @@ def test_every_name_is_drawn_somewhere() -> None:
 
 @pytest.mark.parametrize("name", DRAWINGS)
 @pytest.mark.parametrize("width", [680, 340])
-def test_charts_of_the_page(name: str, width: int) -> None:
+def test_charts_of_the_page(name: str, width: int, converter: Converter) -> None:
     drawing = DRAWINGS[name]
-    svg = page_svg(drawing.draw(width, PAGE), "wide")
+    svg = page_svg(converter, drawing.draw(width, PAGE), "wide")
     root = ElementTree.fromstring(svg)
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "g", "path", "rect", "line", "text", "tspan"}

@@ -1,8 +1,9 @@
 """Runs chat templates: Jinja2 with what transformers adds to it, and with limits.
 
 A template comes with a model, so it is a program by someone else. Jinja2's immutable sandbox keeps
-it from attributes that lead out of it; here every loop, call and new text is counted as well, so
-that a template ends, after the same number of steps on every machine.
+it from attributes that lead out of it; here every loop, call and new value is counted as well, and
+refused before it is made (`bounds` says how large it can become), so that a template ends, after
+the same number of steps on every machine.
 
 The settings, filters, globals and tags are those of `apply_chat_template` of transformers 5
 (`utils/chat_template_utils.py`), so that a template renders the same text.
@@ -12,9 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, NamedTuple
@@ -26,30 +26,53 @@ try:
     from jinja2 import nodes
     from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
     from jinja2.ext import Extension, loopcontrols
+    from jinja2.lexer import Token, TokenStream
     from jinja2.parser import Parser
     from jinja2.sandbox import ImmutableSandboxedEnvironment
-    from jinja2.tests import TESTS
     from jinja2.utils import Namespace, pass_eval_context
+
+    from tokctl.chat.bounds import (
+        CALLED,
+        FILTERS,
+        FUNCTIONS,
+        PERCENT,
+        TESTS,
+        VALUE,
+        WRITTEN,
+        Cost,
+        Operands,
+        TooMuchValueError,
+        is_lazy,
+        measure,
+        method_cost,
+        shallow,
+    )
 except ImportError:
     raise TokctlError(
         "rendering a chat template needs the package jinja2", "pip install 'tokctl[chat]'"
     ) from None
 
-#: Passes of loops and calls in one rendering; a real one has thousands.
-MOST_STEPS = 1_000_000
-#: Characters of a text that a template makes.
-LONGEST_TEXT = 1 << 26
-#: Characters that all operations of one rendering read and make; each value in a list counts as
-#: `_VALUE` of them. It bounds time and memory where a single step does much.
-MOST_WORK = 1 << 28
-_VALUE = 8
-_MANY = (list, tuple, dict, set, range)
-#: Filters that take microseconds for a character.
-_SLOW = {"do_wordwrap", "do_urlize", "do_striptags", "do_pprint", "do_xmlattr", "do_title"}
-#: Bits of a number that is multiplied.
-_MOST_BITS = 1 << 13
+#: Passes of loops and calls in one rendering; a real one has thousands. A large body of a loop or
+#: macro counts as one step for so many of its parts.
+MOST_STEPS = 300_000
+_PARTS = 16
+#: Steps of a call, which takes longer than a pass.
+_CALL = 8
+#: Characters that all operations of one rendering read. It bounds the time of a single step.
+MOST_WORK = 1 << 27
+#: Characters of all values that a rendering makes. It bounds the memory.
+MOST_MADE = 1 << 23
+#: What is added to these limits for each character of the conversation, and the most of the last.
+_STEPS_EACH, _WORK_EACH, _MADE_EACH = 1, 1 << 10, 1 << 8
+_MOST_MADE_EVER = 1 << 28
+#: Bits of a number that is made; Python writes none of more than 4,300 digits.
+_MOST_BITS = 1 << 14
+#: Characters and tokens of a template; published ones have a tenth of that.
+LONGEST_TEMPLATE = 1 << 20
+MOST_TOKENS = 20_000
 
 _NAME = "<template>"
+_NONE: dict[str, Any] = {}
 
 
 class TooMuchError(TemplateError):
@@ -103,6 +126,13 @@ class Generation(Extension):
         self.spans: list[tuple[int, int]] = []
         self.done = 0
 
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        """The tokens of a template, whose number is limited: each takes time to compile."""
+        for number, token in enumerate(stream):
+            if number >= MOST_TOKENS:
+                raise TooMuchError(f"it has more than {MOST_TOKENS:,} tokens")
+            yield token
+
     def parse(self, parser: Parser) -> nodes.Node:
         """The block, as a call with what is in it."""
         line = next(parser.stream).lineno
@@ -116,22 +146,6 @@ class Generation(Extension):
         return text
 
 
-class CountedLoop:
-    """What a loop walks through; each pass is a step."""
-
-    def __init__(self, environment: Sandbox, values: Any) -> None:
-        self._environment = environment
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __iter__(self) -> Iterator[Any]:
-        for value in self._values:
-            self._environment.step()
-            yield value
-
-
 class Sandbox(ImmutableSandboxedEnvironment):
     """The environment of one template, for one thread at a time."""
 
@@ -142,132 +156,251 @@ class Sandbox(ImmutableSandboxedEnvironment):
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=[Generation, loopcontrols],
-            finalize=lambda value: value if isinstance(value, str) else self.weighed(value),
+            finalize=self.shown,
         )
-        self.steps = self.work = 0
-        for named in (self.filters, self.tests):
-            for name, function in list(named.items()):
-                named[name] = self._limited(function)
-        self.filters["tojson"] = self._limited(_to_json)
+        self.allow(0)
+        self.filters["tojson"] = _to_json
+        for functions, costs in ((self.filters, FILTERS), (self.tests, TESTS)):
+            for name, function in list(functions.items()):
+                functions[name] = self._limited(function, costs[name])
         self.globals |= {
             "raise_exception": _raise,
             "strftime_now": _strftime_now,
             "dict": TemplateDict(),
             "namespace": TemplateNamespace,
         }
+        self._costs = {id(function): FUNCTIONS[name] for name, function in self.globals.items()}
 
     @property
     def generation(self) -> Generation:
         """What the blocks of the assistant report to."""
         return self.extensions[Generation.identifier]  # type: ignore[return-value]
 
-    def step(self) -> None:
-        """Counts a step.
+    def allow(self, size: int) -> None:
+        """Begin to count, with limits for a conversation of so many characters."""
+        self.steps = self.work = self.made = 0
+        self._most_steps = MOST_STEPS + size * _STEPS_EACH
+        self._most_work = MOST_WORK + size * _WORK_EACH
+        self._most_made = min(MOST_MADE + size * _MADE_EACH, _MOST_MADE_EVER)
+
+    def step(self, parts: int = 0) -> None:
+        """Count a step, or a pass through a body with so many parts.
 
         Raises:
             TooMuchError: there were too many.
         """
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise TooMuchError(f"it does not end within {MOST_STEPS:,} steps")
+        self.steps += 1 + parts // _PARTS
+        if self.steps > self._most_steps:
+            raise TooMuchError(f"it does not end within {self._most_steps:,} steps")
 
-    def weighed(self, value: Any) -> Any:
-        """The value, now that an operation reads or makes it, with all that is in it.
+    def passed(self, parts: int, kept: int) -> bool:
+        """Count a pass through the body of a loop, macro or block; always true."""
+        self.steps += 1 + parts // _PARTS
+        self.made += kept
+        if self.steps > self._most_steps or self.made > self._most_made:
+            self.step()
+            self.ask(0)
+        return True
+
+    def read(self, amount: int) -> None:
+        """Count characters that an operation is going to read.
 
         Raises:
-            TooMuchError: there was too much of that, or it is too long.
+            TooMuchError: there were too many.
         """
-        if isinstance(value, str):
-            _check_length(len(value))
-            self._add_work(len(value))
-        elif isinstance(value, _MANY):
-            # The same list can be in a list many times over: it is read as often.
-            waiting = [value]
-            while waiting:
-                each = waiting.pop()
-                if isinstance(each, _MANY):
-                    self._add_work(len(each) * _VALUE)
-                    if isinstance(each, dict):
-                        waiting += each.values()
-                    elif not isinstance(each, range):
-                        waiting += each
-                elif isinstance(each, str):
-                    self._add_work(len(each))
-        return value
-
-    def sliced(self, value: Any) -> Any:
-        """What is sliced: it alone is read."""
-        if isinstance(value, (str, *_MANY)):
-            self._add_work(len(value))
-        return value
-
-    def _add_work(self, amount: int) -> None:
         self.work += amount
-        if self.work > MOST_WORK:
-            raise TooMuchError(f"its operations read and make more than {MOST_WORK:,} characters")
+        if self.work > self._most_work:
+            raise TooMuchError(f"its operations read more than {self._most_work:,} characters")
 
-    def _limited(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _make(self, amount: int) -> None:
+        """Count what a new value takes."""
+        self.made += amount
+        if self.made > self._most_made:
+            self.ask(0)
+
+    def ask(self, amount: int) -> None:
+        """Ask whether a value that takes at most so many characters can be made.
+
+        Raises:
+            TooMuchError: it can't.
+        """
+        if self.made + amount > self._most_made:
+            raise TooMuchError(
+                f"it makes values longer than {self._most_made:,} characters together"
+            )
+
+    def _operands(self, values: Sequence[Any], named: dict[str, Any] = _NONE) -> Operands:
+        try:
+            found = Operands(values, named, self._most_work)
+        except TooMuchValueError:
+            self.read(self._most_work + 1)
+            raise
+        self.read(found.characters + found.elements * VALUE)
+        return found
+
+    def _asked(self, cost: Cost, values: Sequence[Any], named: dict[str, Any]) -> None:
+        """Ask for all that an operation takes, before it runs."""
+        if not cost.times:
+            return
+        operands = self._operands(values, named)
+        if cost.times > 1:
+            self.read((operands.characters + operands.elements * VALUE) * (cost.times - 1))
+        if cost.more is not None:
+            self.read(cost.more(operands))
+        self.ask(cost.made(operands))
+
+    def _kept(self, value: Any) -> Any:
+        """Count a new value; one that is made while it is read counts with each element."""
+        if type(value) is str:
+            self._make(shallow(value))
+            return value
+        if is_lazy(value):
+            return self._elements(value)
+        if isinstance(value, int):
+            _check_bits(value.bit_length())
+        else:
+            self._make(shallow(value))
+        return value
+
+    def _elements(self, values: Iterator[Any]) -> Iterator[Any]:
+        for value in values:
+            self.step()
+            self._make(shallow(value))
+            yield value
+
+    def _limited(self, function: Callable[..., Any], cost: Cost) -> Callable[..., Any]:
         """A filter, or a test."""
+        first = 1 if hasattr(function, "jinja_pass_arg") else 0
 
         @wraps(function)
         def limited(*args: Any, **named: Any) -> Any:
-            if function not in _FREE:
-                self.step()
-                for each in (*args, *named.values()):
-                    self.weighed(each)
-                    self.steps += len(each) if isinstance(each, _MANY) else 0
-                    if isinstance(each, str) and function.__name__ in _SLOW:
-                        self._add_work(len(each) * 64)
-                _check_arguments(function, args, named)
-            return self.weighed(function(*args, **named))
+            self.step(_CALL * _PARTS)
+            if cost.whole:
+                args = _whole(args)
+            self._asked(cost, args[first:], named)
+            found = function(*args, **named)
+            return self._kept(found) if cost.times or is_lazy(found) else found
 
         return limited
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
         """Lets loops, comparisons, slices, and texts joined by `~`, go through here."""
         tree = super()._parse(source, name, filename)
-        for loop in tree.find_all(nodes.For):
-            loop.iter = _called("counted", [loop.iter], loop.lineno)
+        for body in list(tree.find_all((nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block))):
+            _count_passes(body)
         return _Operations().visit(tree)
 
-    def counted(self, values: Any) -> CountedLoop:
-        """What a loop walks through."""
-        return CountedLoop(self, values)
+    def shown(self, value: Any) -> str:
+        """What the template writes: a value as text."""
+        if type(value) is not str and not isinstance(value, str):
+            self.step()
+            self.ask(WRITTEN.made(self._operands((value,))))
+            value = str(value)
+        self._make(_OUTPUT + len(value))
+        return value  # type: ignore[no-any-return]
+
+    def weighed(self, value: Any) -> Any:
+        """The value, now that an operation reads it with all that is in it.
+
+        Raises:
+            TooMuchError: there was too much of that.
+        """
+        if type(value) is str:
+            self.read(len(value))
+        else:
+            self._operands((value,))
+        return value
+
+    def sliced(self, value: Any, *ends: Any) -> Any:
+        """A part of a text or a list."""
+        part = slice(*ends)
+        if isinstance(value, (str, bytes, list, tuple)):
+            length = len(range(*part.indices(len(value))))
+            self.read(length)
+            self._make(length if isinstance(value, (str, bytes)) else 2 * length)
+        return value[part]
 
     def joined(self, *parts: Any) -> str:
         """The parts as one text (`a ~ b`)."""
-        texts = [str(self.weighed(part)) for part in parts]
-        _check_length(sum(map(len, texts)))
-        text: str = self.weighed("".join(texts))
+        others = [part for part in parts if not isinstance(part, str)]
+        length = sum(len(part) for part in parts if isinstance(part, str))
+        self.read(length)
+        self.ask(length + (WRITTEN.made(self._operands(others)) if others else 0))
+        text = "".join(map(str, parts))
+        self._make(shallow(text))
         return text
 
     def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
         """A call in a template."""
-        if getattr(function, "__self__", None) is self:
-            return function(*args)  # a loop, or a text: the names are those of its surroundings
-        self.step()
-        for each in (getattr(function, "__self__", None), *args, *named.values()):
-            self.weighed(each)
-        _check_arguments(function, args, named)
-        return self.weighed(super().call(context, function, *args, **named))
+        bound_to = getattr(function, "__self__", None)
+        if bound_to is self:
+            return function(*args)  # a pass, or a text: the names are those of its surroundings
+        self.step(_CALL * _PARTS)
+        if isinstance(function, CALLED) or bound_to is self.generation:
+            return self._kept(super().call(context, function, *args, **named))
+        owner = None
+        if (cost := self._costs.get(id(function))) is None:
+            # The sandbox wraps `format`, so that it looks up no attribute that leads out.
+            cost, owner = method_cost(getattr(function, "__wrapped__", function))
+        if cost is None:
+            raise SecurityError(f"it calls {getattr(function, '__name__', function)!r}")
+        if cost.whole:
+            args = _whole(args)
+        self._asked(cost, args if owner is None else (owner, *args), named)
+        found = super().call(context, function, *args, **named)
+        return self._kept(found) if cost.times or is_lazy(found) else found
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """An operation that can make something long."""
         self.step()
+        if operator == "+" and type(left) is str and type(right) is str:
+            self._make(shallow(left) + len(right))
+            return left + right
         if operator == "*":
             for some, times in ((left, right), (right, left)):
                 if isinstance(times, int) and hasattr(some, "__len__"):
-                    _check_length(len(some) * times)
+                    self.ask((shallow(some) - shallow("")) * max(0, times))
             if isinstance(left, int) and isinstance(right, int):
                 _check_bits(left.bit_length() + right.bit_length())
         elif operator == "**" and isinstance(left, int) and isinstance(right, int):
             _check_bits(left.bit_length() * right)
-        elif operator == "%" and isinstance(left, str):
-            self.weighed(right)
-            _check_format(left, right if isinstance(right, tuple) else (right,))
-        elif operator == "+" and isinstance(left, (str, list)) and isinstance(right, (str, list)):
-            _check_length(len(left) + len(right))
-        return self.weighed(super().call_binop(context, operator, left, right))
+        elif operator == "%" and isinstance(left, (str, bytes)):
+            values = right if isinstance(right, tuple) else (right,)
+            self._asked(PERCENT, (left, *values), {})
+        elif operator == "+" and hasattr(left, "__len__") and hasattr(right, "__len__"):
+            self.ask(shallow(left) + shallow(right))
+        return self._kept(super().call_binop(context, operator, left, right))
+
+
+#: What each piece of the output takes beside its characters.
+_OUTPUT = 2
+#: Values that a body makes by writing them out.
+_WRITTEN_OUT = (nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair)
+
+
+def _whole(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values, with lists for what is made while it is read."""
+    return tuple(list(value) if is_lazy(value) else value for value in values)
+
+
+def _count_passes(body: Any) -> None:
+    """Lets each pass through the body of a loop, macro or block count, with all in it."""
+    parts = kept = 0
+    for node in body.find_all(nodes.Node):
+        parts += 1
+        if isinstance(node, _WRITTEN_OUT):
+            kept += 16 * (2 + sum(1 for _ in node.iter_child_nodes()))
+        elif isinstance(node, nodes.TemplateData):
+            kept += len(node.data)
+        elif isinstance(node, nodes.Const) and isinstance(node.value, str):
+            kept += len(node.value)
+    numbers = [nodes.Const(parts), nodes.Const(kept)]
+    count = _called("passed", numbers, body.lineno)
+    if isinstance(body, nodes.For) and body.test is not None:
+        # What the condition passes over is walked through all the same.
+        body.test = nodes.And(count, body.test, lineno=body.lineno)
+    else:
+        body.body.insert(0, nodes.ExprStmt(count, lineno=body.lineno))
 
 
 def _called(name: str, arguments: list[Any], line: int) -> Any:
@@ -279,13 +412,17 @@ class _Operations(jinja2.visitor.NodeTransformer):
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         for each in node.ops:
+            if isinstance(each.expr, nodes.Const):
+                continue  # as long as it is in the template, which has a limit
             each.expr = _called("weighed", [each.expr], node.lineno)
         return node
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         if isinstance(node.arg, nodes.Slice):
-            node.node = _called("sliced", [node.node], node.lineno)
+            ends = (node.arg.start, node.arg.stop, node.arg.step)
+            values = [nodes.Const(None) if end is None else end for end in ends]
+            return _called("sliced", [node.node, *values], node.lineno)  # type: ignore[no-any-return]
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
@@ -296,70 +433,9 @@ class _Operations(jinja2.visitor.NodeTransformer):
 # -- limits ---------------------------------------------------------------------------------------
 
 
-def _check_length(length: int) -> None:
-    if length > LONGEST_TEXT:
-        raise TooMuchError(f"it makes something longer than {LONGEST_TEXT:,} characters")
-
-
 def _check_bits(bits: int) -> None:
     if bits > _MOST_BITS:
         raise TooMuchError(f"it makes a number longer than {_MOST_BITS:,} bits")
-
-
-#: Methods, filters and functions with a number that says how long their text becomes.
-_WIDE = {
-    *("ljust", "rjust", "center", "zfill", "expandtabs", "do_center", "do_indent"),
-    *("do_batch", "do_slice", "generate_lorem_ipsum"),
-}
-_WIDE_PERCENT = re.compile(r"%[^a-zA-Z%]*\d{8}")
-_WIDE_FIELD = re.compile(r"\{[^{}]*:[^{}]*\d{8}")
-
-
-def _check_arguments(function: Any, args: Sequence[Any], named: dict[str, Any]) -> None:
-    """TooMuchError if a call would make a text that is too long."""
-    name = getattr(function, "__name__", "")
-    owner = getattr(getattr(function, "__wrapped__", function), "__self__", None)
-    values = [*([owner] if isinstance(owner, str) else []), *args, *named.values()]
-    texts = [value for value in values if isinstance(value, str)]
-    if name in _WIDE:
-        size = max(1, *map(_places, values)) if name in ("expandtabs", "do_indent") else 1
-        for value in values:
-            if isinstance(value, int):
-                _check_length(abs(value) * size)
-    elif name in ("replace", "do_replace") and len(texts) >= 3:
-        text, old, new = texts[:3]
-        _check_length(len(text) + text.count(old) * (len(new) - len(old)))
-    elif name == "translate" and isinstance(owner, str) and args and isinstance(args[0], dict):
-        widest = max((len(each) for each in args[0].values() if isinstance(each, str)), default=1)
-        _check_length(len(owner) * widest)
-    elif name == "join" and isinstance(owner, str) and args:
-        count = len(args[0]) if hasattr(args[0], "__len__") else 0
-        _check_length(count * len(owner))
-    elif name in ("format", "format_map", "do_format") and texts:
-        _check_format(texts[0], values[1:])
-
-
-def _places(value: Any) -> int:
-    """Where something can be put into a text: at its lines and tabs."""
-    return 1 + value.count("\n") + value.count("\t") if isinstance(value, str) else 1
-
-
-def _check_format(text: str, values: Iterable[Any]) -> None:
-    """TooMuchError for a large width in a format: `'%9999999999d'`."""
-    if _WIDE_PERCENT.search(text) or _WIDE_FIELD.search(text):
-        raise TooMuchError(f"it formats with {text[:40]!r}")
-    if "*" in text or ":{" in text:
-        for value in values:
-            if isinstance(value, int):
-                _check_length(abs(value))
-
-
-#: What looks at no more than a value's length or kind.
-_FREE = {
-    len,
-    *(TESTS[name] for name in ("defined", "undefined", "none", "string", "mapping")),
-    *(TESTS[name] for name in ("iterable", "sequence", "number", "boolean", "true")),
-}
 
 
 # -- globals and filters ----------------------------------------------------------------------
@@ -426,6 +502,11 @@ class JinjaTemplate:
         self.name = name
         self.source = source
         self._environment = Sandbox()
+        if len(source) > LONGEST_TEMPLATE:
+            raise TokctlError(
+                f"{name} can't be compiled: it has {len(source):,} characters",
+                f"give a template of at most {LONGEST_TEMPLATE:,} with --chat-template FILE",
+            )
         try:
             tree = self._environment.parse(source)
             self._template = self._environment.from_string(source)
@@ -433,6 +514,12 @@ class JinjaTemplate:
             raise TokctlError(
                 f"{name}: line {error.lineno}: {error.message}",
                 "it is no chat template of Jinja2; --chat-template FILE gives another",
+            ) from None
+        except MemoryError:
+            # Python's own parser says so, too, of what is nested too deeply.
+            raise TokctlError(
+                f"{name} can't be compiled: there is not enough memory for what is nested in it",
+                "--chat-template FILE gives another",
             ) from None
         except (RecursionError, OverflowError, ValueError, SyntaxError, TemplateError) as error:
             raise TokctlError(
@@ -452,7 +539,8 @@ class JinjaTemplate:
             TokctlError: the template refuses them, fails, or does not end; it names the line.
         """
         environment = self._environment
-        environment.steps = environment.work = 0
+        characters, elements = measure(values, float("inf"))
+        environment.allow(characters + elements * VALUE)
         generation = environment.generation
         generation.spans, generation.done = [], 0
         pieces: list[str] = []
@@ -460,7 +548,6 @@ class JinjaTemplate:
             for piece in self._template.generate(**values):
                 pieces.append(piece)
                 generation.done += len(piece)
-                _check_length(generation.done)
         except TemplateRefusalError as error:
             raise TokctlError(
                 f"{self._place(error)} refuses the conversation: {_first_line(error)}",
@@ -476,8 +563,11 @@ class JinjaTemplate:
                 f"{self._place(error)} does what no template may: {_first_line(error)}",
                 "do not trust it; --chat-template FILE gives another template",
             ) from None
-        except MemoryError:
-            raise
+        except MemoryError as error:
+            raise TokctlError(
+                f"{self._place(error)} needs more memory than there is",
+                "give it shorter conversations, or raise the limit of the process",
+            ) from None
         except Exception as error:
             # Anything: it is a program, and fails as programs do.
             what = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "

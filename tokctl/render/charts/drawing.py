@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tokctl.errors import TokctlError
+from tokctl.render.charts.converter import Converter
 from tokctl.render.visible import visible
 
 
@@ -152,7 +153,7 @@ _ATTRIBUTES = {
 _SAY_NOTHING = {("opacity", "1"), ("transform", "translate(0,0)")}
 
 
-def page_svg(chart: Any, kind: str) -> str:
+def page_svg(converter: Converter, chart: Any, kind: str) -> str:
     """The SVG element of a chart that was drawn in the look `PAGE`.
 
     What points at a mark finds what to say in its `data-tip`. The whole is an image without
@@ -160,10 +161,11 @@ def page_svg(chart: Any, kind: str) -> str:
 
     Args:
         kind: its class.
-    """
-    import vl_convert
 
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
+    Raises:
+        TokctlError: the process that draws failed.
+    """
+    root = ElementTree.fromstring(converter.convert(chart.to_dict(), "svg"))
     _clean(root)
     root.attrib.pop("width", None)
     root.attrib.pop("height", None)
@@ -205,9 +207,8 @@ def _is_nothing(element: ElementTree.Element) -> bool:
 
 #: Endings of files that a chart can be written to.
 ENDINGS = (".png", ".svg", ".pdf", ".json")
-#: Pixels of the chart itself; a PNG has twice as many, for sharp screens.
+#: Pixels of the chart itself.
 WIDTH = 640
-_SCALE = 2
 
 
 def ending_of(path: str) -> str:
@@ -226,9 +227,10 @@ def chart_bytes(drawing: Drawing, ending: str) -> bytes:
 
     The same figures give the same bytes; but a PDF holds its fonts in another order each time,
     and is the same to look at.
-    """
-    import vl_convert
 
+    Raises:
+        TokctlError: the process that draws failed.
+    """
     chart = drawing.draw(WIDTH, PAPER).properties(
         title={
             "text": drawing.title,
@@ -245,8 +247,6 @@ def chart_bytes(drawing: Drawing, ending: str) -> bytes:
 
         options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
         return orjson.dumps(specification, option=options)
-    if ending == ".svg":
-        return (vl_convert.vegalite_to_svg(specification) + "\n").encode()
-    if ending == ".pdf":
-        return bytes(vl_convert.vegalite_to_pdf(specification))
-    return bytes(vl_convert.vegalite_to_png(specification, scale=_SCALE))
+    with Converter() as converter:
+        drawn = converter.convert(specification, ending[1:])
+    return drawn + b"\n" if ending == ".svg" else drawn

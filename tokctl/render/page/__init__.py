@@ -27,6 +27,7 @@ from tokctl.analysis.explain.words import Path
 from tokctl.analysis.metrics import HEADLINE, OTHER_WAYS, Absent, Figure, Metric, written
 from tokctl.analysis.suite import Suite
 from tokctl.render.charts import check_extra
+from tokctl.render.charts.converter import Converter
 from tokctl.render.charts.drawing import PAGE, Drawing, page_svg
 from tokctl.render.compare import (
     MOST_TEXTS,
@@ -90,7 +91,7 @@ def compare_page(
         models: by their names: the page splits any text with them. None: it does not.
 
     Raises:
-        TokctlError: the extra `report` is not installed.
+        TokctlError: the extra `report` is not installed, or the process that draws failed.
     """
     check_extra()
     from tokctl.render.charts.figures import compare_drawings
@@ -98,33 +99,35 @@ def compare_page(
     names = [model.name for model in comparison.models]
     decks = [Deck(place, name, cards.get(name, ())) for place, name in enumerate(names)]
     texts = file_names([text.name for text in comparison.texts])
-    return _rendered(
-        "compare.html.j2",
-        title="Tokenizers compared",
-        headline=prose(headline(comparison)),
-        opening=[prose(line) for line in opening(comparison) if line != headline(comparison)],
-        findings=[*(suite.findings if suite else ()), *comparison.findings],
-        suite=list(sections(suite)) if suite else [],
-        names=names,
-        baseline=comparison.baseline,
-        models=comparison.models,
-        speeds=_speeds(comparison),
-        metrics=metric_rows(comparison),
-        notes=notes(comparison),
-        samples=sample_rows(comparison, decks),
-        words=_words(comparison, decks),
-        stories=_stories(comparison, decks),
-        texts=_texts(comparison),
-        languages=_languages(comparison),
-        gini=language_rows(comparison, "parity")[-1:],
-        language_notes=language_notes(comparison),
-        overlap=_matrix(comparison.overlap),
-        agreement=_matrix(comparison.agreement),
-        charts=charts(compare_drawings(comparison, uses).values()),
-        decks=deck_data(decks, texts),
-        made_of=list(made_of(comparison.provenance)) if comparison.provenance else [],
-        live=page_data([(prose(name), models[name]) for name in names]) if models else None,
-    )
+    # The child loads the drawing library while the rest of the page is made.
+    with Converter() as converter:
+        return _rendered(
+            "compare.html.j2",
+            title="Tokenizers compared",
+            headline=prose(headline(comparison)),
+            opening=[prose(line) for line in opening(comparison) if line != headline(comparison)],
+            findings=[*(suite.findings if suite else ()), *comparison.findings],
+            suite=list(sections(suite)) if suite else [],
+            names=names,
+            baseline=comparison.baseline,
+            models=comparison.models,
+            speeds=_speeds(comparison),
+            metrics=metric_rows(comparison),
+            notes=notes(comparison),
+            samples=sample_rows(comparison, decks),
+            words=_words(comparison, decks),
+            stories=_stories(comparison, decks),
+            texts=_texts(comparison),
+            languages=_languages(comparison),
+            gini=language_rows(comparison, "parity")[-1:],
+            language_notes=language_notes(comparison),
+            overlap=_matrix(comparison.overlap),
+            agreement=_matrix(comparison.agreement),
+            charts=charts(converter, compare_drawings(comparison, uses).values()),
+            decks=deck_data(decks, texts),
+            made_of=list(made_of(comparison.provenance)) if comparison.provenance else [],
+            live=page_data([(prose(name), models[name]) for name in names]) if models else None,
+        )
 
 
 def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]:
@@ -295,7 +298,7 @@ def inspect_page(
         model: the page splits any text with it. None: it does not.
 
     Raises:
-        TokctlError: the extra `report` is not installed.
+        TokctlError: the extra `report` is not installed, or the process that draws failed.
     """
     check_extra()
     from tokctl.render.charts.figures import inspect_drawings
@@ -303,32 +306,36 @@ def inspect_page(
     (name,) = file_names([name])
     deck = Deck(0, name, cards)
     by_id = {card.id: card.token for card in cards}
-    return _rendered(
-        "inspect.html.j2",
-        title=f"Tokenizer: {deck.name}",
-        headline=_headline(summary),
-        opening=[],
-        read=_read(texts) if texts else "",
-        facts=list(summary_facts(summary)),
-        checks=list(check_rows(summary.checks, summary)),
-        samples=sample_rows(texts, [deck]) if texts else [],
-        # Relative to itself it is 1.
-        metrics=[row for row in metric_rows(texts) if row[0].name != "nsl"] if texts else [],
-        notes=notes(texts) if texts else [],
-        names=[deck.name],
-        baseline=deck.name,
-        frequent=_frequent(deck, cards),
-        walk=deck.tokens((by_id[id_] for id_ in walk if id_ in by_id), "tokens by id"),
-        longest=_valued(deck, [(t, f"{n:,}") for t, n in summary.longest]),
-        unit=summary.unit,
-        chosen=[(title, _valued(deck, values)) for title, values in _chosen(summary)],
-        merges=[(title.capitalize(), _merges(deck, found)) for title, found in histories(summary)],
-        languages=languages_table(summary.languages) if summary.languages else None,
-        rounds=summary.rounds,
-        charts=charts(inspect_drawings(summary, curves, use).values()),
-        decks=deck_data([deck], file_names([t.name for t in texts.texts]) if texts else []),
-        live=page_data([(deck.name, model)]) if model else None,
-    )
+    # The child loads the drawing library while the rest of the page is made.
+    with Converter() as converter:
+        return _rendered(
+            "inspect.html.j2",
+            title=f"Tokenizer: {deck.name}",
+            headline=_headline(summary),
+            opening=[],
+            read=_read(texts) if texts else "",
+            facts=list(summary_facts(summary)),
+            checks=list(check_rows(summary.checks, summary)),
+            samples=sample_rows(texts, [deck]) if texts else [],
+            # Relative to itself it is 1.
+            metrics=[row for row in metric_rows(texts) if row[0].name != "nsl"] if texts else [],
+            notes=notes(texts) if texts else [],
+            names=[deck.name],
+            baseline=deck.name,
+            frequent=_frequent(deck, cards),
+            walk=deck.tokens((by_id[id_] for id_ in walk if id_ in by_id), "tokens by id"),
+            longest=_valued(deck, [(t, f"{n:,}") for t, n in summary.longest]),
+            unit=summary.unit,
+            chosen=[(title, _valued(deck, values)) for title, values in _chosen(summary)],
+            merges=[
+                (title.capitalize(), _merges(deck, found)) for title, found in histories(summary)
+            ],
+            languages=languages_table(summary.languages) if summary.languages else None,
+            rounds=summary.rounds,
+            charts=charts(converter, inspect_drawings(summary, curves, use).values()),
+            decks=deck_data([deck], file_names([t.name for t in texts.texts]) if texts else []),
+            live=page_data([(deck.name, model)]) if model else None,
+        )
 
 
 def _headline(summary: Summary) -> str:
@@ -557,7 +564,7 @@ class Chart:
     narrow: Markup
 
 
-def charts(drawings: Iterable[Drawing]) -> dict[str, Chart]:
+def charts(converter: Converter, drawings: Iterable[Drawing]) -> dict[str, Chart]:
     """The charts by name."""
     from markupsafe import Markup
 
@@ -565,8 +572,8 @@ def charts(drawings: Iterable[Drawing]) -> dict[str, Chart]:
         drawing.name: Chart(
             drawing,
             # Only shapes and text are left in it, see `page_svg`.
-            Markup(page_svg(drawing.draw(_WIDE, PAGE), "wide")),
-            Markup(page_svg(drawing.draw(_NARROW, PAGE), "narrow")),
+            Markup(page_svg(converter, drawing.draw(_WIDE, PAGE), "wide")),
+            Markup(page_svg(converter, drawing.draw(_NARROW, PAGE), "narrow")),
         )
         for drawing in drawings
     }

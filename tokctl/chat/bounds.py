@@ -1,0 +1,649 @@
+"""Size and time of every operation that a chat template can call, known before it runs.
+
+`FILTERS`, `TESTS`, `FUNCTIONS` and `METHODS` list everything that the sandbox can reach, each with
+a bound. What is not listed is refused; a test derives the lists from Jinja2 and Python.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import sys
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+    Set,
+    ValuesView,
+)
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from jinja2 import Undefined
+from jinja2.runtime import BlockReference, LoopContext, Macro
+from jinja2.utils import Cycler, Joiner, Namespace
+from markupsafe import Markup
+
+#: Characters that an element of a list counts as where a list is read.
+VALUE = 64
+#: Characters that a new value takes beside its own; a character takes 1 to 4 bytes.
+_HEAD, _NEW, _REFERENCE = 16, 24, 2
+#: The most characters that one character becomes where text is escaped (`\\ud83d\\ude00`).
+_ESCAPED = 12
+#: Characters of a number or a separator that is written; long integers count their digits.
+_WRITTEN = 32
+
+
+class TooMuchValueError(Exception):
+    """A value holds more than a measurement may count."""
+
+
+def measure(value: Any, most: float) -> tuple[int, int]:
+    """Return the characters and the elements of a value, with all that is in it.
+
+    A list that is in another list many times is counted as often.
+
+    Raises:
+        TooMuchValueError: they are more than `most` together.
+    """
+    characters = elements = 0
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        kind = type(each)
+        inner: Iterable[Any] = ()
+        if kind is str:
+            characters += len(each)
+        elif kind is list or kind is tuple:
+            elements += len(each) + 1
+            inner = each
+        elif kind is dict:
+            elements += 2 * len(each) + 1
+            inner = chain(each, each.values())
+        elif each is None or isinstance(each, (int, float)):
+            characters += each.bit_length() >> 3 if isinstance(each, int) else 0
+        elif isinstance(each, (str, bytes)):
+            characters += len(each)
+        elif isinstance(each, range):
+            elements += len(each)
+        elif isinstance(each, Mapping):
+            elements += 2 * len(each) + 1
+            inner = chain(each, each.values())
+        elif isinstance(each, (list, tuple, Set, KeysView, ValuesView, ItemsView)):
+            elements += len(each) + 1
+            inner = each
+        elif isinstance(each, Namespace):
+            elements += 1
+            waiting.append(each._Namespace__attrs)
+        else:
+            elements += 1
+        for one in inner:
+            if type(one) is str:
+                characters += len(one)
+            else:
+                waiting.append(one)
+        if characters + elements * VALUE > most:
+            raise TooMuchValueError
+    return characters, elements
+
+
+class Operands:
+    """What an operation works on, measured.
+
+    Attributes:
+        values: the operands by position, that of a method or filter first.
+        named: the operands by name.
+        characters, elements: in all of them.
+    """
+
+    def __init__(self, values: Sequence[Any], named: dict[str, Any], most: float) -> None:
+        self.values = values
+        self.named = named
+        self.characters = self.elements = 0
+        for value in (*values, *named.values()) if named else values:
+            if type(value) is str:
+                self.characters += len(value)
+            elif value is not None:
+                characters, elements = measure(value, most)
+                self.characters += characters
+                self.elements += elements
+
+    def get(self, position: int, name: str, default: Any = None) -> Any:
+        """Return an operand that is given by position or by name."""
+        if position < len(self.values):
+            return self.values[position]
+        return self.named.get(name, default)
+
+    def number(self, position: int, name: str, default: int = 0) -> int:
+        """Return the size of a number that is given by position or by name; 0 for no number."""
+        value = self.get(position, name, default)
+        return abs(int(value)) if isinstance(value, (int, float)) and value == value else 0
+
+    @property
+    def first(self) -> int:
+        """The length of the first operand; 0 where it has none."""
+        return _length(self.values[0]) if self.values else 0
+
+    @property
+    def written(self) -> int:
+        """The longest text that the operands are written as."""
+        return _ESCAPED * self.characters + _WRITTEN * self.elements
+
+
+Bound = Callable[[Operands], int]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an operation makes and how long it takes, in characters.
+
+    Attributes:
+        made: the most that the result takes.
+        times: how often the operands are read, in units of the time that copying takes; 0: not
+            at all, and they are not measured.
+        more: what is to be added to that.
+        whole: an iterator is read to its end, so that it can be measured as a list.
+    """
+
+    made: Bound
+    times: int = 1
+    more: Bound | None = None
+    whole: bool = False
+
+
+def _length(value: Any) -> int:
+    try:
+        return len(value)
+    except Exception:
+        return 0
+
+
+def _nothing(_: Operands) -> int:
+    return 0
+
+
+def _copy(times: int) -> Bound:
+    return lambda o: _HEAD + times * o.characters + _WRITTEN * o.elements
+
+
+def _list(each: int) -> Bound:
+    return lambda o: _HEAD + each * (o.elements + len(o.values)) + o.characters
+
+
+def _pieces(o: Operands) -> int:
+    """Of a text that is cut: no more pieces than it has separators, characters or lines."""
+    text = o.values[0]
+    mark = o.get(1, "sep")
+    pieces: int = text.count(mark) + 1 if _length(mark) else len(text) // 2 + 1
+    most = o.get(2, "maxsplit", -1)
+    if isinstance(most, int) and most >= 0:
+        pieces = min(pieces, most + 1)
+    length: int = len(text)
+    return _NEW * pieces + length
+
+
+def _lines(o: Operands) -> int:
+    return _line_count(o.values[0]) + o.first
+
+
+def _line_count(text: Any) -> int:
+    marks = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029" if isinstance(text, str) else b"\n\r"
+    lines: int = 1 + sum(text.count(mark) for mark in marks)
+    return _NEW * lines
+
+
+def _wide(name: str, default: int = 0) -> Bound:
+    """Of a text that is filled up to a width."""
+    return lambda o: _HEAD + o.written + o.number(1, name, default)
+
+
+def _bytes_of_number(o: Operands) -> int:
+    return _HEAD + o.number(1, "length", 1)
+
+
+def _tabs(o: Operands) -> int:
+    text = o.values[0]
+    tabs: int = text.count("\t" if isinstance(text, str) else b"\t")
+    return _HEAD + o.first + tabs * o.number(1, "tabsize", 8)
+
+
+def _replaced(o: Operands) -> int:
+    text, old, new = (_text(o.get(at, name, "")) for at, name in enumerate(("s", "old", "new")))
+    most = o.get(3, "count")
+    count: int = text.count(old)
+    if isinstance(most, int) and most >= 0:
+        count = min(count, most)
+    # A Markup escapes what it takes in.
+    times = 5 if any(isinstance(value, Markup) for value in o.values) else 1
+    length: int = len(text) + count * len(new)
+    return _HEAD + times * length
+
+
+def _text(value: Any) -> Any:
+    return value if isinstance(value, (str, bytes)) else str(value)
+
+
+def _translated(o: Operands) -> int:
+    table = o.get(1, "table")
+    if isinstance(table, Mapping):
+        widest = max((len(each) for each in table.values() if isinstance(each, str)), default=1)
+        return _HEAD + o.first * max(1, widest)
+    return _HEAD + o.first * 5
+
+
+def _joined(o: Operands) -> int:
+    """Of `mark.join(values)`."""
+    return _HEAD + 5 * o.characters + _length(o.get(1, "iterable")) * 5 * o.first
+
+
+def _joined_filter(o: Operands) -> int:
+    mark = o.get(1, "d", "")
+    return o.written + _length(o.values[0]) * 5 * len(str(mark))
+
+
+def _indented(o: Operands) -> int:
+    width = o.get(1, "width", 4)
+    each = len(width) if isinstance(width, str) else abs(int(width))
+    text = o.values[0]
+    lines = 2 + (_line_count(text) // _NEW if isinstance(text, str) else 0)
+    return _HEAD + 5 * o.characters + lines * (each + 1)
+
+
+def _wrapped(o: Operands) -> int:
+    """Each character may be a line of its own."""
+    mark = o.get(4, "wrapstring") or "\n"
+    width = max(1, o.number(1, "width", 79))
+    lines = 2 * (o.first // width + 1) + _line_count(o.values[0]) // _NEW + _words(o.values[0])
+    return _HEAD + o.first + min(lines, o.first + 1) * len(mark)
+
+
+def _words(value: Any) -> int:
+    return sum(map(value.count, " \t-")) + 1 if isinstance(value, str) else 1
+
+
+def _squared(per: int) -> Bound:
+    """The time of what reads on from every character."""
+    return lambda o: (o.characters + o.elements) ** 2 // per
+
+
+def _product(o: Operands) -> int:
+    """The time of what compares a text with another at every character."""
+    return o.first * (o.characters - o.first) // 8
+
+
+def _encoded(o: Operands) -> int:
+    return _HEAD + o.first * (4 if _is_plain_code(o) else 100)
+
+
+def _encoding_time(o: Operands) -> int:
+    return 0 if _is_plain_code(o) else o.first**2
+
+
+def _is_plain_code(o: Operands) -> bool:
+    code, errors = o.get(1, "encoding", "utf-8"), o.get(2, "errors", "strict")
+    return (
+        isinstance(code, str)
+        and re.sub(r"[^a-z0-9]", "", code.lower()) in _CODES
+        and errors in ("strict", "ignore", "replace")
+    )
+
+
+_CODES = {"utf8", "ascii", "latin1", "iso88591", "utf16", "utf16le", "utf16be", "utf32", "cp1252"}
+
+
+def _lorem(o: Operands) -> int:
+    words = max(o.number(2, "min", 20), o.number(3, "max", 100))
+    return _HEAD + o.number(0, "n", 5) * (16 * words + _HEAD)
+
+
+def _filled(name: str) -> Bound:
+    """Of lists that are filled up: no longer together than both."""
+    return lambda o: _HEAD + _NEW * (o.number(1, name) + o.elements + o.first)
+
+
+def _precise(o: Operands) -> int:
+    """Of a number with so many places: ten to that power is made."""
+    return o.number(1, "precision") * 64
+
+
+def _number(o: Operands) -> int:
+    """Of a text that becomes a number; Python itself limits the digits of decimal ones."""
+    length = o.first
+    base = o.get(2, "base", 10)
+    longest = sys.get_int_max_str_digits()
+    # The time is that of a square, which the limit of a number's bits is far below.
+    return length**2 if length > 4_300 and (base != 10 or not 0 < longest <= 4_300) else _HEAD
+
+
+_DIGITS = re.compile(r"\d+")
+#: A conversion of `%`, without its name in parentheses.
+_PERCENT = re.compile(r"[-#0 +]*(\d+|\*)?(?:\.(\d+|\*)?)?[hlL]?.?", re.DOTALL)
+#: Digits of a width that are looked at; no value is so long.
+_LONGEST_WIDTH = 12
+
+
+def _largest(digits: Sequence[str | None]) -> int:
+    return sum(int(each[:_LONGEST_WIDTH]) for each in digits if each and each.isdigit())
+
+
+def _percent(o: Operands) -> int:
+    """Of `format % values`: each conversion is as wide as it says, and holds a value whole."""
+    text = o.values[0]
+    if isinstance(text, bytes):
+        text = text.decode("latin-1")
+    if not isinstance(text, str):
+        return _HEAD + o.written
+    widths = [each for pair in _conversions(text) for each in pair]
+    return len(text) + _largest(widths) + _fields(o, len(widths) // 2, widths.count("*"))
+
+
+def _conversions(text: str) -> Iterator[tuple[str | None, ...]]:
+    """Return the width and the precision of each conversion of `%`."""
+    at = text.find("%") + 1
+    while at:
+        if text.startswith("(", at):
+            depth, at = 1, at + 1
+            while depth and at < len(text):
+                depth += {"(": 1, ")": -1}.get(text[at], 0)
+                at += 1
+        found = _PERCENT.match(text, at)
+        assert found is not None  # it can be empty
+        yield found.groups()
+        at = text.find("%", found.end()) + 1
+
+
+def _fields(o: Operands, fields: int, asked: int) -> int:
+    """Of the values in a text with so many fields, some of whose widths are values themselves."""
+    rest = (*o.values[1:], *o.named.values())
+    characters, elements = measure(rest, float("inf"))
+    whole = _ESCAPED * characters + _WRITTEN * (elements + 12)
+    return fields * whole + asked * _largest_in(rest) if fields else _HEAD
+
+
+def _largest_in(values: Any) -> int:
+    """The largest number in values, or in a text of theirs."""
+    most, waiting = 0, [values]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, int):
+            most = max(most, abs(each))
+        elif isinstance(each, str):
+            most = max([most, *(int(d[:_LONGEST_WIDTH]) for d in _DIGITS.findall(each))])
+        elif isinstance(each, Mapping):
+            waiting += each.values()
+        elif isinstance(each, (list, tuple)):
+            waiting += each
+    return most
+
+
+def _format(o: Operands) -> int:
+    """Of `format.format(values)`."""
+    text = o.values[0]
+    try:
+        parts = [part for part in string.Formatter().parse(str(text)) if part[1] is not None]
+    except ValueError:
+        return len(text)  # it fails
+    specs = [spec or "" for _, _, spec, _ in parts]
+    widths = _largest([each for spec in specs for each in _DIGITS.findall(spec)])
+    nested = sum(spec.count("{") for spec in specs)
+    return len(text) + widths + _fields(o, len(parts) + nested, nested)
+
+
+def _format_time(o: Operands) -> int:
+    """The sandbox formats in Python, field by field."""
+    return 4_000 * (1 + str(o.values[0]).count("{"))
+
+
+def _json(o: Operands) -> int:
+    """Of JSON: every element may have a line, indented as deeply as the values are nested."""
+    indent = o.get(2, "indent")
+    each = len(indent) if isinstance(indent, str) else o.number(2, "indent")
+    marks = o.get(3, "separators")
+    length = sum(map(_length, marks)) if isinstance(marks, (list, tuple)) else 0
+    return o.written + (o.elements + 1) * (length + (each * _depth(o.values[0]) if each else 0))
+
+
+def _pretty(o: Operands) -> int:
+    return o.written + o.elements * _depth(o.values[0]) * 8
+
+
+def _depth(value: Any) -> int:
+    """How deeply lists and dicts are nested in each other."""
+    most, waiting = 1, [(value, 1)]
+    while waiting:
+        each, depth = waiting.pop()
+        most = max(most, depth)
+        inner = each.values() if isinstance(each, Mapping) else each
+        if isinstance(each, (list, tuple, Mapping)):
+            waiting += ((one, depth + 1) for one in inner)
+    return most
+
+
+_FREE = Cost(_nothing, times=0)
+_TOLD = Cost(_nothing)
+_COPIED = Cost(_copy(1))
+_CASED = Cost(_copy(3), times=4)
+_REFERENCES = Cost(_list(_REFERENCE), whole=True)
+_SORTED = Cost(_list(2 * _REFERENCE), times=8, whole=True)
+_LAZY = Cost(_nothing)
+_ESCAPES = Cost(_copy(6))
+_CUT = Cost(_pieces)
+_CUT_BACK = Cost(_pieces, more=_product)
+_STRIPPED = Cost(_copy(1), more=_product)
+
+#: Operators that are intercepted, but for `*` and `**`, whose bounds are those of numbers.
+PERCENT = Cost(_percent)
+WRITTEN = Cost(lambda o: o.written)
+
+FILTERS: dict[str, Cost] = {
+    "abs": _TOLD,
+    "attr": _FREE,
+    "batch": Cost(_filled("linecount")),
+    "capitalize": _CASED,
+    "center": Cost(_wide("width", 80)),
+    "count": _FREE,
+    "d": _FREE,
+    "default": _FREE,
+    "dictsort": _SORTED,
+    "e": _ESCAPES,
+    "escape": _ESCAPES,
+    "filesizeformat": _TOLD,
+    "first": _FREE,
+    "float": _TOLD,
+    "forceescape": _ESCAPES,
+    "format": Cost(_percent),
+    "groupby": Cost(_list(_NEW), times=8, whole=True),
+    "indent": Cost(_indented),
+    "int": Cost(_nothing, more=_number),
+    "items": _LAZY,
+    "join": Cost(_joined_filter, whole=True),
+    "last": _FREE,
+    "length": _FREE,
+    "list": Cost(lambda o: _HEAD + _REFERENCE * o.elements + _NEW * o.characters, whole=True),
+    "lower": _CASED,
+    "map": _LAZY,
+    "max": Cost(_copy(3), times=4, whole=True),
+    "min": Cost(_copy(3), times=4, whole=True),
+    "pprint": Cost(_pretty, times=64, more=_squared(1)),
+    "random": _FREE,
+    "reject": _LAZY,
+    "rejectattr": _LAZY,
+    "replace": Cost(_replaced),
+    "reverse": Cost(_copy(1), whole=True),
+    "round": Cost(_precise, more=_precise),
+    "safe": _COPIED,
+    "select": _LAZY,
+    "selectattr": _LAZY,
+    "slice": Cost(_filled("slices")),
+    "sort": _SORTED,
+    "string": WRITTEN,
+    "striptags": Cost(_copy(2), times=64),
+    "sum": Cost(_list(_REFERENCE), times=8, more=_squared(2), whole=True),
+    "title": Cost(_copy(12), times=64),
+    "tojson": Cost(_json, times=16),
+    "trim": _STRIPPED,
+    "truncate": Cost(_copy(2)),
+    "unique": _LAZY,
+    "upper": _CASED,
+    "urlencode": Cost(_copy(12), times=16),
+    "urlize": Cost(_copy(24), times=64, more=_squared(2)),
+    "wordcount": Cost(lambda o: _NEW * o.first, times=8),
+    "wordwrap": Cost(_wrapped, times=64, more=_squared(64)),
+    "xmlattr": Cost(_copy(12), times=16),
+}
+
+#: `%` is what `divisibleby`, `even` and `odd` do to a text, too.
+TESTS: dict[str, Cost] = {
+    **dict.fromkeys(("!=", "<", "<=", "==", ">", ">=", "eq", "equalto", "ne"), _TOLD),
+    **dict.fromkeys(("ge", "greaterthan", "gt", "le", "lessthan", "lt", "in"), _TOLD),
+    **dict.fromkeys(("boolean", "callable", "defined", "escaped", "false", "filter"), _FREE),
+    **dict.fromkeys(("float", "integer", "iterable", "mapping", "none", "number"), _FREE),
+    **dict.fromkeys(("sameas", "sequence", "string", "test", "true", "undefined"), _FREE),
+    **dict.fromkeys(("lower", "upper"), _TOLD),
+    **dict.fromkeys(("divisibleby", "even", "odd"), PERCENT),
+}
+
+#: The globals of the sandbox, by name. Jinja2 itself limits a range.
+FUNCTIONS: dict[str, Cost] = {
+    "cycler": _REFERENCES,
+    "dict": Cost(_list(2 * _NEW), whole=True),
+    "joiner": _FREE,
+    "lipsum": Cost(_lorem, more=lambda o: 32 * _lorem(o)),
+    "namespace": Cost(_list(2 * _NEW)),
+    "raise_exception": WRITTEN,
+    "range": _FREE,
+    "strftime_now": Cost(
+        lambda o: _HEAD + o.characters * 64 + _largest_in(o.values) * o.characters
+    ),
+}
+
+#: What templates make and can call; the steps in them count by themselves.
+CALLED: tuple[type, ...] = (Macro, BlockReference, LoopContext, Joiner, Undefined)
+
+_TEXT: dict[str, Cost] = {
+    **dict.fromkeys(("capitalize", "lower", "swapcase", "title", "upper"), _CASED),
+    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), Cost(_wide("width"))),
+    **dict.fromkeys(("count", "endswith", "find", "index", "startswith"), _TOLD),
+    **dict.fromkeys(("isalnum", "isalpha", "isascii", "isdigit", "islower"), _TOLD),
+    **dict.fromkeys(("isspace", "istitle", "isupper"), _TOLD),
+    **dict.fromkeys(("lstrip", "rstrip", "strip"), _STRIPPED),
+    **dict.fromkeys(("partition", "removeprefix", "removesuffix"), _COPIED),
+    **dict.fromkeys(("rfind", "rindex"), Cost(_nothing, more=_product)),
+    "expandtabs": Cost(_tabs),
+    "join": Cost(_joined, whole=True),
+    "maketrans": Cost(_list(2 * _NEW), times=8),
+    "replace": Cost(_replaced),
+    "rpartition": Cost(_copy(1), more=_product),
+    "rsplit": _CUT_BACK,
+    "split": _CUT,
+    "splitlines": Cost(_lines),
+    "translate": Cost(_translated, times=8),
+}
+
+#: Methods by the type that has them. None: no template may call it.
+METHODS: dict[type, dict[str, Cost | None]] = {
+    str: {
+        **_TEXT,
+        **dict.fromkeys(("isdecimal", "isidentifier", "isnumeric", "isprintable"), _TOLD),
+        "casefold": _CASED,
+        "encode": Cost(_encoded, more=_encoding_time),
+        "format": Cost(_format, more=_format_time),
+        "format_map": Cost(_format, more=_format_time),
+    },
+    Markup: {
+        "escape": _ESCAPES,
+        "striptags": Cost(_copy(2), times=64),
+        "unescape": Cost(_copy(2), times=64),
+    },
+    bytes: {
+        **_TEXT,
+        "decode": Cost(_encoded, more=_encoding_time),
+        "fromhex": _COPIED,
+        "hex": Cost(_copy(3)),
+    },
+    int: {
+        **dict.fromkeys(("as_integer_ratio", "bit_count", "bit_length", "conjugate"), _TOLD),
+        **dict.fromkeys(("from_bytes", "is_integer"), _TOLD),
+        "to_bytes": Cost(_bytes_of_number),
+    },
+    float: dict.fromkeys(
+        ("as_integer_ratio", "conjugate", "from_number", "fromhex", "hex", "is_integer"), _TOLD
+    ),
+    complex: dict.fromkeys(("conjugate", "from_number"), _TOLD),
+    list: {
+        **dict.fromkeys(("append", "clear", "extend", "insert", "pop", "remove", "reverse")),
+        "copy": _REFERENCES,
+        "count": _TOLD,
+        "index": _TOLD,
+        "sort": None,
+    },
+    tuple: dict.fromkeys(("count", "index"), _TOLD),
+    range: dict.fromkeys(("count", "index"), _TOLD),
+    dict: {
+        **dict.fromkeys(("clear", "pop", "popitem", "setdefault", "update")),
+        **dict.fromkeys(("get", "items", "keys", "values"), _FREE),
+        "copy": Cost(_list(_NEW)),
+        "fromkeys": Cost(_list(2 * _NEW), whole=True),
+    },
+    set: {
+        **dict.fromkeys(("add", "clear", "difference_update", "discard", "intersection_update")),
+        **dict.fromkeys(("pop", "remove", "symmetric_difference_update", "update")),
+        **dict.fromkeys(("isdisjoint", "issubset", "issuperset"), _TOLD),
+        **dict.fromkeys(("copy", "difference", "intersection"), Cost(_list(_NEW), whole=True)),
+        **dict.fromkeys(("symmetric_difference", "union"), Cost(_list(_NEW), whole=True)),
+    },
+    type({}.keys()): {"isdisjoint": _TOLD},
+    type({}.items()): {"isdisjoint": _TOLD},
+    type({}.values()): {},
+    type({}.keys().mapping): {
+        **dict.fromkeys(("get", "items", "keys", "values"), _FREE),
+        "copy": Cost(_list(_NEW)),
+    },
+    type(_ for _ in ()): dict.fromkeys(("close", "send", "throw")),
+    Cycler: dict.fromkeys(("next", "reset"), _FREE),
+    LoopContext: {"changed": _TOLD, "cycle": _FREE},
+    Joiner: {},
+    Macro: {},
+    Namespace: {},
+    BlockReference: {},
+}
+
+
+def method_cost(function: Any) -> tuple[Cost | None, Any]:
+    """Return the cost of a method and the object that it belongs to; None: it is not listed."""
+    name = getattr(function, "__name__", "")
+    owner = getattr(function, "__self__", None)
+    if owner is None:  # a static method knows no more than its name
+        kind: type = {"str.maketrans": str, "bytes.maketrans": bytes}.get(
+            getattr(function, "__qualname__", ""), object
+        )
+    else:
+        kind = owner if isinstance(owner, type) else type(owner)
+    return _listed(kind, name), None if isinstance(owner, type) else owner
+
+
+@cache
+def _listed(kind: type, name: str) -> Cost | None:
+    return next(
+        (METHODS[base][name] for base in kind.__mro__ if name in METHODS.get(base, ())), None
+    )
+
+
+def shallow(value: Any) -> int:
+    """Return what a new value takes, in characters, without the values in it."""
+    if type(value) is str or isinstance(value, (str, bytes)):
+        return _HEAD + len(value)
+    if isinstance(value, (list, tuple)):
+        return _HEAD + _REFERENCE * len(value)
+    return _HEAD
+
+
+def is_lazy(value: Any) -> bool:
+    """Return whether a value makes its elements while it is read."""
+    return isinstance(value, Iterator)
