@@ -375,7 +375,10 @@ def _tiktoken(ours: Tokenizer, pattern: str, ranks: dict[bytes, int], shift: int
         ends = list(accumulate(map(len, theirs.decode_tokens_bytes(theirs.encode_ordinary(text)))))
         return list(zip([0, *ends], ends, strict=False))
 
-    return Ids(ours, encode, decode, places)
+    peer = Ids(ours, encode, decode, places)
+    if b"" in ranks:
+        peer.unnamed = frozenset({ranks[b""] + shift})
+    return peer
 
 
 def _ranks(path: Path, pattern: str) -> Peer:

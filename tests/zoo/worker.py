@@ -55,11 +55,11 @@ def compare(listed: Listed, path: Path, count: int, lists: int = 0) -> dict[str,
         small, here, there = _shrunk(peer, kind, case, here, there)
         examples[kind] = [repr(tuple(small)), repr(here)[:400], repr(there)[:400]]
     damaged = [] if isinstance(peer, Recorded) else list(_damaged(peer, lists))
-    differing = [ids for ids in damaged if _differs(peer, ids)]
+    differing = [ids for ids in damaged if _texts(peer, ids)]
     if differing:
         counts[DAMAGED] = len(differing)
         ids = _shrunk_ids(peer, min(differing, key=len))
-        examples[DAMAGED] = [repr(ids), *(repr(text)[:400] for text in _differs(peer, ids))]
+        examples[DAMAGED] = [repr(ids), *(repr(text)[:400] for text in _texts(peer, ids))]
     return {
         "loads": True,
         "strings": strings,
@@ -92,11 +92,9 @@ def _damaged(peer: Peer, count: int) -> Iterator[list[int]]:
 _BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
-def _differs(peer: Peer, ids: list[int]) -> tuple[object, object] | None:
-    """Return the two texts of `ids` if they differ."""
-    for _, here, there in peer.decodings(ids):
-        return here, there
-    return None
+def _texts(peer: Peer, ids: list[int]) -> tuple[object, ...]:
+    """Return both texts of `ids` if they differ, else nothing."""
+    return next((found[1:] for found in peer.decodings(ids)), ())
 
 
 def _shrunk_ids(peer: Peer, ids: list[int]) -> list[int]:
@@ -104,7 +102,7 @@ def _shrunk_ids(peer: Peer, ids: list[int]) -> list[int]:
     at = 0
     while at < len(ids):
         fewer = ids[:at] + ids[at + 1 :]
-        if fewer and _differs(peer, fewer):
+        if fewer and _texts(peer, fewer):
             ids = fewer
         else:
             at += 1
