@@ -290,11 +290,40 @@ def test_models_of_sentencepiece(
         assert_same(Tokenizer.load(tmp_path), auto(tmp_path))
 
 
-def test_files_of_an_unknown_class(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({}, "its tokenizer_class does not say how its vocabulary is used"),
+        (
+            {"tokenizer_class": "M2M100Tokenizer"},
+            "its class M2M100Tokenizer is a program in Python that does not read tokenizer.json",
+        ),
+        (
+            {"tokenizer_class": "LayoutLMv3Tokenizer"},
+            "its class LayoutLMv3Tokenizer takes more than a text: words with their places, tags "
+            "or entities",
+        ),
+        (
+            {"tokenizer_class": "MBartTokenizer"},
+            "tokctl does not build its class MBartTokenizer from vocabulary files",
+        ),
+        (
+            {"auto_map": {"AutoTokenizer": ["own.Own", None]}},
+            "its tokenizer is a program of its own (own.Own), which tokctl does not run",
+        ),
+    ],
+)
+def test_vocabulary_files_of_a_class_that_is_not_built_from_them(
+    config: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    """The reason is the class's own; what is named in the hint helps."""
     trained("gpt2").save(tmp_path / "x", "vocab-merges")
-    write(tmp_path / "x", "tokenizer_config.json", {"tokenizer_class": "FlaubertTokenizer"})
-    with pytest.raises(TokctlError, match="does not say how its vocabulary is used"):
+    write(tmp_path / "x", "tokenizer_config.json", config)
+    with pytest.raises(TokctlError) as found:
         Tokenizer.load(tmp_path / "x")
+    assert found.value.message == f"{tmp_path / 'x'} has no tokenizer.json, and {reason}"
+    saves_one = "does not read" not in reason and "takes more" not in reason
+    assert ("writes a tokenizer.json" in found.value.hint) == (saves_one and "own" not in reason)
 
 
 def test_configurations_that_are_damaged(tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from tests.zoo import listed, table
 WALL = 3000
 
 
-def compared(entry: listed.Listed, path: Path, strings: int) -> dict[str, Any]:
+def compared(entry: listed.Listed, path: Path, strings: int, lists: int) -> dict[str, Any]:
     """What the worker says of a file; `broken` where it ended otherwise."""
-    command = [sys.executable, "-m", "tests.zoo.worker", json.dumps(entry), str(path), str(strings)]
+    command = [sys.executable, "-m", "tests.zoo.worker", json.dumps(entry), str(path)]
+    command += [str(strings), str(lists)]
     try:
         ran = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WALL, check=False
@@ -43,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="the files")
     parser.add_argument("--fetch", action="store_true", help="fetch files that are missing there")
     parser.add_argument("--strings", type=int, default=20_000, help="of each (default: 20,000)")
+    parser.add_argument(
+        "--lists", type=int, default=5_000, help="damaged id lists of each (default: 5,000)"
+    )
     parser.add_argument("--only", default="", help="only files with this in their name or family")
     parser.add_argument("--results", type=Path, help="default: DIR/results.jsonl")
     parser.add_argument("--workers", type=int, default=1, help="at once (default: 1)")
@@ -64,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if path is None:
             print(f"not here: {entry.name}", file=sys.stderr)
             return
-        found = {"sha256": entry.sha256, **compared(entry, path, given.strings)}
+        found = {"sha256": entry.sha256, **compared(entry, path, given.strings, given.lists)}
         if "missing" in found:
             print(f"needs {found['missing']}: {entry.name}", file=sys.stderr)
             return

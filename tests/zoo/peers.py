@@ -1,8 +1,8 @@
 """One published file, read here and by the library that defines it, and what they differ in.
 
 A difference has a kind: refused (here alone), unrefused (there alone), ids, tokens, offsets,
-type ids, masks, truncation, decoding; and two that are meant, "special tokens as text" and "offsets
-after dropped bytes" (docs/formats.md).
+type ids, masks, truncation, decoding, damaged ids (decoding of id lists that no text gives); and
+two that are meant, "special tokens as text" and "offsets after dropped bytes" (docs/formats.md).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,9 +31,14 @@ Difference = tuple[str, object, object]
 class Peer(Protocol):
     """Two tokenizers, one of each side."""
 
+    ours: Tokenizer
     own: list[str]
 
     def differences(self, case: Case) -> Iterator[Difference]: ...
+
+    def decodings(self, ids: list[int]) -> Iterator[Difference]:
+        """Compare the texts of `ids`; they need not be the ids of a text."""
+        ...
 
 
 class HuggingFace:
@@ -47,6 +53,10 @@ class HuggingFace:
         special = [token for token in ours.model.added if token.special]
         #: Special tokens, but for the one that stands for what is unknown.
         self.special = {token.id for token in special if token.text != ours.recipe.unk_token}
+        #: Ids without a token, which have names here.
+        self.unnamed = frozenset(
+            id_ for id_ in range(ours.vocab_size) if theirs.id_to_token(id_) is None
+        )
         #: Those that their models make of text.
         self.made = [token.text for token in special if token.made]
 
@@ -120,9 +130,13 @@ class HuggingFace:
             wanted = [window.ids for window in there.overflowing]
             if mine != wanted:
                 yield "truncation", mine, wanted
-        yield from _decoding(
-            ours, there.ids, lambda ids, skip: self.decoder.decode(ids, skip_special_tokens=skip)
-        )
+        yield from self.decodings(there.ids)
+
+    def decodings(self, ids: list[int]) -> Iterator[Difference]:
+        for skip in (False, True):
+            theirs = partial(self.decoder.decode, ids, skip_special_tokens=skip)
+            named = [id_ for id_ in ids if id_ not in self.unnamed]
+            yield from _decoding(self.ours, named, theirs, skip_special=skip)
 
 
 def differing_columns(
@@ -153,13 +167,20 @@ def differing_columns(
 
 
 def _decoding(
-    ours: Tokenizer, ids: list[int], theirs: Callable[[list[int], bool], str]
+    ours: Tokenizer, ids: list[int], theirs: Callable[[], str], *, skip_special: bool = False
 ) -> Iterator[Difference]:
-    for skip in (False, True):
-        mine = ours.decode(ids, skip_special=skip, errors="replace")
-        wanted = theirs(ids, skip)
-        if mine != wanted:
-            yield "decoding", mine, wanted
+    try:
+        wanted = theirs()
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+            raise
+        return  # their library has no text for such ids: there is nothing to compare with
+    try:
+        mine = ours.decode(ids, skip_special=skip_special, errors="replace")
+    except TokctlError as error:
+        mine = f"refused: {error}"
+    if mine != wanted:
+        yield "decoding", mine, wanted
 
 
 class Ids:
@@ -175,6 +196,8 @@ class Ids:
     ) -> None:
         self.ours, self.encode, self.decode, self.places = ours, encode, decode, places
         self.own = list(ours.special_ids)
+        #: Ids that their library writes nothing for, and that have names here.
+        self.unnamed: frozenset[int] = frozenset()
 
     def differences(self, case: Case) -> Iterator[Difference]:
         there = self.encode(case.text)
@@ -190,10 +213,12 @@ class Ids:
             places = self.places(case.text)
             if list(here.byte_offsets) != places:
                 yield "offsets", list(zip(here.tokens, here.byte_offsets, strict=False)), places
+        yield from self.decodings(there)
+
+    def decodings(self, ids: list[int]) -> Iterator[Difference]:
         if (decode := self.decode) is not None:
-            mine = self.ours.decode(there, errors="replace")
-            if mine != (wanted := decode(there)):
-                yield "decoding", mine, wanted
+            named = [id_ for id_ in ids if id_ not in self.unnamed]
+            yield from _decoding(self.ours, named, partial(decode, ids))
 
 
 class SentencePiece(Ids):
@@ -207,6 +232,7 @@ class SentencePiece(Ids):
     def __init__(self, ours: Tokenizer, theirs: Any) -> None:
         super().__init__(ours, theirs.encode, theirs.decode)
         self.theirs = theirs
+        self.unnamed = frozenset(filter(theirs.is_control, range(theirs.vocab_size())))
 
     def differences(self, case: Case) -> Iterator[Difference]:
         found = list(super().differences(case))
@@ -280,7 +306,10 @@ def _vocab_merges(path: Path) -> Peer:
     from tokenizers.models import BPE
 
     merges = path.with_name(path.name.replace("vocab.json", "merges.txt"))
-    vocabulary, pairs = BPE.read_file(str(path), str(merges))
+    try:
+        vocabulary, pairs = BPE.read_file(str(path), str(merges))
+    except Exception as error:
+        raise TheirError(str(error)) from None
     made: Any
     if {"!", "!</w>"} <= vocabulary.keys() and "Ġ</w>" in vocabulary:
         from transformers import CLIPTokenizer
@@ -346,7 +375,10 @@ def _tiktoken(ours: Tokenizer, pattern: str, ranks: dict[bytes, int], shift: int
         ends = list(accumulate(map(len, theirs.decode_tokens_bytes(theirs.encode_ordinary(text)))))
         return list(zip([0, *ends], ends, strict=False))
 
-    return Ids(ours, encode, decode, places)
+    peer = Ids(ours, encode, decode, places)
+    if b"" in ranks:
+        peer.unnamed = frozenset({ranks[b""] + shift})
+    return peer
 
 
 def _ranks(path: Path, pattern: str) -> Peer:
@@ -410,6 +442,10 @@ class Recorded:
             return
         if list(here.raw_ids) != wanted:
             yield "ids", here.tokens, [self.ours.id_to_token(id_) for id_ in wanted]
+
+    def decodings(self, ids: list[int]) -> Iterator[Difference]:  # noqa: ARG002
+        """Compare nothing: no texts of `ids` are recorded."""
+        yield from ()
 
 
 def _gguf(path: Path) -> Peer:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.zoo.listed import HERE, Listed
+from tests.zoo.listed import read as listed
 
 RESULTS = HERE / "results.tsv"
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -19,7 +20,8 @@ class Row(NamedTuple):
 
     Attributes:
         loads: yes; no; nowhere: the library that defines the file does not read it either.
-        differences: `kind: strings`, of strings that differ.
+        lists: damaged id lists whose texts were compared.
+        differences: `kind: strings`, of strings (or lists) that differ.
         reason: why it is not read.
     """
 
@@ -29,6 +31,7 @@ class Row(NamedTuple):
     sha256: str
     loads: str
     strings: str
+    lists: str
     differences: str
     reason: str
 
@@ -42,6 +45,7 @@ def row(entry: Listed, found: Mapping[str, Any]) -> Row:
         entry.sha256,
         "yes" if found["loads"] else "no" if found.get("theirs", True) else "nowhere",
         str(found.get("strings", 0)),
+        str(found.get("lists", 0)),
         ", ".join(f"{kind}: {differ[kind]}" for kind in sorted(differ)),
         " ".join(found.get("reason", "").split()),
     )
@@ -58,7 +62,10 @@ def line(entry: Listed, found: Mapping[str, Any]) -> str:
 
 
 def write(made: Iterable[Row]) -> None:
-    made = sorted(made)
+    """Write the measured rows; keep the rows of files that were not measured now."""
+    kept = {row.sha256: row for row in read()}
+    kept.update((row.sha256, row) for row in made)
+    made = sorted(kept[entry.sha256] for entry in listed() if entry.sha256 in kept)
     lines = ["\t".join(Row._fields), *("\t".join(row) for row in made)]
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
@@ -76,17 +83,18 @@ def markdown(made: Iterable[Row]) -> str:
     groups: dict[tuple[str, str], list[Row]] = {}
     for one in sorted(made):
         groups.setdefault((one.family, one.kind), []).append(one)
-    text = "| family | file | files | read | strings | differences | which, or why not |\n"
-    text += "|---|---|---|---|---|---|---|\n"
+    text = "| family | file | files | read | strings | id lists | differences "
+    text += "| which, or why not |\n|---|---|---|---|---|---|---|---|\n"
     for (family, kind), some in groups.items():
         reads = sum(one.loads == "yes" for one in some)
         strings = sum(int(one.strings) for one in some)
+        lists = sum(int(one.lists) for one in some)
         differ = sum((_counts(one) for one in some), Counter[str]())
         said = ", ".join(f"{what} {number:,}" for what, number in sorted(differ.items()))
         reasons = dict.fromkeys(filter(None, map(_reason, some)))
         what = "; ".join(filter(None, (said, *reasons))).replace("|", "\\|")
         text += f"| {family} | {kind} | {len(some)} | {reads} | {strings:,} "
-        text += f"| {sum(differ.values()):,} | {what} |\n"
+        text += f"| {lists:,} | {sum(differ.values()):,} | {what} |\n"
     return text
 
 
@@ -97,7 +105,7 @@ def _counts(one: Row) -> Counter[str]:
 
 
 def _is_compared(one: Row) -> bool:
-    return one.loads == "yes" and one.strings != "0"
+    return one.loads == "yes" and (one.strings, one.lists) != ("0", "0")
 
 
 def _reason(one: Row) -> str:
@@ -111,8 +119,10 @@ def summary(made: list[Row]) -> str:
     same = sum(not one.differences for one in filter(_is_compared, reads))
     families = len({one.family for one in made})
     strings = sum(int(one.strings) for one in made)
+    lists = sum(int(one.lists) for one in made)
     nowhere = sum(one.loads == "nowhere" for one in made)
     return (
         f"{len(made)} files of {families} families: {len(reads)} are read, {nowhere} are read"
-        f" nowhere; {same} give the same in all of {strings:,} strings"
+        f" nowhere; {same} give the same in all of {strings:,} strings and {lists:,} damaged"
+        " id lists"
     )

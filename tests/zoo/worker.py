@@ -1,25 +1,35 @@
 """A process that compares one file, within limits of its own, and prints what it found as JSON:
-`python -m tests.zoo.worker LISTED PATH STRINGS`."""
+`python -m tests.zoo.worker LISTED PATH STRINGS LISTS`."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.zoo.cases import Case, cases
+from tests.zoo.cases import Case, cases, damaged_lists
 from tests.zoo.listed import Listed
 from tests.zoo.peers import Peer, Recorded, TheirError, opened
+from tokctl._native import NO_ID
 from tokctl.errors import TokctlError
 
 #: Seconds of CPU and bytes of memory that one file may take.
 CPU, MEMORY = 1500, 6 << 30
 
 
-def compare(listed: Listed, path: Path, count: int) -> dict[str, Any]:
+#: Texts that damaged id lists are made of, and tokens that are looked at for fragments.
+TEXTS, LOOKED_AT = 400, 4_000
+#: The kind of differences in the text of a damaged id list.
+DAMAGED = "damaged ids"
+
+
+def compare(listed: Listed, path: Path, count: int, lists: int = 0) -> dict[str, Any]:
+    """Compare `count` strings and the texts of `lists` damaged id lists."""
     try:
         peer = opened(listed, path)
     except ModuleNotFoundError as error:
@@ -44,7 +54,59 @@ def compare(listed: Listed, path: Path, count: int) -> dict[str, Any]:
     for kind, (case, here, there) in shortest.items():
         small, here, there = _shrunk(peer, kind, case, here, there)
         examples[kind] = [repr(tuple(small)), repr(here)[:400], repr(there)[:400]]
-    return {"loads": True, "strings": strings, "differences": counts, "examples": examples}
+    damaged = [] if isinstance(peer, Recorded) else list(_damaged(peer, lists))
+    differing = [ids for ids in damaged if _texts(peer, ids)]
+    if differing:
+        counts[DAMAGED] = len(differing)
+        ids = _shrunk_ids(peer, min(differing, key=len))
+        examples[DAMAGED] = [repr(ids), *(repr(text)[:400] for text in _texts(peer, ids))]
+    return {
+        "loads": True,
+        "strings": strings,
+        "lists": len(damaged),
+        "differences": counts,
+        "examples": examples,
+    }
+
+
+def _damaged(peer: Peer, count: int) -> Iterator[list[int]]:
+    """Yield `count` damaged id lists of the peer's vocabulary."""
+    ours = peer.ours
+    texts = []
+    for case in cases(TEXTS, peer.own):
+        try:
+            texts.append([id_ for id_ in ours.encode(case.text).raw_ids if id_ != NO_ID])
+        except TokctlError:
+            continue
+    if not any(texts):
+        return
+    size = ours.vocab_size
+    looked_at = random.Random(size).sample(range(size), min(size, LOOKED_AT))
+    looked_at += [id_ for id_ in map(ours.token_to_id, _BYTES) if id_ is not None]
+    fragments = [id_ for id_ in looked_at if "\ufffd" in ours.decode([id_], errors="replace")]
+    special = list(ours.special_ids.values())
+    yield from damaged_lists(count, texts, size, fragments, special)
+
+
+#: How tokenizers with byte fallback name the bytes.
+_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def _texts(peer: Peer, ids: list[int]) -> tuple[object, ...]:
+    """Return both texts of `ids` if they differ, else nothing."""
+    return next((found[1:] for found in peer.decodings(ids)), ())
+
+
+def _shrunk_ids(peer: Peer, ids: list[int]) -> list[int]:
+    """Return as few of `ids` as show a difference."""
+    at = 0
+    while at < len(ids):
+        fewer = ids[:at] + ids[at + 1 :]
+        if fewer and _texts(peer, fewer):
+            ids = fewer
+        else:
+            at += 1
+    return ids
 
 
 def _said(error: Exception, path: Path) -> str:
@@ -104,8 +166,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     # The folder is all that is read.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    listed, path, count = Listed(*json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
-    print(json.dumps(compare(listed, path, count), ensure_ascii=True))
+    listed, path = Listed(*json.loads(sys.argv[1])), Path(sys.argv[2])
+    print(json.dumps(compare(listed, path, *map(int, sys.argv[3:])), ensure_ascii=True))
 
 
 if __name__ == "__main__":

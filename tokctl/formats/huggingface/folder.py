@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import Files, Loss, Source, damaged, unless_damaged
-from tokctl.formats.huggingface.class_names import chosen, refused
+from tokctl.formats.huggingface.class_names import BACKEND, chosen, refused
 from tokctl.formats.huggingface.classes import (
     CLASSES,
     ROLES,
@@ -203,7 +203,8 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
     tekken = source.beside(TEKKEN) is not None
     name = chosen(files.config, files.model_config, given, tekken=tekken)
     known = CLASSES.get(name)
-    if given is not None and (error := refused(name, source.name)):
+    error = refused(name, source.name)
+    if given is not None and error is not None:
         raise error
     if given is None and (known is None or not known.vocab_files):
         if source.beside(MARIAN) is not None:
@@ -212,9 +213,15 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
                 "some of them none, which tokctl lacks",
                 f"-m {source.name}/{MARIAN} reads the pieces, with ids of their own",
             )
-        raise no_such_class(
-            source.name, ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
-        )
+        if error is not None:
+            readable = ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
+            hint = f"without it, tokctl reads the vocabulary files of {readable}"
+            raise no_such_class(source.name, error.message, hint)
+        if name == BACKEND:
+            reason = "its tokenizer_class does not say how its vocabulary is used"
+        else:
+            reason = f"tokctl does not build its class {name} from vocabulary files"
+        raise no_such_class(source.name, reason)
     config = _configured(files.config, files.special_map)
     fields = Fields("tokenizer_config", config)
     named = NamedTokens(

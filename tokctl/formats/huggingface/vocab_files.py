@@ -90,12 +90,11 @@ def write_vocab_txt(tokens: list[str]) -> bytes:
     return "".join(f"{token}\n" for token in tokens).encode()
 
 
-def no_such_class(name: str, known: str) -> TokctlError:
-    """The error for vocabulary files of a class that tokctl does not know."""
+def no_such_class(folder: str, reason: str, hint: str = "") -> TokctlError:
+    """Return the error for a folder whose class tokctl can't build from vocabulary files."""
     return TokctlError(
-        f"{name} has no tokenizer.json, and its tokenizer_class does not say how its vocabulary "
-        "is used",
-        f"load it with transformers and save it, which writes a tokenizer.json; known are {known}",
+        f"{folder} has no tokenizer.json, and {reason}",
+        hint or "load it with transformers and save it, which writes a tokenizer.json",
     )
 
 
