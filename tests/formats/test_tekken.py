@@ -165,6 +165,11 @@ def test_written_otherwise(tmp_path: Path) -> None:
         ({"special_tokens": ...}, "files of version 'v11' name their special tokens"),
         ({"special_tokens": {}}, "another type"),
         ({"special_tokens": [{"rank": 1, "token_str": "<s>"}]}, "special token 0 has the rank 1"),
+        (
+            {"special_tokens": [{"rank": 0, "token_str": text} for text in ("<s>", "</s>")]},
+            "special token 1 has the rank 0",
+        ),
+        ({"special_tokens": [{"rank": "0", "token_str": "<s>"}]}, "has the rank '0'"),
         ({"special_tokens": [{"rank": 0, "token_str": 5}]}, "another type"),
         ({"special_tokens": [{"rank": 0}]}, "the field 'token_str' is missing"),
         ({"special_tokens": [{"rank": 0, "token_str": "<SPECIAL_3>"}]}, "have the same text"),

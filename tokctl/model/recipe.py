@@ -267,11 +267,6 @@ class Recipe(Brief):
         return self.units == "bytes"
 
     @property
-    def spells_bytes(self) -> bool:
-        """Are bytes its symbols, or the characters that stand for them?"""
-        return self.is_byte_level or any(p.kind == "byte-level" for p in self.pre_tokenizers)
-
-    @property
     def has_every_byte(self) -> bool:
         """Has each of the 256 bytes a token, so that nothing is ever unknown?"""
         return self.alphabet == "bytes"
@@ -686,7 +681,6 @@ def _check_around(recipe: Recipe) -> None:
         if part.kind == "template":
             check_template(part["single"], part["pair"], recipe.special_tokens)
     needs = {
-        "byte-level": (recipe.spells_bytes, "a byte-level model"),
         "wordpiece": (not recipe.is_byte_level, "a model of characters"),
         "metaspace": (not recipe.is_byte_level, "a model of characters"),
         "bpe-suffix": (not recipe.is_byte_level, "a model of characters"),

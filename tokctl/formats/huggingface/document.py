@@ -24,6 +24,7 @@ from tokctl.formats.contract import (
     training_lost,
     unless_damaged,
 )
+from tokctl.formats.differences import invalid_bytes_lost
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
 from tokctl.formats.huggingface.components import Ids, Json
@@ -46,6 +47,7 @@ from tokctl.model.parts import (
     is_lossless,
     native_parts,
     template_pieces,
+    with_invalid_bytes,
 )
 
 #: The name of every recipe that comes out of such a file.
@@ -507,7 +509,7 @@ class Step(NamedTuple):
     """A model without one thing, and what that was; nothing where it changes no text."""
 
     model: FilledRecipe
-    lost: str | None
+    lost: Loss | str | None
 
 
 def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
@@ -517,7 +519,8 @@ def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
         for found in step(model):
             model = found.model
             if found.lost:
-                losses.append(Loss(found.lost))
+                lost = found.lost
+                losses.append(lost if isinstance(lost, Loss) else Loss(lost))
     return model, losses
 
 
@@ -676,6 +679,10 @@ def _spelled_in_text(model: FilledRecipe) -> Steps:
         yield Step(model, f"special tokens that no text can spell ({several})")
 
 
+#: What the decoder of bytes makes of invalid ones.
+INVALID = "replace-run"
+
+
 def _decoders(model: FilledRecipe) -> Steps:
     recipe = model.recipe
     first = recipe.decoders[0].kind if recipe.decoders else "byte-level"
@@ -683,6 +690,8 @@ def _decoders(model: FilledRecipe) -> Steps:
         yield Step(
             _with(model, decoders=()), f"the decoder {first} on bytes: it gets them as spelled"
         )
+    for lost in invalid_bytes_lost(recipe.decoders, INVALID):
+        yield Step(_with(model, decoders=with_invalid_bytes(recipe.decoders, INVALID)), lost)
     if recipe.marker.is_end_fused and not recipe.decoders:
         mark = recipe.marker.text.encode()
         if any(mark in token.removesuffix(mark) for token in model.tokens):
