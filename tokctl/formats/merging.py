@@ -93,7 +93,8 @@ def _check_sides(model: FilledRecipe, triples: list[Triple]) -> None:
             name = model.spelled[token]
             missing = next((one for one in name if one not in known), name)
             raise InexpressibleError(
-                f"its token {name!r} is made of {missing!r}, which has no token, and a merge needs one"
+                f"its token {name!r} is made of {missing!r}, which has no token, and merges are of "
+                "tokens"
             )
 
 
@@ -146,10 +147,8 @@ def _difference(model: FilledRecipe, merges: list[Triple], ranked: list[Triple])
         if merge is None or (split is not None and merge[2] == split[2]):
             token = split[2]
             sides = [repr(names[one]) if one < model.size else "a character" for one in split[:2]]
-            return (
-                f"by ranks {' and '.join(sides)} make {names[token]!r}, and the model does not merge "
-                "them"
-            )
+            made = f"by ranks {' and '.join(sides)} make {names[token]!r}"
+            return f"{made}, and the model does not merge them"
         return (
             f"merge {step} makes {names[merge[2]]!r}, which by its rank comes at another place "
             "in the order"

@@ -226,19 +226,25 @@ def decoders(
     texts = list(texts)
     parts = [part("replace", pattern=unk_token, content=surface)]
     bytes_ = part("byte-fallback", invalid=INVALID)
+    twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
+    start = _ALL if spaces.tidy and not twice else 1
+    to_space = part("replace", pattern=MARK, content=" ")
     if byte_fallback and (words or MARK not in texts):
         # The mark may be among the bytes, as that of a word without a token: there it stays.
-        prepend = "always" if spaces.strips else "never"
-        spaced = part("metaspace", prepend=prepend)
-        return (*parts, spaced, bytes_, part("fuse"))
+        if not spaces.strips:
+            spaced = [part("metaspace", prepend="never")]
+        elif any(MARK in piece.lstrip(MARK) for piece in texts):
+            spaced = [part("strip", content=MARK, start=start, first_only=True), to_space]
+        else:
+            spaced = [part("metaspace", prepend="always")]
+        return (*parts, *spaced, bytes_, part("fuse"))
     if byte_fallback:
         parts.append(bytes_)
     parts.append(part("fuse"))
     if spaces.strips:
         # Before ▁ is a space: what stands for an unknown piece starts with one, too.
-        twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
-        parts.append(part("strip", content=MARK, start=_ALL if spaces.tidy and not twice else 1))
-    parts.append(part("replace", pattern=MARK, content=" "))
+        parts.append(part("strip", content=MARK, start=start))
+    parts.append(to_space)
     return tuple(parts)
 
 
@@ -660,6 +666,8 @@ def _reads_alike(
         return not spaces.strips
     strips = [part for part in parts if part.kind == "strip"]
     if sorted(kinds) != ["replace", "strip"] or not spaces.strips or not begins:
+        return False
+    if strips[0]["first_only"]:
         return False
     # Behind a fuse it is the text that is stripped, else every token.
     fused = any(part.kind == "fuse" for part in parts[: parts.index(strips[0])])

@@ -505,11 +505,13 @@ DECODERS = PartFamily(
         "join": PartKind("puts a space between any two tokens"),
         "fuse": PartKind("joins all tokens into one text"),
         "strip": PartKind(
-            "removes a character at the ends of each token, up to a number of times",
+            "removes a character at the ends of each token, or of the first alone, up to a number "
+            "of times",
             {
                 "content": PartOption(str, " ", one_character=True),
                 "start": PartOption(int, 0),
                 "stop": PartOption(int, 0),
+                "first_only": _FALSE,
             },
         ),
         "replace": _REPLACE,

@@ -516,10 +516,10 @@ def check(recipe: Recipe) -> None:
     _check_special_tokens(recipe)
     _check_stages(recipe)
     _check_around(recipe)
-    if recipe.max_input_chars is not None and not 0 < recipe.max_input_chars < 2**53:
+    if recipe.max_input_chars is not None and not 0 <= recipe.max_input_chars < 2**53:
         raise TokctlError(
             f"max_input_chars can't be {recipe.max_input_chars}",
-            "it is a number from 1 up, or None for no limit",
+            "it is a number from 0 up, or None for no limit",
         )
 
 
@@ -605,7 +605,9 @@ def _check_pre_tokenizers(recipe: Recipe) -> None:
 
 def _check_marker(recipe: Recipe) -> None:
     kind, text = recipe.marker
-    if (kind == "none") != (text == ""):
+    # Continuations that look as starts of words do are found by the longest match alone.
+    bare = kind == "continuation" and recipe.matches_longest
+    if (kind == "none") != (text == "") and not bare:
         raise TokctlError(
             "a word marker needs a kind and a text, or neither",
             "for instance Marker('end-fused', '</w>'), or Marker()",

@@ -493,6 +493,9 @@ def _replacement(fields: Fields) -> Json:
     """The options of a part `replace`."""
     pattern, regex = _read_pattern(fields)
     content = fields.text("content")
+    if not pattern:
+        # It matches before every character and at the end.
+        pattern, regex = "(?:)", True
     return {
         "pattern": native_pattern(pattern) if regex else pattern,
         "content": content,

@@ -40,6 +40,7 @@ from tokctl.formats.huggingface.models import (
 )
 from tokctl.model import ALGORITHMS, FilledRecipe, Origin, Recipe, byte_level
 from tokctl.model.parts import (
+    DECODERS,
     NORMALIZERS,
     PRE_TOKENIZERS,
     AddedToken,
@@ -691,7 +692,12 @@ def _decoders(model: FilledRecipe) -> Steps:
             _with(model, decoders=()), f"the decoder {first} on bytes: it gets them as spelled"
         )
     for lost in invalid_bytes_lost(recipe.decoders, INVALID):
-        yield Step(_with(model, decoders=with_invalid_bytes(recipe.decoders, INVALID)), lost)
+        model = _with(model, decoders=with_invalid_bytes(model.recipe.decoders, INVALID))
+        yield Step(model, lost)
+    near = tuple(map(_stripped_alike, model.recipe.decoders))
+    if near != model.recipe.decoders:
+        model = _with(model, decoders=near)
+        yield Step(model, "that only the first token is stripped: it strips every token")
     if recipe.marker.is_end_fused and not recipe.decoders:
         mark = recipe.marker.text.encode()
         if any(mark in token.removesuffix(mark) for token in model.tokens):
@@ -699,6 +705,13 @@ def _decoders(model: FilledRecipe) -> Steps:
                 model,
                 f"tokens with {recipe.marker.text} before their end: it decodes that as a space",
             )
+
+
+def _stripped_alike(part: Part) -> Part:
+    """Return the part, without the option of `strip` that their decoder lacks."""
+    if part.kind != "strip":
+        return part
+    return DECODERS.part("strip", **dict(part.options) | {"first_only": False})
 
 
 _STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (

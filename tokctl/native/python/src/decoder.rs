@@ -240,6 +240,7 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<DecoderStep> {
             content: get(data, "content")?,
             start: get(data, "start")?,
             stop: get(data, "stop")?,
+            first_only: get(data, "first_only")?,
         },
         "replace" => {
             let pattern: String = get(data, "pattern")?;

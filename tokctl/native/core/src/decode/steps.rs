@@ -29,11 +29,12 @@ pub enum DecoderStep {
     /// All tokens become one with a space between them: what Hugging Face does where a file
     /// names no decoder.
     JoinWithSpaces,
-    /// Up to so many of one character off both ends of every token.
+    /// Up to so many of one character off both ends of every token, or of the first one alone.
     Strip {
         content: char,
         start: usize,
         stop: usize,
+        first_only: bool,
     },
     /// In every token by itself.
     Replace { pattern: Search, content: String },
@@ -105,7 +106,7 @@ pub enum StepPart {
     Replace(Arc<Literal>, Arc<str>),
     ReplaceButFirst(Arc<Literal>, Arc<str>),
     Matches(Arc<dyn Pattern>, Arc<str>),
-    Strip(char, usize, usize),
+    Strip(char, usize, usize, bool),
     Prefix(String),
     Suffix(Arc<Literal>),
     Words(Marker),
@@ -122,9 +123,10 @@ impl StepPart {
         match self {
             StepPart::Replace(..)
             | StepPart::Matches(..)
-            | StepPart::Strip(..)
+            | StepPart::Strip(_, _, _, false)
             | StepPart::ByteCharacters => Scope::Token,
             StepPart::ReplaceButFirst(..)
+            | StepPart::Strip(_, _, _, true)
             | StepPart::Prefix(_)
             | StepPart::Words(Marker::None | Marker::Start(_) | Marker::Continuation(_)) => {
                 Scope::First
@@ -149,7 +151,9 @@ impl StepPart {
             StepPart::Matches(pattern, content) => {
                 Box::new(Whole::new(PatternReplacer::new(pattern, content)))
             }
-            StepPart::Strip(content, start, stop) => Box::new(Strip::new(*content, *start, *stop)),
+            StepPart::Strip(content, start, stop, first_only) => {
+                Box::new(Strip::new(*content, *start, *stop, *first_only))
+            }
             StepPart::Prefix(prefix) => Box::new(Prefix::new(prefix)),
             StepPart::Suffix(suffix) => Box::new(Suffix::new(suffix)),
             StepPart::Words(marker) => Box::new(Whole::new(WordJoiner::new(marker))),
@@ -203,7 +207,8 @@ fn add(step: &DecoderStep, parts: &mut Vec<StepPart>) -> Result<()> {
             content,
             start,
             stop,
-        } => parts.push(StepPart::Strip(*content, *start, *stop)),
+            first_only,
+        } => parts.push(StepPart::Strip(*content, *start, *stop, *first_only)),
         DecoderStep::Replace { pattern, content } => parts.push(match pattern {
             Search::Literal(text) => {
                 StepPart::Replace(Literal::new(text)?, content.as_str().into())
@@ -301,6 +306,10 @@ pub struct Strip {
     content: Vec<u8>,
     start: usize,
     stop: usize,
+    first_only: bool,
+    /// Past the first token of `first_only`, nothing is taken off.
+    passes: bool,
+    begun: bool,
     /// How many more may go at the start; 0 once something else has come.
     leading: usize,
     /// How many stand at the end of what came, `stop` at most, and bytes of one more.
@@ -309,11 +318,14 @@ pub struct Strip {
 }
 
 impl Strip {
-    pub fn new(content: char, start: usize, stop: usize) -> Self {
+    pub fn new(content: char, start: usize, stop: usize, first_only: bool) -> Self {
         Strip {
             content: content.to_string().into_bytes(),
             start,
             stop,
+            first_only,
+            passes: false,
+            begun: false,
             leading: start,
             trailing: 0,
             partial: 0,
@@ -332,11 +344,12 @@ impl Strip {
 impl StepNode for Strip {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         self.leading = self.start;
+        self.passes = self.first_only && std::mem::replace(&mut self.begun, true);
         next.begin()
     }
 
     fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
-        if self.leading == 0 && self.stop == 0 && self.partial == 0 {
+        if self.passes || (self.leading == 0 && self.stop == 0 && self.partial == 0) {
             return next.bytes(text);
         }
         let mut from = 0;
@@ -381,8 +394,10 @@ impl StepNode for Strip {
     }
 
     fn is_settled(&self, fused: bool) -> bool {
+        // Between two tokens, the first one is over.
+        let is_over = self.first_only && self.begun && !fused;
         // Nothing of the one token's end is taken off, and its start is over.
-        fused && self.stop == 0 && self.leading == 0 && self.partial == 0
+        is_over || fused && self.stop == 0 && self.leading == 0 && self.partial == 0
     }
 }
 

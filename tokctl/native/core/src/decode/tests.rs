@@ -23,6 +23,16 @@ fn strip(content: char, start: usize, stop: usize) -> DecoderStep {
         content,
         start,
         stop,
+        first_only: false,
+    }
+}
+
+fn strip_first(content: char, start: usize, stop: usize) -> DecoderStep {
+    DecoderStep::Strip {
+        content,
+        start,
+        stop,
+        first_only: true,
     }
 }
 
@@ -194,6 +204,10 @@ fn every_way_of_decoding_gives_the_same() {
         vec![ctc()],
         vec![ctc(), word_piece()],
         vec![strip('▁', 1, 1), suffix("b")],
+        vec![strip_first('▁', 1, 1), suffix("b")],
+        vec![strip_first('▁', 2, 0)],
+        vec![strip_first('▁', 9, 9), replace("▁", " "), fallback()],
+        vec![DecoderStep::Fuse, strip_first('▁', 2, 1)],
         llama(),
         marked("none", ""),
         marked("end", "_"),
