@@ -219,6 +219,13 @@ def _as_written(model: FilledRecipe) -> FilledRecipe:
     near = merging.by_merges(model)
     if near.is_ambiguous:
         raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
-    if not recipe.is_byte_level and recipe.marker.text != _SUFFIX:
-        raise InexpressibleError("its tokens are bytes, or characters with </w> after words")
+    if not recipe.is_byte_level and not recipe.marker.text:
+        raise InexpressibleError(
+            "the two files do not say how a text is split, and neither bytes nor </w> in the tokens "
+            "show it"
+        )
+    if not recipe.is_byte_level and recipe.marker != ("end-fused", _SUFFIX):
+        raise InexpressibleError(
+            f"words are marked by </w> at the end of tokens there, not by {recipe.marker}"
+        )
     return near
