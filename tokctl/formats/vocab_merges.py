@@ -221,8 +221,7 @@ def _as_written(model: FilledRecipe) -> FilledRecipe:
         raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
     if not recipe.is_byte_level and not recipe.marker.text:
         raise InexpressibleError(
-            "the two files do not say how a text is split, and neither bytes nor </w> in the tokens "
-            "show it"
+            "the two files do not say how a text is split, and no </w> in its tokens shows it"
         )
     if not recipe.is_byte_level and recipe.marker != ("end-fused", _SUFFIX):
         raise InexpressibleError(
