@@ -151,7 +151,9 @@ def test_llama_cpp(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(formats.write(found, "gguf")[""])
     ours = Tokenizer.load(path)
-    assert any(part == DECODERS.part("byte-fallback", invalid="keep") for part in ours.recipe.decoders)
+    assert any(
+        part == DECODERS.part("byte-fallback", invalid="keep") for part in ours.recipe.decoders
+    )
     for ids in id_lists(ours.vocab_size, 300, seed=6):
         bytes_ = [id_ - FIRST for id_ in ids if FIRST <= id_ < FIRST + 256]
         only = [FIRST + byte for byte in bytes_]

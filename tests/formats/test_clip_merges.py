@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import random
 from pathlib import Path
@@ -13,7 +14,26 @@ from tests.exact.strings import strings
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats import clip_merges
 
-WORDS = "low lower lowest the then this that 12 it's é né naïve 日本 newest 😀 a ab abc".split()
+WORDS = [
+    "low",
+    "lower",
+    "lowest",
+    "the",
+    "then",
+    "this",
+    "that",
+    "12",
+    "it's",
+    "é",
+    "né",
+    "naïve",
+    "日本",
+    "newest",
+    "😀",
+    "a",
+    "ab",
+    "abc",
+]
 
 
 def spelled() -> dict[int, str]:
@@ -38,7 +58,7 @@ def learned(count: int) -> list[tuple[str, str]]:
     while len(merges) < count:
         pairs: dict[tuple[str, str], int] = {}
         for row in rows:
-            for pair in zip(row, row[1:], strict=False):
+            for pair in itertools.pairwise(row):
                 pairs[pair] = pairs.get(pair, 0) + 1
         pairs = {pair: number for pair, number in pairs.items() if "".join(pair) not in made}
         if not pairs:
@@ -74,7 +94,7 @@ def twin(word: str, merges: list[tuple[str, str]]) -> list[str]:
     symbols[-1] += "</w>"
     while pairs := [
         (merges.index(pair), at)
-        for at, pair in enumerate(zip(symbols, symbols[1:], strict=False))
+        for at, pair in enumerate(itertools.pairwise(symbols))
         if pair in merges
     ]:
         at = min(pairs)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
 from collections import Counter
 from pathlib import Path
@@ -54,7 +55,7 @@ def learned(text: str, count: int) -> list[twin.Pair]:
     rows = [([*word[:-1], word[-1] + twin.SUFFIX]) for word in text.split()]
     codes: list[twin.Pair] = []
     while len(codes) < count:
-        pairs = Counter(pair for row in rows for pair in zip(row, row[1:], strict=False))
+        pairs = Counter(pair for row in rows for pair in itertools.pairwise(row))
         if not pairs:
             break
         best = max(pairs, key=lambda pair: (pairs[pair], pair))

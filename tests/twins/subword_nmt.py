@@ -1,4 +1,4 @@
-"""subword-nmt's `apply-bpe --vocabulary`, from its description: slow, and in the order of the rules.
+"""subword-nmt's `apply-bpe --vocabulary`, from its description: slow, rule by rule.
 
 A word is its characters, the last with `</w>`. The pair that was learned first is merged
 everywhere, again and again. Then every token that the vocabulary lacks falls into the pair that it
@@ -6,6 +6,8 @@ was first learned as, until its parts are there or are characters.
 """
 
 from __future__ import annotations
+
+import itertools
 
 Pair = tuple[str, str]
 SUFFIX, SEPARATOR = "</w>", "@@"
@@ -19,7 +21,7 @@ def shown(symbol: str) -> str:
 def merged(word: str, codes: list[Pair]) -> list[str]:
     symbols = [*word[:-1], word[-1] + SUFFIX]
     while True:
-        there = {pair for pair in zip(symbols, symbols[1:], strict=False) if pair in codes}
+        there = {pair for pair in itertools.pairwise(symbols) if pair in codes}
         if not there:
             return symbols
         best = min(there, key=codes.index)

@@ -127,7 +127,7 @@ def _readable(proto: Any) -> Any:
         texts = {one.piece for one in merged}
         ordered = [*merged, *(one for one in plain if one.piece not in texts)]
         for rank, piece in enumerate(ordered):
-            piece.score = -float(rank)
+            piece.score = float(-rank)
     else:
         lowest = min((one.score for one in plain if math.isfinite(one.score)), default=0.0) - 1
         for piece in plain:
