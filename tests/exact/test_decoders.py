@@ -25,8 +25,9 @@ def replace(pattern: str, content: str, *, is_regex: bool = False) -> Step:
     return {"kind": "replace", "pattern": pattern, "regex": is_regex, "content": content}
 
 
-def strip(content: str, start: int, stop: int) -> Step:
-    return {"kind": "strip", "content": content, "start": start, "stop": stop}
+def strip(content: str, start: int, stop: int, *, first_only: bool = False) -> Step:
+    ends = {"start": start, "stop": stop}
+    return {"kind": "strip", "content": content, **ends, "first_only": first_only}
 
 
 def wordpiece(prefix: str, cleanup: bool) -> Step:
@@ -37,7 +38,8 @@ def ctc(pad: str, word_delimiter: str, cleanup: bool) -> Step:
     return {"kind": "ctc", "pad": pad, "word_delimiter": word_delimiter, "cleanup": cleanup}
 
 
-FALLBACK: Step = {"kind": "byte-fallback"}
+FALLBACK: Step = {"kind": "byte-fallback", "invalid": "replace-run"}
+BY_BYTE: Step = {"kind": "byte-fallback", "invalid": "replace-bytes"}
 FUSE: Step = {"kind": "fuse"}
 JOIN: Step = {"kind": "join"}
 RAW: Step = {"kind": "byte-level"}
@@ -77,6 +79,14 @@ CHAINS: dict[str, list[Step]] = {
 
 #: Chains without an expression: Hugging Face's engine is another, and `^` is its line start.
 LITERAL = [name for name, steps in CHAINS.items() if not any(step.get("regex") for step in steps)]
+#: Chains of decoders that Hugging Face lacks.
+CHAINS |= {
+    "by-byte": [BY_BYTE],
+    "by-byte-fused": [FUSE, BY_BYTE, FUSE],
+    "strip-first": [strip("▁", 1, 1, first_only=True)],
+    "sentencepiece": [strip("▁", 2, 0, first_only=True), SPACE, BY_BYTE, FUSE],
+    "by-byte-then-ctc": [BY_BYTE, ctc("<pad>", "|", True)],
+}
 
 
 def theirs(step: Step) -> Any:

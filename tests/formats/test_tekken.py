@@ -165,6 +165,11 @@ def test_written_otherwise(tmp_path: Path) -> None:
         ({"special_tokens": ...}, "files of version 'v11' name their special tokens"),
         ({"special_tokens": {}}, "another type"),
         ({"special_tokens": [{"rank": 1, "token_str": "<s>"}]}, "special token 0 has the rank 1"),
+        (
+            {"special_tokens": [{"rank": 0, "token_str": text} for text in ("<s>", "</s>")]},
+            "special token 1 has the rank 0",
+        ),
+        ({"special_tokens": [{"rank": "0", "token_str": "<s>"}]}, "has the rank '0'"),
         ({"special_tokens": [{"rank": 0, "token_str": 5}]}, "another type"),
         ({"special_tokens": [{"rank": 0}]}, "the field 'token_str' is missing"),
         ({"special_tokens": [{"rank": 0, "token_str": "<SPECIAL_3>"}]}, "have the same text"),
@@ -232,3 +237,19 @@ def test_wrong_values(data: st.DataObject) -> None:
     else:
         inner[path[-1]] = data.draw(st.sampled_from(ODD))
     tried(json.dumps(whole).encode())
+
+
+def test_special_tokens_in_any_order(tmp_path: Path) -> None:
+    """The rank of a special token is its id, wherever it stands in the list."""
+    special = [{"rank": rank, "token_str": text} for rank, text in enumerate(NAMED)]
+    found = document(tokens(), special_tokens=special[::-1], config={"version": "v7"})
+    found["special_tokens"] = [{**one, "is_control": True} for one in found["special_tokens"]]
+    ours = loaded(found)
+    assert ours.tokens[:6] == [*NAMED, "<SPECIAL_5>"]
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(found))
+    theirs = their_tekken(path)
+    for text in NAMED:
+        assert ours.special_ids[text] == theirs.get_special_token(text)
+    ids = theirs.encode("low lower", bos=True, eos=False)
+    assert list(ours.encode("low lower", add_special=True).ids) == ids

@@ -168,8 +168,8 @@ def test_not_into_a_folder_of_another_format(tmp_path: Path) -> None:
     [
         ("bert", "this is a wordpiece model"),
         ("unigram", "this is a unigram model"),
-        ("llama2", "characters with </w>"),
-        ("end marker", "characters with </w>"),
+        ("llama2", "do not say how a text is split"),
+        ("end marker", "words are marked by </w>"),
     ],
 )
 def test_what_has_no_such_files(name: str, why: str) -> None:

@@ -125,6 +125,24 @@ def tekkens() -> Iterator[bytes]:
     yield json.dumps({"config": config, "vocab": vocabulary}).encode()
 
 
+_MERGES = b"l o\nlo w</w>\ne r</w>\nlo w\nlow er</w>\n"
+
+
+def clip_merges() -> Iterator[bytes]:
+    """CLIP's list, packed and not."""
+    listed = b'"bpe_simple_vocab_16e6.txt#version: 0.2\n' + _MERGES
+    yield listed
+    yield gzip.compress(listed, mtime=0)
+
+
+def subword_nmt() -> Iterator[bytes]:
+    """Codes with their vocabulary, which lacks what one of them makes."""
+    codes = b"#version: 0.2\n" + _MERGES
+    vocabulary = b"lo@@ 9\nw 8\ner 7\nlow@@ 6\nn@@ 5\ne@@ 4\nlow 2\n"
+    yield joined({"vocab": vocabulary, "codes": codes})
+    yield joined({"vocab": vocabulary + b"lower 1\n<unk> 1\n", "codes": codes})
+
+
 def written(name: str) -> Iterator[bytes]:
     """The models in a format that tokctl writes; several files are cut at `CUT`."""
     theirs = (formats.parse(data, "their.model") for data in sentencepieces())
@@ -262,6 +280,8 @@ _MORE: dict[str, Callable[[], Iterator[bytes]]] = {
     "sentencepiece-vocab": vocabs,
     "gguf": ggufs,
     "tekken": tekkens,
+    "clip-merges": clip_merges,
+    "subword-nmt": subword_nmt,
     "tables": tables,
     "lines": lines,
     "archives": archives,

@@ -115,7 +115,6 @@ def test_a_recipe_of_format_1_is_read() -> None:
     [
         (BPE, {"decoders": "wordpiece"}, "the decoder wordpiece does not fit"),
         (BPE, {"decoders": "byte-fallback"}, "the decoder byte-fallback does not fit"),
-        (WORDPIECE, {"decoders": "byte-level"}, "the decoder byte-level does not fit"),
         (UNIGRAM, {"decoders": ["metaspace", "byte-fallback"]}, "byte-fallback does not fit"),
         (BPE, {"pre_tokenizers": "bert"}, "does not keep the text as it is"),
         (BPE, {"pre_tokenizers": "metaspace"}, "does not keep the text as it is"),

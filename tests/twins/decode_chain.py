@@ -38,11 +38,16 @@ def metaspace(tokens: list[str], replacement: str, prepend: str) -> list[str]:
     return [token.replace(replacement, " " if n else first) for n, token in enumerate(tokens)]
 
 
-def byte_fallback(tokens: list[str]) -> list[str]:
+def byte_fallback(tokens: list[str], invalid: str) -> list[str]:
+    """Runs of byte tokens as text; `invalid` is `replace-run` or `replace-bytes`."""
     out: list[str] = []
     run: list[int] = []
 
     def end_run() -> None:
+        if invalid == "replace-bytes":
+            out.extend(_by_byte(bytes(run)))
+            run.clear()
+            return
         try:
             out.extend([bytes(run).decode()] if run else [])
         except UnicodeDecodeError:
@@ -57,6 +62,23 @@ def byte_fallback(tokens: list[str]) -> list[str]:
             out.append(token)
     end_run()
     return out
+
+
+def _by_byte(data: bytes) -> list[str]:
+    """Each character, and U+FFFD for each byte that is part of none."""
+    found = []
+    while data:
+        for length in range(1, 5):
+            try:
+                found.append(data[:length].decode())
+            except UnicodeDecodeError:
+                continue
+            data = data[length:]
+            break
+        else:
+            found.append("\ufffd")
+            data = data[1:]
+    return found
 
 
 def bpe_suffix(tokens: list[str], suffix: str) -> list[str]:
@@ -104,7 +126,7 @@ def decode_chain(steps: Sequence[Step], tokens: Sequence[str]) -> str:
             case "metaspace":
                 chain = metaspace(chain, **fields)  # type: ignore[arg-type]
             case "byte-fallback":
-                chain = byte_fallback(chain)
+                chain = byte_fallback(chain, str(step["invalid"]))
             case "bpe-suffix":
                 chain = bpe_suffix(chain, **fields)  # type: ignore[arg-type]
             case "fuse":
@@ -112,7 +134,11 @@ def decode_chain(steps: Sequence[Step], tokens: Sequence[str]) -> str:
             case "join":
                 chain = [" ".join(chain)]
             case "strip":
-                chain = [strip(token, **fields) for token in chain]  # type: ignore[arg-type]
+                only = fields.pop("first_only")
+                chain = [
+                    token if only and at else strip(token, **fields)  # type: ignore[arg-type]
+                    for at, token in enumerate(chain)
+                ]
             case "replace":
                 pattern = str(step["pattern"])
                 pattern = pattern if step["regex"] else regex.escape(pattern)

@@ -326,11 +326,27 @@ def _part_changes(
         found["post_processors"] = _template(base, chosen["template"], special)
     if chosen["decoder"]:
         found["decoders"] = _parts(DECODERS, "--decoder", chosen["decoder"])
+        _check_bytes_are_spelled(base, {**others, **found})
         return found
     decoders = _fitting_decoders(base, {**others, **found}, note)
     if decoders != base.decoders:
         found["decoders"] = decoders
     return found
+
+
+def _check_bytes_are_spelled(base: Recipe, changed: Mapping[str, Any]) -> None:
+    """TokctlError if the decoder byte-level would take the text of tokens for spelled bytes.
+
+    Model files may combine the two; in a new model no text would come back.
+    """
+    spelled = changed.get("units", base.units) == "bytes" or any(
+        part.kind == "byte-level" for part in changed.get("pre_tokenizers", base.pre_tokenizers)
+    )
+    if not spelled and any(part.kind == "byte-level" for part in changed["decoders"]):
+        raise TokctlError(
+            "the decoder byte-level does not fit: it needs a byte-level model",
+            "leave the decoder out, and the recipe decodes as it should",
+        )
 
 
 def _parts(family: PartFamily, option: str, given: Sequence[str]) -> tuple[Part, ...]:

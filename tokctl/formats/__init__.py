@@ -78,6 +78,8 @@ FORMATS = (
     Format("huggingface", "Hugging Face tokenizer.json", "huggingface.document", ".json"),
     Format("huggingface-folder", "Hugging Face folder", "huggingface.folder", ""),
     Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", "", hints=_BOTH),
+    Format("clip-merges", "CLIP's merges", "clip_merges", ".txt.gz", writes=False, hints=_BOTH),
+    Format("subword-nmt", "codes of subword-nmt", "subword_nmt", ".codes", writes=False),
     Format("bert-vocab", "BERT vocab.txt", "bert_vocab", ".txt"),
     Format("sentencepiece", "SentencePiece .model", "sentencepiece", ".model"),
     Format("word-counts", "word counts", "word_counts", ".tsv", reads=False),
@@ -209,6 +211,8 @@ def _check_hints(source: Source, known: Format) -> None:
 
 def _no_model(source: Source) -> TokctlError:
     """The error for what no format knows."""
+    from tokctl.formats import unread
+
     if source.is_folder:
         files = [name for name in _ALONE if source.beside(name)]
         return TokctlError(
@@ -217,8 +221,9 @@ def _no_model(source: Source) -> TokctlError:
             if files
             else "name a folder with a tokenizer.json, or a model file",
         )
+    if (found := unread.named(source)) is not None:
+        return found
     if source.is_json:
-        _ = source.document  # a file that is cut off is told so, with the place
         return damaged(source.name, "it has no model in it")
     if not source.head:
         return damaged(source.name, "it is empty")

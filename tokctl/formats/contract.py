@@ -54,8 +54,8 @@ class Loss(NamedTuple):
     """What a format can't hold of a model.
 
     what: ends a sentence that begins with "it can't hold" ("the normalizer nfkc").
-    minor: no text gets other ids and no ids another text without it: what is known of a
-        training, say.
+    minor: without it no text gets other ids, and the ids of no text give another text: what is
+        known of a training, say.
     """
 
     what: str

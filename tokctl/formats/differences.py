@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.formats.contract import Loss
 from tokctl.model import FilledRecipe
-from tokctl.model.parts import AddedToken, Part, text_of
+from tokctl.model.parts import AddedToken, Part, text_of, with_invalid_bytes
 
 #: Fields of a recipe that decide over ids and texts, and what they are called.
 _FLAGS = {
@@ -32,6 +32,10 @@ def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
     ours, theirs = model.recipe, assumed.recipe
     for name, title in _PARTS.items():
         mine, found = _meant(model, name), _meant(assumed, name)
+        if name == "decoders":
+            for rule in {part["invalid"] for part in found if part.kind == "byte-fallback"}:
+                yield from invalid_bytes_lost(mine, rule)
+                mine = with_invalid_bytes(mine, rule)
         if mine != found:
             yield Loss(f"{title} {text_of(mine)} (it is read with {text_of(found)})")
     if any(part.kind == "trim-offsets" for part in ours.post_processors):
@@ -41,6 +45,13 @@ def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
         if mine != found and not _is_idle(model, name):
             yield Loss(f"{title} {mine if type(mine) is not bool else ''}".rstrip())
     yield from _added(model, assumed)
+
+
+def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[Loss]:
+    """The loss of how invalid bytes are decoded, where the format's rule is `invalid`."""
+    if with_invalid_bytes(decoders, invalid) == decoders:
+        return []
+    return [Loss("what ids become whose bytes are no UTF-8", minor=True)]
 
 
 def _is_idle(model: FilledRecipe, name: str) -> bool:

@@ -74,13 +74,28 @@ def by_merges(model: FilledRecipe) -> FilledRecipe:
     Models that are not segmented by ranks come back as they are.
 
     Raises:
-        InexpressibleError: two tokens share a rank.
+        InexpressibleError: two tokens share a rank, or one is made of a character without a token.
     """
     if not model.recipe.has_ranks:
         return model
-    merges = [Merge(*triple, *_PLAIN) for triple in made(model)]
+    triples = made(model)
+    _check_sides(model, triples)
+    merges = [Merge(*triple, *_PLAIN) for triple in triples]
     recipe = replace(model.recipe, segmentation="merges")
     return replace(model, recipe=recipe, merges=merges, scores=[])
+
+
+def _check_sides(model: FilledRecipe, triples: list[Triple]) -> None:
+    """InexpressibleError if a token is made of a character that has no token."""
+    for left, right, token in triples:
+        if max(left, right) >= model.size:
+            known = {text.decode() for text in model.tokens}
+            name = model.spelled[token]
+            missing = next((one for one in name if one not in known), name)
+            raise InexpressibleError(
+                f"its token {name!r} is made of {missing!r}, which has no token, and merges are of "
+                "tokens"
+            )
 
 
 def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
@@ -130,11 +145,10 @@ def _difference(model: FilledRecipe, merges: list[Triple], ranked: list[Triple])
             continue
         names = model.spelled
         if merge is None or (split is not None and merge[2] == split[2]):
-            left, right, token = split
-            return (
-                f"by ranks {names[left]!r} and {names[right]!r} make {names[token]!r}, and the "
-                "model does not merge them"
-            )
+            token = split[2]
+            sides = [repr(names[one]) if one < model.size else "a character" for one in split[:2]]
+            made = f"by ranks {' and '.join(sides)} make {names[token]!r}"
+            return f"{made}, and the model does not merge them"
         return (
             f"merge {step} makes {names[merge[2]]!r}, which by its rank comes at another place "
             "in the order"

@@ -6,7 +6,7 @@ import math
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
@@ -26,9 +26,17 @@ from tokctl.formats.contract import (
     training_lost,
     unless_damaged,
 )
+from tokctl.formats.differences import invalid_bytes_lost
 from tokctl.model import ALGORITHMS, Algorithm, FilledRecipe, Origin, Recipe, user_defined_score
 from tokctl.model.byte_level import BYTE_TOKENS
-from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
+from tokctl.model.parts import (
+    DECODERS,
+    NORMALIZERS,
+    PRE_TOKENIZERS,
+    AddedToken,
+    Part,
+    with_invalid_bytes,
+)
 
 __all__ = ["is_one", "losses", "read", "write"]
 
@@ -140,6 +148,9 @@ def _message() -> Any:
 MARK = "▁"
 #: What stands for an unknown piece, where a model file says nothing else.
 UNKNOWN_SURFACE = " \u2047 "
+NUL = "\0"
+#: What SentencePiece makes of bytes that are no UTF-8.
+INVALID = "replace-bytes"
 _ALL = 2**31 - 1
 
 
@@ -216,37 +227,27 @@ def decoders(
     part = DECODERS.part
     texts = list(texts)
     parts = [part("replace", pattern=unk_token, content=surface)]
+    bytes_ = part("byte-fallback", invalid=INVALID)
+    twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
+    start = _ALL if spaces.tidy and not twice else 1
+    to_space = part("replace", pattern=MARK, content=" ")
     if byte_fallback and (words or MARK not in texts):
         # The mark may be among the bytes, as that of a word without a token: there it stays.
-        prepend = "always" if spaces.strips else "never"
-        spaced = part("metaspace", prepend=prepend)
-        return (*parts, spaced, part("byte-fallback"), part("fuse"))
+        if not spaces.strips:
+            spaced = [part("metaspace", prepend="never")]
+        elif any(MARK in piece.lstrip(MARK) for piece in texts):
+            spaced = [part("strip", content=MARK, start=start, first_only=True), to_space]
+        else:
+            spaced = [part("metaspace", prepend="always")]
+        return (*parts, *spaced, bytes_, part("fuse"))
     if byte_fallback:
-        parts.append(part("byte-fallback"))
+        parts.append(bytes_)
     parts.append(part("fuse"))
     if spaces.strips:
         # Before ▁ is a space: what stands for an unknown piece starts with one, too.
-        twice = not words and any(piece.startswith(MARK * 2) for piece in texts)
-        parts.append(part("strip", content=MARK, start=_ALL if spaces.tidy and not twice else 1))
-    parts.append(part("replace", pattern=MARK, content=" "))
+        parts.append(part("strip", content=MARK, start=start))
+    parts.append(to_space)
     return tuple(parts)
-
-
-def made_of_missing(pieces: Iterable[str], characters: Set[str]) -> list[str]:
-    """The pieces that it may make of characters which are not among these."""
-    pieces = list(pieces)
-    known = set(pieces)
-
-    def found(text: str) -> bool:
-        return len(text) == 1 or text in known
-
-    return [
-        piece
-        for piece in pieces
-        if len(piece) > 1
-        and not characters >= set(piece)
-        and any(found(piece[:at]) and found(piece[at:]) for at in range(1, len(piece)))
-    ]
 
 
 #: The name of every recipe that comes out of such a file.
@@ -294,8 +295,13 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     if proto.denormalizer_spec.precompiled_charsmap:
         raise TokctlError("it has rules for denormalizing, which tokctl lacks", ANOTHER)
     tokens = [bytes(piece.piece) for piece in proto.pieces]
-    types = [piece.type for piece in proto.pieces]
-    texts = _texts(tokens)
+    falls_back = proto.trainer_spec.byte_fallback
+    texts = _texts(tokens, falls_back=falls_back)
+    # SentencePiece never finds a piece of one NUL in a text, which becomes the token of that byte.
+    types = [
+        UNUSED if text == NUL else piece.type
+        for text, piece in zip(texts, proto.pieces, strict=True)
+    ]
     traits = ALGORITHMS[algorithm]
     _check(proto, traits, texts, types)
     scores = [float(piece.score) for piece in proto.pieces]
@@ -341,7 +347,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     return FilledRecipe(recipe, tokens, scores=scores, added_tokens=tuple(added), origin=origin)
 
 
-def _texts(tokens: list[bytes]) -> list[str]:
+def _texts(tokens: list[bytes], *, falls_back: bool) -> list[str]:
     texts = []
     for id_, token in enumerate(tokens):
         try:
@@ -350,7 +356,7 @@ def _texts(tokens: list[bytes]) -> list[str]:
             raise ValueError(f"piece {id_} is not UTF-8") from None
         if not token:
             raise ValueError(f"piece {id_} is empty")
-        if b"\0" in token:
+        if b"\0" in token and not (falls_back and texts[-1] == NUL):
             raise ValueError(f"piece {id_} holds a NUL, which SentencePiece refuses, too")
     return texts
 
@@ -376,25 +382,12 @@ def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) ->
             raise ValueError("its byte pieces are not all there")
     elif found:
         raise ValueError("it has byte pieces, but no byte fallback")
-    if traits.is_plain_bpe and UNUSED in types:
+    unused = (text for text, kind in zip(texts, types, strict=True) if kind == UNUSED)
+    made = next((text for text in unused if text != NUL), None)
+    if traits.is_plain_bpe and made is not None:
         raise TokctlError(
-            f"its piece {texts[types.index(UNUSED)]!r} is unused, and is taken apart again "
-            "where merges make it",
+            f"its piece {made!r} is unused, and is taken apart again where merges make it",
             "use the model without a restricted vocabulary",
-        )
-    if traits.is_plain_bpe:
-        _check_characters(texts, types)
-
-
-def _check_characters(texts: list[str], types: list[int]) -> None:
-    kinds = list(zip(texts, types, strict=True))
-    normal = [text for text, kind in kinds if kind == NORMAL]
-    characters = {text for text, kind in kinds if kind in (NORMAL, USER_DEFINED)}
-    if found := made_of_missing(normal, characters):
-        character = next(one for one in found[0] if one not in characters)
-        raise TokctlError(
-            f"its piece {found[0]!r} is made of {character!r}, which is no piece itself",
-            f"add the piece {character!r} to the model",
         )
 
 
@@ -465,7 +458,8 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
         name = model.spelled[idle[0]]
         losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
     if model.recipe.has_ranks:
-        idle = _of_missing(model)
+        # Nothing makes them there, either.
+        idle = []
     if idle:
         names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
         more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
@@ -478,14 +472,6 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
     if not model.scores or any(score != _single(score) for score in model.scores):
         model = replace(model, scores=_scores(model))
     return model, losses
-
-
-def _of_missing(model: FilledRecipe) -> list[int]:
-    """The tokens that are made there, of characters without a token."""
-    texts = {token.decode(): id_ for id_, token in enumerate(model.tokens)}
-    normal = {text: id_ for text, id_ in texts.items() if id_ not in model.reserved_ids}
-    kept = {token.text for token in model.added if not token.special}
-    return [normal[text] for text in made_of_missing(normal, normal.keys() | kept)]
 
 
 def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
@@ -528,8 +514,12 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
     losses: list[Loss] = []
     types = _types(model)
     texts = list(model.tokens)
+    complete = model.recipe.byte_fallback and BYTE in types
     for id_, text in enumerate(texts):
         if types[id_] == BYTE or b"\0" not in text:
+            continue
+        if text == NUL.encode() and complete and id_ in model.reserved_ids:
+            types[id_] = UNUSED
             continue
         losses.append(Loss(f"the token {model.spelled[id_]!r}, which holds a NUL"))
         texts[id_], types[id_] = b"<|unused_%d|>" % id_, CONTROL
@@ -553,7 +543,6 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
             if name not in texts
         )
         found.append(Piece(name, 0.0, UNKNOWN))
-        complete = model.recipe.byte_fallback and BYTE in types
         losses.append(Loss("that it has no unknown token", minor=complete))
     return found, losses
 
@@ -622,14 +611,16 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
     """What stands for an unknown piece, and a loss unless ids of a text become the same text."""
     recipe = model.recipe
     texts = [token.decode(errors="replace") for token in model.tokens]
-    unk_token, found = recipe.unk_token or "<unk>", list(recipe.decoders)
+    unk_token = recipe.unk_token or "<unk>"
+    found = list(with_invalid_bytes(recipe.decoders, INVALID))
+    invalid = invalid_bytes_lost(recipe.decoders, INVALID)
     falls_back, words = recipe.byte_fallback, recipe.traits.learns_words
     surface = unk_token
     if found and found[0].kind == "replace" and found[0]["pattern"] == unk_token:
         surface = found[0]["content"]
         exact = decoders(spaces, texts, unk_token, surface, byte_fallback=falls_back, words=words)
         if found == list(exact) and not found[0]["regex"] and MARK not in surface:
-            return surface, []
+            return surface, invalid
     if MARK in surface:
         # There it would stay as it is.
         what = f"that {surface!r} stands for an unknown piece, its {MARK} as a space"
@@ -637,7 +628,7 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
     lost = [Loss(f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}")]
     plain = (text for id_, text in enumerate(texts) if id_ not in model.special_id_set)
     alike = _reads_alike(found, spaces, plain, byte_fallback=falls_back, words=words)
-    return surface, [] if alike else lost
+    return surface, invalid if alike else lost
 
 
 def _reads_alike(
@@ -677,6 +668,8 @@ def _reads_alike(
         return not spaces.strips
     strips = [part for part in parts if part.kind == "strip"]
     if sorted(kinds) != ["replace", "strip"] or not spaces.strips or not begins:
+        return False
+    if strips[0]["first_only"]:
         return False
     # Behind a fuse it is the text that is stripped, else every token.
     fused = any(part.kind == "fuse" for part in parts[: parts.index(strips[0])])

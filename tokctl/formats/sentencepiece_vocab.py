@@ -14,7 +14,14 @@ from typing import Any
 
 from tokctl.errors import TokctlError
 from tokctl.formats import sentencepiece
-from tokctl.formats.contract import LARGEST_VOCABULARY, Files, Loss, Source, unless_damaged
+from tokctl.formats.contract import (
+    LARGEST_VOCABULARY,
+    Files,
+    InexpressibleError,
+    Loss,
+    Source,
+    unless_damaged,
+)
 from tokctl.formats.sentencepiece import BYTE, CONTROL, MARK, NORMAL, UNKNOWN
 from tokctl.model import FilledRecipe, Origin
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -51,10 +58,14 @@ def losses(model: FilledRecipe) -> list[Loss]:
     except (ValueError, TokctlError) as error:
         # What the `.model` can't hold, either, is among the losses.
         return found or [Loss(f"what the .model says: {error}")]
-    try:
-        here = _filled(_lines(proto), {})
-    except (ValueError, TokctlError):
-        return [*found, Loss("what type each piece is, which the scores do not show")]
+    written = _readable(proto)
+    here = _filled(_lines(written), {})
+    unknown = next(at for at, piece in enumerate(proto.pieces) if piece.type == UNKNOWN)
+    if written is not proto:
+        found.append(Loss("what type each piece is, which the scores do not show"))
+    if there.tokens[unknown] != here.tokens[unknown]:
+        name = there.tokens[unknown].decode()
+        found.append(Loss(f"that its unknown piece is called {name!r}: it is <unk> there"))
     for name, what in (
         ("algorithm", "that it is another algorithm than its scores look like"),
         ("normalizers", "the normalizers, which are not SentencePiece's defaults"),
@@ -63,16 +74,20 @@ def losses(model: FilledRecipe) -> list[Loss]:
     ):
         if getattr(there.recipe, name) != getattr(here.recipe, name):
             found.append(Loss(what))
-    if there.tokens != here.tokens:
+    if _but(there.tokens, unknown) != _but(here.tokens, unknown):
         found.append(Loss("pieces that hold what ends a line"))
     elif there.added != here.added and there.recipe.special_tokens == here.recipe.special_tokens:
         found.append(Loss("which pieces are user-defined"))
-    if there.scores != here.scores:
+    if there.scores != here.scores and written is proto:
         # Only sums of scores, or their order, decide anything.
         ranks = there.recipe.traits.is_plain_bpe and _order(there) == _order(here)
         minor = ranks or there.recipe.traits.by_frequency
         found.append(Loss("more than six digits of a score", minor))
     return found
+
+
+def _but(tokens: list[bytes], id_: int) -> list[bytes]:
+    return tokens[:id_] + tokens[id_ + 1 :]
 
 
 def _order(model: FilledRecipe) -> list[int]:
@@ -82,7 +97,54 @@ def _order(model: FilledRecipe) -> list[int]:
 
 def write(model: FilledRecipe) -> Files:
     """The file that `spm_train` would write beside the `.model`."""
-    return {"": _lines(sentencepiece.message(model)[0])}
+    return {"": _lines(_readable(sentencepiece.message(model)[0]))}
+
+
+def _readable(proto: Any) -> Any:
+    """Return the message if tokctl can read its lines, else one of the same pieces that it can:
+    with `<unk>`, and with scores that are not 0 where that would leave a type open.
+
+    Raises:
+        InexpressibleError: the pieces fit no such lines.
+    """
+    if _is_read(proto):
+        return proto
+    changed = sentencepiece.new()
+    changed.CopyFrom(proto)
+    names = {bytes(piece.piece) for piece in proto.pieces if piece.type != UNKNOWN}
+    if _UNKNOWN in names:
+        raise InexpressibleError("its piece <unk> is for unknown characters, and here it is not")
+    plain = []
+    for piece in changed.pieces:
+        if piece.type == UNKNOWN:
+            piece.piece = _UNKNOWN
+        elif piece.piece not in _CONTROLS and piece.type != BYTE:
+            plain.append(piece)
+    if proto.trainer_spec.model_type == _NUMBERS["bpe"]:
+        # What is merged first stands first, and what is never merged last.
+        merged = sorted((one for one in plain if one.type == NORMAL), key=lambda one: -one.score)
+        merged = [one for one in merged if len(one.piece.decode()) > 1]
+        texts = {one.piece for one in merged}
+        ordered = [*merged, *(one for one in plain if one.piece not in texts)]
+        for rank, piece in enumerate(ordered):
+            piece.score = float(-rank)
+    else:
+        lowest = min((one.score for one in plain if math.isfinite(one.score)), default=0.0) - 1
+        for piece in plain:
+            if piece.score >= 0:
+                piece.score = lowest
+    if not _is_read(changed):
+        raise InexpressibleError("its pieces are not lines that begin as such a file does")
+    return changed
+
+
+def _is_read(proto: Any) -> bool:
+    """Return whether tokctl recognizes the lines, and reads a model of as many pieces."""
+    data = _lines(proto)
+    try:
+        return is_one(Source("", data=data)) and _filled(data, {}).size == len(proto.pieces)
+    except (ValueError, TokctlError):
+        return False
 
 
 def _lines(proto: Any) -> bytes:
@@ -157,6 +219,8 @@ def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
     plain = [at for at, kind in enumerate(types) if kind == NORMAL]
     zero = [at for at in plain if listed[at][1] == 0]
     learned = [at for at in plain if listed[at][1] < 0]
+    if zero and _is_ranked([listed[at] for at in plain]):
+        return
     if zero and learned and zero[-1] < learned[0] and listed[learned[0]][1] == -1:
         zero.pop()
     if zero:
@@ -168,12 +232,18 @@ def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
         )
 
 
+def _is_ranked(plain: list[tuple[bytes, float]]) -> bool:
+    """Return whether the scores are the negated numbers from 0 on, as those of BPE are."""
+    scores = sorted((-score for _, score in plain), key=float)
+    return bool(plain) and all(score == at for at, score in enumerate(scores))
+
+
 def _algorithm(listed: list[tuple[bytes, float]], types: list[int]) -> str:
-    """By what only one training makes: BPE scores 0, -1, -2, …; every piece of a character model
-    is one, and every piece of a word model begins a word."""
+    """By what only one training makes: BPE scores 0, -1, -2, … in any order; every piece of a
+    character model is one, and every piece of a word model begins a word."""
     plain = [entry for entry, kind in zip(listed, types, strict=True) if kind == NORMAL]
     texts = [piece.decode(errors="replace") for piece, _ in plain]
-    if plain and all(score == -at for at, (_, score) in enumerate(plain)):
+    if _is_ranked(plain):
         return "bpe"
     if all(len(text) == 1 for text in texts):
         return "char"

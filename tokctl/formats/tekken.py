@@ -140,13 +140,16 @@ def _special(document: dict[str, Any], config: dict[str, Any], reserved: int) ->
         raise TypeError("special_tokens")
     if len(entries) > reserved:
         raise ValueError(f"it names {len(entries)} special tokens, and says {reserved}")
-    found = []
-    for id_, entry in enumerate(entries):
-        if type(entry["token_str"]) is not str:
+    by_rank: dict[int, str] = {}
+    for number, entry in enumerate(entries):
+        text, rank = entry["token_str"], entry["rank"]
+        if type(text) is not str:
             raise TypeError("token_str")
-        if entry["rank"] != id_:
-            raise ValueError(f"special token {id_} has the rank {entry['rank']!r:.20}")
-        found.append(entry["token_str"])
+        # In any order. Behind them the ranks go on with tokens that have no names.
+        if type(rank) is not int or not 0 <= rank < len(entries) or rank in by_rank:
+            raise ValueError(f"special token {number} has the rank {rank!r:.20}")
+        by_rank[rank] = text
+    found = [by_rank[rank] for rank in range(len(entries))]
     found += [f"<SPECIAL_{id_}>" for id_ in range(len(found), reserved)]
     if len(set(found)) != len(found):
         raise ValueError("two special tokens have the same text")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import hashlib
 import os
 import re
@@ -197,7 +198,7 @@ _START = re.compile(
 
 def is_one(source: Source) -> bool:
     """Does it begin with a token and its rank?"""
-    return _START.match(source.head) is not None
+    return _START.match(source.head.removeprefix(codecs.BOM_UTF8)) is not None
 
 
 def read(source: Source) -> FilledRecipe:
@@ -324,6 +325,8 @@ _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
 def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
     """The ranks, in any order, and the rank of the empty token, which some files list; TokctlError
     that names the line where one is none."""
+    # tiktoken passes over what is no base64: an editor's byte order mark.
+    data = data.removeprefix(codecs.BOM_UTF8)
     plain = _native.RankFile.scan(data)
     if plain is not None:
         return plain, None

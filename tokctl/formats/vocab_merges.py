@@ -1,4 +1,5 @@
-"""`vocab.json` and `merges.txt`: GPT-2's two files, which many BPE trainers write.
+"""`vocab.json` and `merges.txt`: GPT-2's two files, which many BPE trainers write. (OpenAI called
+them `encoder.json` and `vocab.bpe`.)
 
 They hold tokens with their ids and the merges in their order, and nothing of how a text is
 split. Where ASCII's visible characters, the space and all bytes that go on a character have a
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from tokctl import orjson
@@ -39,6 +41,8 @@ from tokctl.model import FilledRecipe, Origin, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
+#: As OpenAI called the two of GPT-2.
+_NAMES = ((VOCAB, MERGES), ("encoder.json", "vocab.bpe"))
 #: With one of these beside it, it is a Hugging Face folder.
 NEIGHBOURS = (TOKENIZER, CONFIG)
 _SUFFIX = "</w>"
@@ -60,16 +64,17 @@ def _pair(source: Source) -> tuple[Source, Source] | None:
     """The two files of a folder, or of one with a name like `NAME-vocab.json`."""
     if source.path is None:
         return None
-    if source.is_folder:
-        vocab, merges = source.beside(VOCAB), source.beside(MERGES)
-        return (vocab, merges) if vocab and merges else None
-    name = source.path.name
-    for own, other in ((VOCAB, MERGES), (MERGES, VOCAB)):
-        if not name.endswith(own):
+    for names in _NAMES:
+        if source.is_folder:
+            vocab, merges = map(source.beside, names)
+            if vocab and merges:
+                return vocab, merges
             continue
-        found = source.beside(name.removesuffix(own) + other)
-        if found is not None:
-            return (source, found) if own == VOCAB else (found, source)
+        name = source.path.name
+        for own, other in (names, names[::-1]):
+            found = name.endswith(own) and source.beside(name.removesuffix(own) + other)
+            if found:
+                return (source, found) if own == names[0] else (found, source)
     return None
 
 
@@ -79,13 +84,17 @@ def read(source: Source) -> FilledRecipe:
     assert files is not None
     vocab, merges = files
     with unless_damaged(source.name):
-        model = _model(vocab_files.vocab_json(vocab), vocab_files.merges_txt(merges), source.hints)
+        model = model_of(
+            vocab_files.vocab_json(vocab), vocab_files.merges_txt(merges), source.hints
+        )
         name = source.path.name if source.path and not source.is_folder else ""
-        name = name.removesuffix(VOCAB).removesuffix(MERGES).rstrip("-_.")
+        for one in chain.from_iterable(_NAMES):
+            name = name.removesuffix(one)
+        name = name.rstrip("-_.")
         return replace(model, origin=Origin("vocab-merges", name))
 
 
-def _model(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> FilledRecipe:
+def model_of(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> FilledRecipe:
     """The model that the files stand for."""
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
@@ -185,7 +194,7 @@ def losses(model: FilledRecipe) -> list[Loss]:
     write(near)
     vocabulary, pairs = _contents(near)
     try:
-        read_again = _model(vocabulary, pairs, Hints())
+        read_again = model_of(vocabulary, pairs, Hints())
     except TokctlError as error:
         raise InexpressibleError(f"of the two files alone, {error.message}") from None
     return [
@@ -222,6 +231,12 @@ def _as_written(model: FilledRecipe) -> FilledRecipe:
     near = merging.by_merges(model)
     if near.is_ambiguous:
         raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
-    if not recipe.is_byte_level and recipe.marker.text != _SUFFIX:
-        raise InexpressibleError("its tokens are bytes, or characters with </w> after words")
+    if not recipe.is_byte_level and not recipe.marker.text:
+        raise InexpressibleError(
+            "the two files do not say how a text is split, and no </w> in its tokens shows it"
+        )
+    if not recipe.is_byte_level and recipe.marker != ("end-fused", _SUFFIX):
+        raise InexpressibleError(
+            f"words are marked by </w> at the end of tokens there, not by {recipe.marker}"
+        )
     return near

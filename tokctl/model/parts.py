@@ -496,6 +496,10 @@ def is_lossless(part: Part) -> bool:
     return part.kind in _LOSSLESS
 
 
+#: What a decoder makes of byte tokens that spell no UTF-8, as Hugging Face's decoder, SentencePiece
+#: and llama.cpp do.
+INVALID_BYTES = ("replace-run", "replace-bytes", "keep")
+
 DECODERS = PartFamily(
     "decoder",
     {
@@ -509,7 +513,12 @@ DECODERS = PartFamily(
             _METASPACE,
             main=("prepend",),
         ),
-        "byte-fallback": PartKind("tokens such as <0x0A> become bytes"),
+        "byte-fallback": PartKind(
+            "tokens such as <0x0A> become bytes; invalid bytes: U+FFFD for their whole run, U+FFFD "
+            "for each, or as they are",
+            {"invalid": PartOption(str, "replace-run", choices=INVALID_BYTES)},
+            main=("invalid",),
+        ),
         "bpe-suffix": PartKind(
             "a space for each suffix that ends a word",
             {"suffix": PartOption(str, "</w>", may_be_empty=False)},
@@ -518,11 +527,13 @@ DECODERS = PartFamily(
         "join": PartKind("puts a space between any two tokens"),
         "fuse": PartKind("joins all tokens into one text"),
         "strip": PartKind(
-            "removes a character at the ends of each token, up to a number of times",
+            "removes a character at the ends of each token, or of the first alone, up to a number "
+            "of times",
             {
                 "content": PartOption(str, " ", one_character=True),
                 "start": PartOption(int, 0),
                 "stop": PartOption(int, 0),
+                "first_only": _FALSE,
             },
         ),
         "replace": _REPLACE,
@@ -584,6 +595,14 @@ def template_pieces(template: str) -> list[TemplatePiece]:
         else:
             pieces.append(TemplatePiece(None, text, type_id))
     return pieces
+
+
+def with_invalid_bytes(decoders: Iterable[Part], invalid: str) -> tuple[Part, ...]:
+    """Return the decoders, with `invalid` (of `INVALID_BYTES`) as the rule for invalid bytes."""
+    return tuple(
+        DECODERS.part(part.kind, invalid=invalid) if part.kind == "byte-fallback" else part
+        for part in decoders
+    )
 
 
 def bert_template(cls: str = "[CLS]", sep: str = "[SEP]") -> Part:

@@ -267,11 +267,6 @@ class Recipe(Brief):
         return self.units == "bytes"
 
     @property
-    def spells_bytes(self) -> bool:
-        """Are bytes its symbols, or the characters that stand for them?"""
-        return self.is_byte_level or any(p.kind == "byte-level" for p in self.pre_tokenizers)
-
-    @property
     def has_every_byte(self) -> bool:
         """Has each of the 256 bytes a token, so that nothing is ever unknown?"""
         return self.alphabet == "bytes"
@@ -525,10 +520,10 @@ def check(recipe: Recipe) -> None:
     _check_special_tokens(recipe)
     _check_stages(recipe)
     _check_around(recipe)
-    if recipe.max_input_chars is not None and not 0 < recipe.max_input_chars < 2**53:
+    if recipe.max_input_chars is not None and not 0 <= recipe.max_input_chars < 2**53:
         raise TokctlError(
             f"max_input_chars can't be {recipe.max_input_chars}",
-            "it is a number from 1 up, or None for no limit",
+            "it is a number from 0 up, or None for no limit",
         )
 
 
@@ -614,7 +609,9 @@ def _check_pre_tokenizers(recipe: Recipe) -> None:
 
 def _check_marker(recipe: Recipe) -> None:
     kind, text = recipe.marker
-    if (kind == "none") != (text == ""):
+    # Continuations that look as starts of words do are found by the longest match alone.
+    bare = kind == "continuation" and recipe.matches_longest
+    if (kind == "none") != (text == "") and not bare:
         raise TokctlError(
             "a word marker needs a kind and a text, or neither",
             "for instance Marker('end-fused', '</w>'), or Marker()",
@@ -690,7 +687,6 @@ def _check_around(recipe: Recipe) -> None:
         if part.kind == "template":
             check_template(part["single"], part["pair"], recipe.special_tokens)
     needs = {
-        "byte-level": (recipe.spells_bytes, "a byte-level model"),
         "wordpiece": (not recipe.is_byte_level, "a model of characters"),
         "metaspace": (not recipe.is_byte_level, "a model of characters"),
         "bpe-suffix": (not recipe.is_byte_level, "a model of characters"),

@@ -101,7 +101,7 @@ def decoders(prefix: bool, falls_back: bool) -> tuple[Part, ...]:
     """A space for each `▁`, but none for the one that was put before the text."""
     parts = [DECODERS.part("replace", pattern=SPACE, content=" ")]
     if falls_back:
-        parts.append(DECODERS.part("byte-fallback"))
+        parts.append(DECODERS.part("byte-fallback", invalid="keep"))
     parts.append(DECODERS.part("fuse"))
     if prefix:
         parts.append(DECODERS.part("strip", content=" ", start=1))

@@ -487,13 +487,21 @@ def replace_json(pattern: str, content: str, *, regex: bool = False) -> Json:
 
 
 def _replace(part: Part) -> Json:
+    if part["regex"] and part["pattern"] == _EVERYWHERE:
+        return replace_json("", part["content"])
     return replace_json(_pattern(part), part["content"], regex=part["regex"])
+
+
+#: An empty text, too, is found before every character and at the end.
+_EVERYWHERE = "(?:)"
 
 
 def _replacement(fields: Fields) -> Json:
     """The options of a part `replace`."""
     pattern, regex = _read_pattern(fields)
     content = fields.text("content")
+    if not pattern:
+        pattern, regex = _EVERYWHERE, True
     return {
         "pattern": native_pattern(pattern) if regex else pattern,
         "content": content,

@@ -25,6 +25,7 @@ from tokctl.formats.contract import (
     training_lost,
     unless_damaged,
 )
+from tokctl.formats.differences import invalid_bytes_lost
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
 from tokctl.formats.huggingface.components import Ids, Json
@@ -40,6 +41,7 @@ from tokctl.formats.huggingface.models import (
 )
 from tokctl.model import ALGORITHMS, FilledRecipe, Origin, Recipe, byte_level
 from tokctl.model.parts import (
+    DECODERS,
     NORMALIZERS,
     PRE_TOKENIZERS,
     AddedToken,
@@ -47,6 +49,7 @@ from tokctl.model.parts import (
     is_lossless,
     native_parts,
     template_pieces,
+    with_invalid_bytes,
 )
 
 #: The name of every recipe that comes out of such a file.
@@ -513,7 +516,7 @@ class Step(NamedTuple):
     """A model without one thing, and what that was; nothing where it changes no text."""
 
     model: FilledRecipe
-    lost: str | None
+    lost: Loss | str | None
 
 
 def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
@@ -523,7 +526,8 @@ def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
         for found in step(model):
             model = found.model
             if found.lost:
-                losses.append(Loss(found.lost))
+                lost = found.lost
+                losses.append(lost if isinstance(lost, Loss) else Loss(lost))
     return model, losses
 
 
@@ -682,6 +686,10 @@ def _spelled_in_text(model: FilledRecipe) -> Steps:
         yield Step(model, f"special tokens that no text can spell ({several})")
 
 
+#: What the decoder of bytes makes of invalid ones.
+INVALID = "replace-run"
+
+
 def _decoders(model: FilledRecipe) -> Steps:
     recipe = model.recipe
     first = recipe.decoders[0].kind if recipe.decoders else "byte-level"
@@ -689,6 +697,13 @@ def _decoders(model: FilledRecipe) -> Steps:
         yield Step(
             _with(model, decoders=()), f"the decoder {first} on bytes: it gets them as spelled"
         )
+    for lost in invalid_bytes_lost(recipe.decoders, INVALID):
+        model = _with(model, decoders=with_invalid_bytes(model.recipe.decoders, INVALID))
+        yield Step(model, lost)
+    near = tuple(map(_stripped_alike, model.recipe.decoders))
+    if near != model.recipe.decoders:
+        model = _with(model, decoders=near)
+        yield Step(model, "that only the first token is stripped: it strips every token")
     if recipe.marker.is_end_fused and not recipe.decoders:
         mark = recipe.marker.text.encode()
         if any(mark in token.removesuffix(mark) for token in model.tokens):
@@ -696,6 +711,13 @@ def _decoders(model: FilledRecipe) -> Steps:
                 model,
                 f"tokens with {recipe.marker.text} before their end: it decodes that as a space",
             )
+
+
+def _stripped_alike(part: Part) -> Part:
+    """Return the part, without the option of `strip` that their decoder lacks."""
+    if part.kind != "strip":
+        return part
+    return DECODERS.part("strip", **dict(part.options) | {"first_only": False})
 
 
 _STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (

@@ -82,7 +82,9 @@ def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
     return {
         "unk_token": recipe.unk_token,
         "continuing_subword_prefix": recipe.marker.text,
-        "max_input_chars_per_word": recipe.max_input_chars or _NO_LIMIT,
+        "max_input_chars_per_word": (
+            _NO_LIMIT if recipe.max_input_chars is None else recipe.max_input_chars
+        ),
     }
 
 
@@ -195,8 +197,6 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
 
 def _read_wordpiece(fields: Fields, lists: ModelFile | None) -> ReadModel:
     prefix = fields.text("continuing_subword_prefix")
-    if not prefix:
-        raise TokctlError("its WordPiece has no prefix for continuations", ANOTHER)
     limit = fields.number("max_input_chars_per_word")
     recipe = {
         "algorithm": "wordpiece",

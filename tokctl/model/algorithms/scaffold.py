@@ -15,6 +15,8 @@ SCAFFOLD = Algorithm(
     exhausted=BPE.exhausted,
     huggingface={},
     not_in_huggingface="its BPE can't take scaffold tokens apart",
+    # subword-nmt's codes, of which the vocabulary lacks some tokens, are such a model.
+    marker_kinds=("none", "end-fused"),
     learns_merges=True,
     reads_bytes=True,
 )

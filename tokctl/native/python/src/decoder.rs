@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
-use tokctl_core::decode::{self, DecoderStep};
+use tokctl_core::decode::{self, DecoderStep, InvalidBytes};
 use tokctl_core::model::{Marker, Prepend};
 use tokctl_core::pattern::Search;
 use tokctl_core::{large_pages, Error};
@@ -227,7 +227,9 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<DecoderStep> {
             replacement: get(data, "replacement")?,
             prepend: Prepend::named(&get::<String>(data, "prepend")?).map_err(to_python)?,
         },
-        "byte-fallback" => DecoderStep::ByteFallback,
+        "byte-fallback" => DecoderStep::ByteFallback {
+            invalid: InvalidBytes::named(&get::<String>(data, "invalid")?).map_err(to_python)?,
+        },
         "bpe-suffix" => DecoderStep::BpeSuffix {
             suffix: get(data, "suffix")?,
         },
@@ -238,6 +240,7 @@ pub fn step(data: &Bound<'_, PyDict>) -> PyResult<DecoderStep> {
             content: get(data, "content")?,
             start: get(data, "start")?,
             stop: get(data, "stop")?,
+            first_only: get(data, "first_only")?,
         },
         "replace" => {
             let pattern: String = get(data, "pattern")?;

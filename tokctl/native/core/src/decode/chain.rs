@@ -23,6 +23,11 @@ pub trait StepNode: Send + Sync {
         next.end()
     }
 
+    /// A token is skipped between two others.
+    fn gap(&mut self, next: &mut Flow) -> Result<()> {
+        next.gap()
+    }
+
     /// No token follows.
     fn finish(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
@@ -99,6 +104,10 @@ impl Flow<'_> {
 
     pub fn end(&mut self) -> Result<()> {
         self.step(|node, next| node.end(next))
+    }
+
+    pub fn gap(&mut self) -> Result<()> {
+        self.step(|node, next| node.gap(next))
     }
 
     pub fn token(&mut self, text: &[u8]) -> Result<()> {

@@ -15,7 +15,7 @@ mod steps;
 mod stream;
 
 pub use crate::text_table::OutputByte;
-pub use steps::DecoderStep;
+pub use steps::{DecoderStep, InvalidBytes};
 pub use stream::Stream;
 
 use crate::error::{Error, Result};
@@ -236,26 +236,27 @@ impl Decoder {
             let position = at as u64;
             let text = self.texts.get(number);
             let text = text.ok_or(Error::UnknownId { position, id })?;
-            if !skipped(number) {
-                chain.flow(out).token(text)?;
+            match skipped(number) {
+                true => chain.flow(out).gap()?,
+                false => chain.flow(out).token(text)?,
             }
             at += 1;
         }
         Ok(())
     }
 
-    /// Numbers and texts of the tokens to decode.
+    /// Numbers and texts of the tokens to decode; None for a token that is skipped.
     fn tokens<'d>(
         &'d self,
         ids: &'d [u32],
         skip_special: bool,
-    ) -> impl Iterator<Item = Result<(usize, &'d [u8])>> + 'd {
-        (0u64..).zip(ids).filter_map(move |(position, &id)| {
+    ) -> impl Iterator<Item = Result<Option<(usize, &'d [u8])>>> + 'd {
+        (0u64..).zip(ids).map(move |(position, &id)| {
             let number = id as usize;
             match self.texts.get(number) {
-                None => Some(Err(Error::UnknownId { position, id })),
-                Some(_) if skip_special && self.special[number] => None,
-                Some(text) => Some(Ok((number, text))),
+                None => Err(Error::UnknownId { position, id }),
+                Some(_) if skip_special && self.special[number] => Ok(None),
+                Some(text) => Ok(Some((number, text))),
             }
         })
     }

@@ -18,7 +18,7 @@ pub enum DecoderStep {
     /// `prepend` says which tokens got a space in front when they were made.
     Metaspace { replacement: char, prepend: Prepend },
     /// Runs of `<0x41>` tokens become text.
-    ByteFallback,
+    ByteFallback { invalid: InvalidBytes },
     /// The suffix becomes a space, or nothing in the last token.
     BpeSuffix { suffix: String },
     /// All tokens become one. That is `ByteLevel`, too: tokens are bytes here, not spelled.
@@ -29,11 +29,12 @@ pub enum DecoderStep {
     /// All tokens become one with a space between them: what Hugging Face does where a file
     /// names no decoder.
     JoinWithSpaces,
-    /// Up to so many of one character off both ends of every token.
+    /// Up to so many of one character off both ends of every token, or of the first one alone.
     Strip {
         content: char,
         start: usize,
         stop: usize,
+        first_only: bool,
     },
     /// In every token by itself.
     Replace { pattern: Search, content: String },
@@ -45,6 +46,31 @@ pub enum DecoderStep {
     },
     /// By tokctl's word marker.
     Markers(Marker),
+}
+
+/// What byte tokens become whose bytes are no UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InvalidBytes {
+    /// Every byte of a run with an invalid byte becomes U+FFFD, as in Hugging Face's decoder.
+    #[default]
+    ReplaceRun,
+    /// Every invalid byte becomes U+FFFD, and characters stay, as in SentencePiece. A skipped
+    /// token ends a run.
+    ReplaceBytes,
+    /// Bytes stay as they are, as in llama.cpp.
+    Keep,
+}
+
+impl InvalidBytes {
+    /// The value of that name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "replace-run" => Ok(InvalidBytes::ReplaceRun),
+            "replace-bytes" => Ok(InvalidBytes::ReplaceBytes),
+            "keep" => Ok(InvalidBytes::Keep),
+            _ => Err(Error::Invalid(format!("invalid bytes can't be {name:?}"))),
+        }
+    }
 }
 
 /// `WordPiece`'s clean-up, in this order.
@@ -80,14 +106,14 @@ pub enum StepPart {
     Replace(Arc<Literal>, Arc<str>),
     ReplaceButFirst(Arc<Literal>, Arc<str>),
     Matches(Arc<dyn Pattern>, Arc<str>),
-    Strip(char, usize, usize),
+    Strip(char, usize, usize, bool),
     Prefix(String),
     Suffix(Arc<Literal>),
     Words(Marker),
     ByteCharacters,
     Join,
     Fuse,
-    ByteFallback,
+    ByteFallback(InvalidBytes),
     Dedup,
     DropEmpty,
 }
@@ -97,9 +123,10 @@ impl StepPart {
         match self {
             StepPart::Replace(..)
             | StepPart::Matches(..)
-            | StepPart::Strip(..)
+            | StepPart::Strip(_, _, _, false)
             | StepPart::ByteCharacters => Scope::Token,
             StepPart::ReplaceButFirst(..)
+            | StepPart::Strip(_, _, _, true)
             | StepPart::Prefix(_)
             | StepPart::Words(Marker::None | Marker::Start(_) | Marker::Continuation(_)) => {
                 Scope::First
@@ -109,7 +136,7 @@ impl StepPart {
             }
             StepPart::Join
             | StepPart::Fuse
-            | StepPart::ByteFallback
+            | StepPart::ByteFallback(_)
             | StepPart::Dedup
             | StepPart::DropEmpty => Scope::Tokens,
         }
@@ -124,14 +151,16 @@ impl StepPart {
             StepPart::Matches(pattern, content) => {
                 Box::new(Whole::new(PatternReplacer::new(pattern, content)))
             }
-            StepPart::Strip(content, start, stop) => Box::new(Strip::new(*content, *start, *stop)),
+            StepPart::Strip(content, start, stop, first_only) => {
+                Box::new(Strip::new(*content, *start, *stop, *first_only))
+            }
             StepPart::Prefix(prefix) => Box::new(Prefix::new(prefix)),
             StepPart::Suffix(suffix) => Box::new(Suffix::new(suffix)),
             StepPart::Words(marker) => Box::new(Whole::new(WordJoiner::new(marker))),
             StepPart::ByteCharacters => Box::new(Whole::new(ByteCharacters::default())),
             StepPart::Join => Box::new(Fuse::new(b" ")),
             StepPart::Fuse => Box::new(Fuse::new(b"")),
-            StepPart::ByteFallback => Box::new(ByteFallback::default()),
+            StepPart::ByteFallback(invalid) => Box::new(ByteFallback::new(*invalid)),
             StepPart::Dedup => Box::new(Dedup::default()),
             StepPart::DropEmpty => Box::new(DropEmpty::default()),
         }
@@ -169,7 +198,7 @@ fn add(step: &DecoderStep, parts: &mut Vec<StepPart>) -> Result<()> {
                 Prepend::Always | Prepend::First => StepPart::ReplaceButFirst(literal, " ".into()),
             });
         }
-        DecoderStep::ByteFallback => parts.push(StepPart::ByteFallback),
+        DecoderStep::ByteFallback { invalid } => parts.push(StepPart::ByteFallback(*invalid)),
         DecoderStep::BpeSuffix { suffix } => parts.push(StepPart::Suffix(Literal::new(suffix)?)),
         DecoderStep::Fuse => parts.push(StepPart::Fuse),
         DecoderStep::ByteCharacters => parts.extend([StepPart::ByteCharacters, StepPart::Fuse]),
@@ -178,7 +207,8 @@ fn add(step: &DecoderStep, parts: &mut Vec<StepPart>) -> Result<()> {
             content,
             start,
             stop,
-        } => parts.push(StepPart::Strip(*content, *start, *stop)),
+            first_only,
+        } => parts.push(StepPart::Strip(*content, *start, *stop, *first_only)),
         DecoderStep::Replace { pattern, content } => parts.push(match pattern {
             Search::Literal(text) => {
                 StepPart::Replace(Literal::new(text)?, content.as_str().into())
@@ -276,6 +306,10 @@ pub struct Strip {
     content: Vec<u8>,
     start: usize,
     stop: usize,
+    first_only: bool,
+    /// Past the first token of `first_only`, nothing is taken off.
+    passes: bool,
+    begun: bool,
     /// How many more may go at the start; 0 once something else has come.
     leading: usize,
     /// How many stand at the end of what came, `stop` at most, and bytes of one more.
@@ -284,11 +318,14 @@ pub struct Strip {
 }
 
 impl Strip {
-    pub fn new(content: char, start: usize, stop: usize) -> Self {
+    pub fn new(content: char, start: usize, stop: usize, first_only: bool) -> Self {
         Strip {
             content: content.to_string().into_bytes(),
             start,
             stop,
+            first_only,
+            passes: false,
+            begun: false,
             leading: start,
             trailing: 0,
             partial: 0,
@@ -307,11 +344,12 @@ impl Strip {
 impl StepNode for Strip {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         self.leading = self.start;
+        self.passes = self.first_only && std::mem::replace(&mut self.begun, true);
         next.begin()
     }
 
     fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()> {
-        if self.leading == 0 && self.stop == 0 && self.partial == 0 {
+        if self.passes || (self.leading == 0 && self.stop == 0 && self.partial == 0) {
             return next.bytes(text);
         }
         let mut from = 0;
@@ -356,8 +394,10 @@ impl StepNode for Strip {
     }
 
     fn is_settled(&self, fused: bool) -> bool {
+        // Between two tokens, the first one is over.
+        let is_over = self.first_only && self.begun && !fused;
         // Nothing of the one token's end is taken off, and its start is over.
-        fused && self.stop == 0 && self.leading == 0 && self.partial == 0
+        is_over || fused && self.stop == 0 && self.leading == 0 && self.partial == 0
     }
 }
 
@@ -585,37 +625,66 @@ impl Each for WordJoiner {
 /// Length of `<0x41>`.
 const LENGTH: usize = 6;
 
-/// A run of byte tokens becomes the text that its bytes are; where they are no UTF-8, each
-/// of them becomes U+FFFD. A run is one token or many, so it is held back to its end, unless
-/// it is broken already.
+/// A run of byte tokens becomes the text that its bytes are; `invalid` says what becomes of bytes
+/// that are no UTF-8. A run is one token or many. With `ReplaceRun` it is held back to its end,
+/// unless it is broken already; with `ReplaceBytes` only the beginning of a character is.
 #[derive(Default)]
 pub struct ByteFallback {
+    invalid: InvalidBytes,
     /// The current token, up to the length of a byte token.
     token: Vec<u8>,
     /// The current token is longer than any byte token, and on its way.
     passing: bool,
+    /// The bytes that are held back.
     run: Vec<u8>,
     /// So many bytes of the run are certain to be UTF-8.
     valid: usize,
+    /// An invalid byte has come, which decides on the whole run.
     broken: bool,
 }
 
 impl ByteFallback {
+    pub fn new(invalid: InvalidBytes) -> Self {
+        ByteFallback {
+            invalid,
+            ..ByteFallback::default()
+        }
+    }
+
     fn add(&mut self, byte: u8, next: &mut Flow) -> Result<()> {
+        if self.invalid == InvalidBytes::Keep {
+            return next.token(&[byte]);
+        }
         if self.broken {
             return replaced(1, next);
         }
         self.run.push(byte);
-        if let Err(error) = std::str::from_utf8(&self.run[self.valid..]) {
-            self.valid += error.valid_up_to();
-            if error.error_len().is_some() {
+        let error = match std::str::from_utf8(&self.run[self.valid..]) {
+            Ok(_) => None,
+            Err(error) => Some(error),
+        };
+        self.valid += error.map_or(self.run.len() - self.valid, |error| error.valid_up_to());
+        let wrong = error.and_then(|error| error.error_len());
+        if self.invalid == InvalidBytes::ReplaceRun {
+            if wrong.is_some() {
                 self.broken = true;
                 let length = self.run.len();
                 self.run.clear();
                 return replaced(length, next);
             }
-        } else {
-            self.valid = self.run.len();
+            return Ok(());
+        }
+        if let Some(length) = wrong {
+            // The byte that shows the error may begin a character itself.
+            replaced(length, next)?;
+            let rest = self.run.split_off(length);
+            self.run.clear();
+            return rest.iter().try_for_each(|&byte| self.add(byte, next));
+        }
+        if self.valid > 0 {
+            next.token(&self.run)?;
+            self.run.clear();
+            self.valid = 0;
         }
         Ok(())
     }
@@ -684,6 +753,13 @@ impl StepNode for ByteFallback {
         self.token = token;
         self.token.clear();
         Ok(())
+    }
+
+    fn gap(&mut self, next: &mut Flow) -> Result<()> {
+        if self.invalid == InvalidBytes::ReplaceBytes {
+            self.end_run(next)?;
+        }
+        next.gap()
     }
 
     fn finish(&mut self, next: &mut Flow) -> Result<()> {

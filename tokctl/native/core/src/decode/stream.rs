@@ -12,8 +12,8 @@ use crate::memory;
 /// all the ids. The work is linear in what comes out, however it comes in.
 ///
 /// Bytes that can't become a character any more are passed on as they are; at most three
-/// that still can are held back. A run of byte-fallback tokens is held back to its end,
-/// because one wrong byte makes all of it U+FFFD. A token that was fused and is then
+/// that still can are held back. A run of byte-fallback tokens is held back to its end
+/// where one wrong byte makes all of it U+FFFD (`InvalidBytes::ReplaceRun`). A token that was fused and is then
 /// searched with a regular expression is held back to the end of the stream.
 pub struct Stream {
     decoder: Arc<Decoder>,
@@ -60,7 +60,10 @@ impl Stream {
             false => decoder.inner.as_ref().filter(|_| decoder.same_at_end),
         };
         for token in decoder.tokens(ids, self.skip_special) {
-            let (number, text) = token?;
+            let Some((number, text)) = token? else {
+                chain.flow(out).gap()?;
+                continue;
+            };
             match inner {
                 Some(inner) if self.started => {
                     let text = inner.get(number).unwrap_or_default();

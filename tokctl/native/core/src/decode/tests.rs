@@ -23,6 +23,16 @@ fn strip(content: char, start: usize, stop: usize) -> DecoderStep {
         content,
         start,
         stop,
+        first_only: false,
+    }
+}
+
+fn strip_first(content: char, start: usize, stop: usize) -> DecoderStep {
+    DecoderStep::Strip {
+        content,
+        start,
+        stop,
+        first_only: true,
     }
 }
 
@@ -54,12 +64,16 @@ fn metaspace(prepend: Prepend) -> DecoderStep {
     }
 }
 
+fn fallback() -> DecoderStep {
+    invalid_bytes(InvalidBytes::ReplaceRun)
+}
+
+fn invalid_bytes(invalid: InvalidBytes) -> DecoderStep {
+    DecoderStep::ByteFallback { invalid }
+}
+
 fn llama() -> Vec<DecoderStep> {
-    let start = vec![
-        replace("▁", " "),
-        DecoderStep::ByteFallback,
-        DecoderStep::Fuse,
-    ];
+    let start = vec![replace("▁", " "), fallback(), DecoderStep::Fuse];
     [start, vec![strip(' ', 1, 0)]].concat()
 }
 
@@ -183,12 +197,17 @@ fn every_way_of_decoding_gives_the_same() {
         vec![DecoderStep::Fuse, suffix("</w>")],
         vec![suffix("a"), metaspace(Prepend::Always), word_piece()],
         vec![suffix("</w>"), DecoderStep::Fuse, strip('a', 1, 1)],
-        vec![DecoderStep::ByteFallback],
-        vec![DecoderStep::ByteFallback, ctc()],
-        vec![DecoderStep::Fuse, DecoderStep::ByteFallback, ctc()],
+        vec![fallback()],
+        vec![fallback(), ctc()],
+        vec![invalid_bytes(InvalidBytes::Keep)],
+        vec![DecoderStep::Fuse, fallback(), ctc()],
         vec![ctc()],
         vec![ctc(), word_piece()],
         vec![strip('▁', 1, 1), suffix("b")],
+        vec![strip_first('▁', 1, 1), suffix("b")],
+        vec![strip_first('▁', 2, 0)],
+        vec![strip_first('▁', 9, 9), replace("▁", " "), fallback()],
+        vec![DecoderStep::Fuse, strip_first('▁', 2, 1)],
         llama(),
         marked("none", ""),
         marked("end", "_"),
@@ -233,7 +252,7 @@ fn a_long_run_in_a_stream_is_no_quadratic_work() {
         b"\xE2\x96\x81".to_vec(),
     ];
     let chains = [
-        vec![DecoderStep::ByteFallback],
+        vec![fallback()],
         vec![DecoderStep::Fuse, suffix("</w></w></w>x")],
         vec![DecoderStep::Fuse, strip('▁', 400_000, 400_000)],
     ];
@@ -248,6 +267,51 @@ fn a_long_run_in_a_stream_is_no_quadratic_work() {
         }
         pieces.extend(stream.finish().unwrap());
         assert_eq!(pieces, decoder.decode(&ids, false).unwrap());
+    }
+}
+
+#[test]
+fn invalid_bytes_become_what_the_decoder_says() {
+    let bytes: Vec<Vec<u8>> = (0..=255u8)
+        .map(|byte| format!("<0x{byte:02X}>").into_bytes())
+        .collect();
+    let tokens = [bytes, vec![b"[S]".to_vec(), b"x".to_vec()]].concat();
+    let special: Vec<bool> = tokens.iter().map(|token| token == b"[S]").collect();
+    let (s, x) = (256, 257);
+    let bad = "\u{FFFD}";
+    let cases: [(&[u32], [String; 2]); 6] = [
+        (&[0xC3, 0xA9, 0xB8], [bad.repeat(3), format!("é{bad}")]),
+        (&[0xE2, 0x0A], [bad.repeat(2), format!("{bad}\n")]),
+        (
+            &[0xE2, 0x82, 0xC3, 0xA9],
+            [bad.repeat(4), format!("{bad}{bad}é")],
+        ),
+        (
+            &[0xED, 0xA0, 0x80, x],
+            [bad.repeat(3) + "x", bad.repeat(3) + "x"],
+        ),
+        (&[0xC3, s, 0xA9, x], ["éx".into(), bad.repeat(2) + "x"]),
+        (
+            &[0xEF, 0xBF, 0xBD, 0xF0, 0x9F],
+            [bad.repeat(5), bad.repeat(3)],
+        ),
+    ];
+    for (ids, wanted) in cases {
+        let kinds = [InvalidBytes::ReplaceRun, InvalidBytes::ReplaceBytes];
+        for (invalid, wanted) in kinds.into_iter().zip(wanted) {
+            let steps = vec![invalid_bytes(invalid), DecoderStep::Fuse];
+            let decoder = Decoder::new(steps, tokens.clone(), special.clone()).unwrap();
+            let decoder = Arc::new(decoder);
+            let found = decoder.decode(ids, true).unwrap();
+            assert_eq!(String::from_utf8(found).unwrap(), wanted, "{ids:X?}");
+            let mut stream = Stream::new(Arc::clone(&decoder), true);
+            let mut pieces = Vec::new();
+            for &id in ids {
+                pieces.extend(stream.push(id).unwrap());
+            }
+            pieces.extend(stream.finish().unwrap());
+            assert_eq!(String::from_utf8(pieces).unwrap(), wanted, "{ids:X?}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One pre-token to its tokens, by any kind of model, and the way from a model's data to that.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::borders::Borders;
 use super::unigram::UNKNOWN_PENALTY;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::model::{Alphabet, Marker, Merges, Units};
+use crate::model::{Alphabet, Marker, Merges, Units, NO_ID};
 use crate::Interrupt;
 
 /// A token of a pre-token and how many bytes of it the token covers. The lengths of a
@@ -242,12 +242,16 @@ impl<T: AsRef<[u8]>> Learned<T> {
         let drop_unknown = options.unknown == Unknown::Drop;
         let by_words = (by_words && !options.whole_words && !unknown_is_ordinary && !drop_unknown)
             .then(|| Borders::of(self.tokens().map(|(text, _)| text)));
+        let stand_ins = match (options.segmentation, options.units, &options.marker) {
+            (Segmentation::Ranks, Units::Characters, Marker::None) => self.stand_ins(),
+            _ => Vec::new(),
+        };
         let merges = match options.segmentation {
             Segmentation::Symbols => Merges::default(),
-            Segmentation::Ranks => self.by_rank(),
+            Segmentation::Ranks => self.by_rank(&stand_ins),
             _ => Merges::new(self.merges.iter().copied()),
         };
-        let base = Merging::new(self.alphabet(options), merges);
+        let base = Merging::new(self.alphabet(options, &stand_ins), merges);
         Ok(Merging {
             order: match options.segmentation {
                 Segmentation::Replay => MergeOrder::Replay,
@@ -260,6 +264,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
             by_words,
             byte_ids: self.byte_ids,
             superwords,
+            first_stand_in: stand_ins.first().map(|&(_, id)| id),
             ..base
         })
     }
@@ -275,9 +280,26 @@ impl<T: AsRef<[u8]>> Learned<T> {
         Demolition::new(self.merging(options)?, &events, lengths, merges_again)
     }
 
+    /// The characters that have no token and that longer tokens are made of, with ids behind those of
+    /// all tokens: in SentencePiece's BPE any two neighbours merge that spell a token, whether they
+    /// are tokens or single characters.
+    fn stand_ins(&self) -> Vec<(String, u32)> {
+        let texts = || {
+            let texts = self.tokens().map(|(text, _)| std::str::from_utf8(text));
+            texts.filter_map(|text| text.ok())
+        };
+        let is_one = |text: &&str| text.chars().nth(1).is_none();
+        let known: HashSet<char> = texts().filter(is_one).flat_map(str::chars).collect();
+        let characters = texts().filter(|text| !is_one(text)).flat_map(str::chars);
+        let missing: BTreeSet<char> = characters.filter(|one| !known.contains(one)).collect();
+        let first = self.tokens().map(|(_, id)| id.saturating_add(1)).max();
+        let ids = first.unwrap_or_default()..NO_ID;
+        missing.into_iter().map(String::from).zip(ids).collect()
+    }
+
     /// Any two neighbours that spell a token merge: that of the highest score first, or, in a
     /// model without scores, that of the lowest id.
-    fn by_rank(&self) -> Merges {
+    fn by_rank(&self, stand_ins: &[(String, u32)]) -> Merges {
         let mut ranked: Vec<(&[u8], u32, u32)> =
             self.tokens().map(|(text, id)| (text, id, id)).collect();
         if !self.scores.is_empty() {
@@ -291,10 +313,12 @@ impl<T: AsRef<[u8]>> Learned<T> {
                 ranked[place].2 = rank;
             }
         }
+        // Nothing makes a single character, so its rank decides nothing.
+        ranked.extend(stand_ins.iter().map(|(text, id)| (text.as_bytes(), *id, 0)));
         Merges::by_vocabulary(&ranked)
     }
 
-    fn alphabet(&self, options: &SegmenterOptions) -> Alphabet {
+    fn alphabet(&self, options: &SegmenterOptions, stand_ins: &[(String, u32)]) -> Alphabet {
         match options.units {
             Units::Bytes => {
                 let mut ids = [None; 256];
@@ -305,7 +329,10 @@ impl<T: AsRef<[u8]>> Learned<T> {
                 }
                 Alphabet::bytes(|byte| ids[byte[0] as usize])
             }
-            Units::Characters => Alphabet::characters(&options.marker, self.tokens()),
+            Units::Characters => {
+                let stand_ins = stand_ins.iter().map(|(text, id)| (text.as_bytes(), *id));
+                Alphabet::characters(&options.marker, self.tokens().chain(stand_ins))
+            }
         }
     }
 

@@ -21,7 +21,8 @@ pub enum Marker {
 impl Marker {
     pub fn new(kind: &str, text: &str) -> Result<Self> {
         let text = text.to_owned();
-        if kind != "none" && text.is_empty() {
+        // A continuation may look as the start of a word does.
+        if !matches!(kind, "none" | "continuation") && text.is_empty() {
             return Err(Error::Invalid(format!("the {kind} marker has no text")));
         }
         Ok(match kind {

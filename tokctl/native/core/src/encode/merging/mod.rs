@@ -62,6 +62,9 @@ pub struct Merging {
     pub by_words: Option<Borders>,
     /// Merges across pre-tokens.
     pub superwords: Option<Box<Superwords>>,
+    /// Symbols from this id on stand for characters that have no token and that tokens are made of.
+    /// Those that no merge takes have no id of their own in the end.
+    pub first_stand_in: Option<u32>,
 }
 
 /// A longer pre-token becomes symbols part by part.
@@ -94,6 +97,7 @@ impl Merging {
             whole: None,
             by_words: None,
             superwords: None,
+            first_stand_in: None,
         }
     }
 
@@ -120,6 +124,14 @@ impl Merging {
         out.truncate(first);
         check_memory(pre_token.len())?;
         memory::reserve(out, pre_token.len())?;
+        if let Some(stand_in) = self.first_stand_in {
+            // What is unknown is known only after the merges.
+            self.initial(pre_token, 0..pre_token.len(), Resolve::Nothing, out);
+            self.merge_all(first, out, interrupt)?;
+            without_stand_ins(stand_in, &mut out[first..]);
+            self.resolve_unknown((pre_token, 0), self.unknown, out, first);
+            return Ok(());
+        }
         self.symbols(pre_token, 0..pre_token.len(), out);
         self.merge_all(first, out, interrupt)
     }
@@ -173,6 +185,7 @@ impl Merging {
         let is_whole = |whole: &Words| whole.id(pre_token).is_some();
         if pre_token.len() <= size
             || self.order != MergeOrder::ByRank
+            || self.first_stand_in.is_some()
             || self.whole.as_ref().is_some_and(is_whole)
         {
             return Ok(false);
@@ -230,7 +243,7 @@ impl Merging {
     /// Appends the symbols of a part of a pre-token, those without an id as the model has them.
     pub(super) fn symbols(&self, pre_token: &[u8], part: Range<usize>, out: &mut Vec<Segment>) {
         let first = out.len();
-        self.initial(pre_token, part, self.unknown, out);
+        self.initial(pre_token, part, Resolve::To(self.unknown), out);
         if self.drop_unknown {
             leave_out_unknown(out, first);
         }
@@ -258,7 +271,8 @@ impl Merging {
     ) -> Result<(Vec<Segment>, Vec<u32>)> {
         let (mut segments, mut ranks) = (Vec::new(), Vec::new());
         check_memory(pre_token.len())?;
-        self.initial(pre_token, 0..pre_token.len(), None, &mut segments);
+        let resolve = self.bytes_first();
+        self.initial(pre_token, 0..pre_token.len(), resolve, &mut segments);
         self.merge(
             0,
             steps,
@@ -266,6 +280,12 @@ impl Merging {
             |rank, _, _| ranks.push(rank),
             interrupt,
         )?;
+        if let Some(stand_in) = self.first_stand_in {
+            without_stand_ins(stand_in, &mut segments);
+            if segments.iter().any(|symbol| symbol.id == NO_ID) {
+                self.resolve_unknown((pre_token, 0), None, &mut segments, 0);
+            }
+        }
         Ok((segments, ranks))
     }
 
@@ -277,6 +297,8 @@ impl Merging {
     /// were each the best there was, so they are those that its text alone would see: the
     /// last of them is always of the same pair. Where no two tokens share a rank, these
     /// merges alone do what all merges, or all ranks, do.
+    ///
+    /// A side that is no token stands for a character without one.
     pub fn made(
         &self,
         tokens: &[(Vec<u8>, u32)],
@@ -289,7 +311,7 @@ impl Merging {
             check_length(text)?;
             let mut last = None;
             let done = |rank, left, right| last = Some((rank, (left, right, *id)));
-            self.initial(text, 0..text.len(), None, &mut parts);
+            self.initial(text, 0..text.len(), self.bytes_first(), &mut parts);
             self.merge(0, NO_RANK, &mut parts, done, interrupt)?;
             if let ([whole], Some(merge)) = (&parts[..], last) {
                 if whole.id == *id {
@@ -301,18 +323,29 @@ impl Merging {
         Ok(found.into_iter().map(|(_, merge)| merge).collect())
     }
 
+    /// What becomes of symbols without an id before the merges, if no unknown token is wanted.
+    fn bytes_first(&self) -> Resolve {
+        match self.first_stand_in {
+            Some(_) => Resolve::Nothing,
+            None => Resolve::To(None),
+        }
+    }
+
     /// Appends the symbols that a part of a pre-token starts as.
     fn initial(
         &self,
         pre_token: &[u8],
         part: Range<usize>,
-        unknown: Option<u32>,
+        resolve: Resolve,
         out: &mut Vec<Segment>,
     ) {
         let (first, start) = (out.len(), part.start);
         self.alphabet.symbols_of(pre_token, part, |id, length| {
             out.push(Segment { id, length });
         });
+        let Resolve::To(unknown) = resolve else {
+            return;
+        };
         // Before the merges: the tokens of bytes, and the unknown token, may merge.
         if (unknown.is_some() || self.byte_ids.is_some())
             && out[first..].iter().any(|symbol| symbol.id == NO_ID)
@@ -477,6 +510,21 @@ impl Merging {
             at = node.after;
         }
         Ok(())
+    }
+}
+
+/// What symbols without an id become.
+#[derive(Debug, Clone, Copy)]
+enum Resolve {
+    Nothing,
+    /// The tokens of their bytes, or else this token.
+    To(Option<u32>),
+}
+
+/// Takes their ids from the symbols that stand for a character without a token.
+fn without_stand_ins(first: u32, symbols: &mut [Segment]) {
+    for symbol in symbols.iter_mut().filter(|symbol| symbol.id >= first) {
+        symbol.id = NO_ID;
     }
 }
 

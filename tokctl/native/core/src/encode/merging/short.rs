@@ -221,7 +221,7 @@ impl Merging {
     /// Are merges by rank, as a row makes them, all that this does to the symbols of a pre-token?
     pub(crate) fn is_plain(&self) -> bool {
         let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
-        fits && self.order == MergeOrder::ByRank
+        fits && self.order == MergeOrder::ByRank && self.first_stand_in.is_none()
     }
 
     /// Appends the symbols that a pre-token starts as. False, and nothing is appended, where there

@@ -1,0 +1,73 @@
+"""CLIP's `bpe_simple_vocab_16e6.txt.gz`: merges alone, of which CLIP takes the first 48,894.
+
+The ids follow from them: the bytes, the bytes that end a word, what each merge makes, and the two
+special tokens. `vocab_merges` says what the pipeline of such a vocabulary is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import replace
+
+from tokctl.errors import TokctlError
+from tokctl.formats import vocab_merges
+from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged, unless_damaged
+from tokctl.formats.huggingface import vocab_files
+from tokctl.model import FilledRecipe, Origin, byte_level
+
+_GZIP = b"\x1f\x8b"
+#: The first line of the file; CLIP passes over it whatever it says.
+_TITLE = b"bpe_simple_vocab"
+_SUFFIX = "</w>"
+_SPECIAL = ("<|startoftext|>", "<|endoftext|>")
+#: As `SimpleTokenizer` cuts the list.
+_MOST_MERGES = 49_152 - 256 - len(_SPECIAL)
+
+
+def is_one(source: Source) -> bool:
+    """Return whether the file, packed or not, begins with the title of CLIP's list."""
+    head = source.head
+    if head.startswith(_GZIP):
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(head, 1 << 10)
+        except zlib.error:
+            return False
+    return _TITLE in head.partition(b"\n")[0]
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of the file; TokctlError that names it where it is not whole."""
+    with unless_damaged(source.name):
+        plain = Source(source.name, data=_unpacked(source))
+        pairs = [line.split() for line in vocab_files.lines(plain)[1:][:_MOST_MERGES]]
+        step = next((step for step, pair in enumerate(pairs, 1) if len(pair) != 2), None)
+        if step is not None:
+            raise damaged(source.name, f"merge {step} is no pair of two tokens")
+        spelled = sorted(byte_level.BYTES, key=_place)
+        tokens = [*spelled, *(one + _SUFFIX for one in spelled), *map("".join, pairs), *_SPECIAL]
+        vocabulary = {token: id_ for id_, token in enumerate(tokens)}
+        if len(vocabulary) != len(tokens):
+            raise damaged(source.name, "two of its merges make the same token")
+        model = vocab_merges.model_of(vocabulary, pairs, source.hints)
+        return replace(model, origin=Origin("clip-merges"))
+
+
+def _place(character: str) -> tuple[bool, int]:
+    """Where CLIP's vocabulary has the byte: behind those that are spelled as they are."""
+    byte = byte_level.BYTES[character]
+    return character != chr(byte), byte
+
+
+def _unpacked(source: Source) -> bytes:
+    data = source.within(LARGEST_VOCABULARY)
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        with gzip.open(source.open()) as file:
+            text = file.read(LARGEST_VOCABULARY + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise damaged(source.name, f"it can't be unpacked ({error})") from None
+    if len(text) > LARGEST_VOCABULARY:
+        raise TokctlError(f"{source.name} is too large for a list of merges")
+    return text

@@ -1,0 +1,185 @@
+"""subword-nmt's codes: merges in their order, and the vocabulary beside them, `token count` a line.
+
+A word is its characters, the last one with `</w>`; the merges are made in their order. What comes
+out ends with `@@` unless it ends its word: `low@@ er` is `low` and `er</w>` here. As `subword-nmt
+apply-bpe --vocabulary` does it, a token that the vocabulary lacks is taken apart again, into the
+pair that it was first merged of, until every part is there or is a character. The ids are the
+numbers of the lines; characters that the codes have and the vocabulary lacks get ids behind them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import Source, damaged, unless_damaged
+from tokctl.formats.huggingface import vocab_files
+from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe
+from tokctl.model.events import Events, Removal
+from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
+
+_SUFFIX, _SEPARATOR = "</w>", "@@"
+_VERSION = re.compile(r"#version: *([0-9.]+)")
+#: Two symbols to a line, behind a version or with one that ends a word among the first.
+_PAIRS = re.compile(rb"(#version:[^\n]*\n)?(?:[^ \n]+ [^ \n]+\r?\n)+")
+_WORD_ENDS = re.compile(rb"</w>\r?\n")
+_UNKNOWN = ("<unk>", "<UNK>", "[UNK]", "UNK")
+#: Words stand between spaces; white space at the ends of a line is none of theirs.
+_SPACES = r"\A[\r ]+|[\r ]*\n[\r\n ]*|[\r ]+\z| "
+
+
+def is_one(source: Source) -> bool:
+    """Return whether the file begins with merges: with their version, or one that ends a word."""
+    if source.is_folder or source.is_json:
+        return False
+    head = source.head[: source.head.rfind(b"\n") + 1]
+    found = _PAIRS.fullmatch(head)
+    return found is not None and bool(found[1] or _WORD_ENDS.search(head))
+
+
+def names(codes: str) -> list[str]:
+    """Return the names that a vocabulary has beside the codes of that name, the likeliest first."""
+    found = [f"{codes}.vocab", codes.replace("codes", "vocab"), codes.replace("code", "vocab")]
+    found += [codes.replace("bpe", "vocab"), "vocab", "vocab.txt", "vocab.bpe", "vocabulary"]
+    return [name for name in dict.fromkeys(found) if name != codes]
+
+
+def read(source: Source) -> FilledRecipe:
+    """The model of the codes and the vocabulary beside them; TokctlError if one is not whole."""
+    vocabulary = _vocabulary_of(source)
+    with unless_damaged(source.name):
+        pairs = _codes(source)
+    with unless_damaged(vocabulary.name):
+        tokens = _tokens(vocabulary)
+    with unless_damaged(source.name):
+        return _filled(pairs, tokens)
+
+
+def _vocabulary_of(source: Source) -> Source:
+    own = source.path.name if source.path else ""
+    wanted = names(own)
+    found = next((one for name in wanted if (one := source.beside(name))), None)
+    if found is None:
+        raise TokctlError(
+            f"{source.name} holds merges of subword-nmt, and their vocabulary is not beside it",
+            f"put it there as {wanted[0]}: subword-nmt get-vocab writes one, with TOKEN COUNT in "
+            "each line; a merges.txt needs its vocab.json",
+        )
+    return found
+
+
+def _codes(source: Source) -> list[tuple[str, str]]:
+    """The merges, of equal ones the first."""
+    lines = [line.strip("\r\n ") for line in vocab_files.lines(source)]
+    version = _VERSION.match(lines[0])
+    if version is None or version[1] in ("0.1", "0.1.0"):
+        raise TokctlError(
+            "its merges are of version 0.1, in which </w> is a symbol that no token shows",
+            "learn the codes again with subword-nmt 0.3, which writes version 0.2",
+        )
+    if version[1] not in ("0.2", "0.2.0"):
+        raise TokctlError(f"its merges are of version {version[1]}, and tokctl reads 0.2")
+    found = {}
+    for number, line in enumerate(lines[1:], 2):
+        left, space, right = line.partition(" ")
+        if not (left and space and right) or " " in right:
+            raise damaged(source.name, f"line {number} is no pair of two symbols")
+        found[left, right] = None
+    return list(found)
+
+
+def _tokens(source: Source) -> list[str]:
+    """The symbols that the lines of a vocabulary stand for, in their order."""
+    found = []
+    for number, line in enumerate(vocab_files.lines(source), 1):
+        token, _, count = line.strip("\r\n ").partition(" ")
+        if not token or not count.isdecimal():
+            raise damaged(source.name, f"line {number} is no token and its count")
+        if token.endswith(_SEPARATOR) and token != _SEPARATOR:
+            found.append(token.removesuffix(_SEPARATOR))
+        else:
+            found.append(token if token in _UNKNOWN else token + _SUFFIX)
+    if len(set(found)) != len(found):
+        twice = next(text for at, text in enumerate(found) if text in found[:at])
+        raise damaged(source.name, f"the token {twice!r} is there twice")
+    return found
+
+
+def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> FilledRecipe:
+    listed = list(tokens)
+    unknown = next((one for one in _UNKNOWN if one in listed), None)
+    if unknown is None:
+        unknown = _UNKNOWN[0]
+        listed.append(unknown)
+    made = {left + right for left, right in pairs}
+    known = set(listed)
+    # Characters that merges take, and that no line has.
+    parts = dict.fromkeys(symbol for pair in pairs for symbol in pair)
+    listed += [symbol for symbol in parts if symbol not in made and symbol not in known]
+    known |= set(listed)
+    removed = [text for text in dict.fromkeys(a + b for a, b in pairs) if text not in known]
+    ids = {text: id_ for id_, text in enumerate([*listed, *removed])}
+    merges = [
+        Merge(ids[left], ids[right], ids[left + right], 0, 0, 0)
+        for left, right in pairs
+        if left in ids and right in ids
+    ]
+    if removed:
+        _check_apart(pairs, set(removed))
+    removals = [Removal(len(merges), ids[text], 0, 0) for text in removed]
+    recipe = Recipe(
+        name="subword-nmt",
+        algorithm="scaffold" if removed else "bpe",
+        pre_tokenizers=(
+            PRE_TOKENIZERS.part("split", pattern=_SPACES, regex=True, behaviour="removed"),
+        ),
+        marker=Marker("end-fused", _SUFFIX),
+        segmentation="demolish" if removed else "merges",
+        unk_token=unknown,
+        special_tokens=(unknown,),
+    )
+    events = Events(tuple(text.encode() for text in removed), merges, removals)
+    return FilledRecipe(
+        recipe,
+        [text.encode() for text in listed],
+        merges=[] if removed else merges,
+        added_tokens=(AddedToken(unknown, ids[unknown]),),
+        events=events if removed else None,
+        origin=Origin("subword-nmt"),
+    )
+
+
+def _check_apart(pairs: list[tuple[str, str]], removed: set[str]) -> None:
+    """TokctlError if a token without an id would not fall into the pair that was merged first."""
+    first: dict[str, tuple[str, str]] = {}
+    others: dict[str, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        text = "".join(pair)
+        if text in first:
+            others.setdefault(text, []).append(pair)
+        first.setdefault(text, pair)
+    sizes: dict[str, int] = {}
+
+    def size(text: str) -> int:
+        """Return how many tokens the text falls into."""
+        waiting = [text]
+        while waiting:
+            one = waiting[-1]
+            if one not in removed or one not in first:
+                sizes[one] = 1
+            elif missing := [side for side in first[one] if side not in sizes]:
+                waiting += missing
+                continue
+            else:
+                sizes[one] = sum(sizes[side] for side in first[one])
+            waiting.pop()
+        return sizes[text]
+
+    for text in sorted(removed & others.keys(), key=len):
+        least = sum(map(size, first[text]))
+        if any(sum(map(size, pair)) < least for pair in others[text]):
+            raise TokctlError(
+                f"its token {text!r}, which the vocabulary lacks, is merged in several ways, and "
+                "the first one is not the one with the fewest parts",
+                "apply the codes with subword-nmt",
+            )

@@ -1,0 +1,73 @@
+"""Files of tokenizers that tokctl does not read: what they are, and what to do instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from tokctl.errors import TokctlError
+from tokctl.formats.contract import Source
+
+
+class UnreadFormat(NamedTuple):
+    """A format that tokctl knows and does not read.
+
+    Attributes:
+        what: what such a file is, behind its name.
+        hint: what to do with it.
+    """
+
+    what: str
+    hint: str
+
+
+_RWKV = UnreadFormat(
+    "is a vocabulary of RWKV's: it finds the longest token that matches, byte by byte, as tokctl "
+    "does not",
+    "encode with RWKV's own tokenizer (pyrwkv-tokenizer), or train a model: tokctl train",
+)
+_FASTBPE = UnreadFormat(
+    "holds codes of fastBPE: merges with their counts",
+    "make subword-nmt's codes of them, which tokctl reads with the vocabulary beside them: "
+    "(echo '#version: 0.2'; cut -d' ' -f1,2 {name}) > codes",
+)
+_KERAS = UnreadFormat(
+    "is a tokenizer of Keras: a list of words by their frequency, and no subwords",
+    "use it with keras, or train a model on words: tokctl train --algo word",
+)
+_MIDITOK = UnreadFormat(
+    "is a tokenizer of MidiTok: it makes tokens of music, and not of text",
+    "use it with miditok; the model of its merges is the JSON text in the field _model, if it has "
+    "any",
+)
+#: `1 'a' 1`: the id, the token as Python writes it, its length in bytes.
+_RWKV_LINES = re.compile(rb"""(?:[0-9]+ b?(?:'[^\n]*'|"[^\n]*") [0-9]+\r?\n)+""")
+_FASTBPE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+ [0-9]+\r?\n)+")
+
+
+def named(source: Source) -> TokctlError | None:
+    """The error that says what the file is; None if no tokenizer's file is like it."""
+    found = _of_json(source.document) if source.is_json else _of_text(source.head)
+    if found is None:
+        return None
+    return TokctlError(f"{source.name} {found.what}", found.hint.format(name=source.name))
+
+
+def _of_text(head: bytes) -> UnreadFormat | None:
+    lines = head[: head.rfind(b"\n") + 1]
+    if _RWKV_LINES.fullmatch(lines):
+        return _RWKV
+    if _FASTBPE_LINES.fullmatch(lines) and b"</w> " in lines:
+        return _FASTBPE
+    return None
+
+
+def _of_json(document: Any) -> UnreadFormat | None:
+    if not isinstance(document, dict):
+        return None
+    config = document.get("config")
+    if document.get("class_name") == "Tokenizer" and isinstance(config, dict):
+        return _KERAS
+    if "tokenization" in document or "miditok_version" in document:
+        return _MIDITOK
+    return None
