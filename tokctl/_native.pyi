@@ -307,9 +307,7 @@ class Matchers:
     def __new__(
         cls,
         encoder: Encoder,
-        tokens: list[
-            tuple[bytes, int, tuple[bool, bool, bool, bool], tuple[bool, bool], bool]
-        ],
+        tokens: list[tuple[bytes, int, tuple[bool, bool, bool, bool], tuple[bool, bool], bool]],
     ) -> Matchers: ...
 
 @final
