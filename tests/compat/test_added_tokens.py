@@ -18,7 +18,9 @@ from tokctl.compat.tokenizers import AddedToken, Tokenizer  # noqa: E402
 from tokctl.compat.tokenizers.decoders import DecodeStream  # noqa: E402
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-VOCABULARY = {token: id_ for id_, token in enumerate(["<unk>", "a", "b", "c", "A", "B", "ab", "<pad>", "Ab"])}
+VOCABULARY = {
+    token: id_ for id_, token in enumerate(["<unk>", "a", "b", "c", "A", "B", "ab", "<pad>", "Ab"])
+}
 MODELS: dict[str, dict[str, Any]] = {
     "WordLevel": {"vocab": VOCABULARY, "unk_token": "<unk>"},
     "BPE": {"vocab": VOCABULARY, "merges": [["a", "b"]], "unk_token": "<unk>"},
@@ -216,7 +218,9 @@ def test_an_unknown_word_beside_a_single_word() -> None:
 
 def test_a_token_inside_a_special_one() -> None:
     """What spells a special token that is not looked for stays text as a whole."""
-    vocabulary = {token: id_ for id_, token in enumerate(["<x_se>", "<", ">", "x", "_", "s", "e", "se"])}
+    vocabulary = {
+        token: id_ for id_, token in enumerate(["<x_se>", "<", ">", "x", "_", "s", "e", "se"])
+    }
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     text = document(
         [entry("<x_se>", 0, "special"), entry("_se", 8)],
