@@ -12,7 +12,15 @@ from typing import Any, ClassVar, TypeVar
 
 import tokctl
 from tokctl import _native
-from tokctl.compat.tokenizers.encoding import Encoding, Row, RowPart, check_direction, pad_rows
+from tokctl.compat.tokenizers.encoding import (
+    Encoding,
+    Row,
+    RowPart,
+    check_direction,
+    checked_flag,
+    pad_rows,
+    unsigned,
+)
 from tokctl.compat.tokenizers.processing import PostProcess
 from tokctl.compat.tokenizers.text_tokens import BareTokens, Engine, TextTokens, WordTokens
 from tokctl.errors import TokctlError
@@ -356,13 +364,13 @@ class Tokenizer:
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The id of each token."""
         found = dict(self._model_vocab)
-        if with_added_tokens:
+        if checked_flag(with_added_tokens):
             found.update({token["content"]: id_ for id_, token in self._added.items()})
         return found
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        if not with_added_tokens:
+        if not checked_flag(with_added_tokens):
             return self._model_size
         known = self._model_vocab
         return len(known) + sum(token["content"] not in known for token in self._added.values())
@@ -377,15 +385,15 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if there is none."""
+        if not isinstance(token, str):
+            raise TypeError(f"'{type(token).__name__}' object is not an instance of 'str'")
         if self._added_ids is None:
             self._added_ids = {added["content"]: id_ for id_, added in self._added.items()}
         return self._added_ids.get(token, self._model_vocab.get(token))
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
         """The token of an id; None if there is none."""
-        if id < 0:
-            raise OverflowError("can't convert negative int to unsigned")
-        return self._token_of.get(id)
+        return self._token_of.get(unsigned(id, 32))
 
     def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
         """Adds tokens, which get ids after all others; how many were new or changed."""
@@ -520,7 +528,7 @@ class Tokenizer:
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many special tokens come to a text, or to two."""
-        return self._process.added(is_pair)
+        return self._process.added(checked_flag(is_pair))
 
     def encode(
         self,
