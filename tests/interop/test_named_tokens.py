@@ -1,4 +1,4 @@
-"""Special tokens that files name by a text, by an object, or by both, as transformers reads them."""
+"""Special tokens that files name by a text, by an object, or by both, beside transformers."""
 
 from __future__ import annotations
 

@@ -405,9 +405,9 @@ def _inner_ids(ranks: dict[bytes, int], special: dict[str, int]) -> dict[str, in
     """Return the ids of the special tokens in the model: as given, or the next ids after the ranks
     if two tokens share an id, or one is far behind the ranks."""
     first, ids = max(ranks.values()) + 1, set(special.values())
-    if len(ids) == len(special) and max(ids, default=0) < first + _FAR:
-        if ids.isdisjoint(ranks.values()):
-            return dict(special)
+    is_near = len(ids) == len(special) and max(ids, default=0) < first + _FAR
+    if is_near and ids.isdisjoint(ranks.values()):
+        return dict(special)
     return {text: first + place for place, text in enumerate(special)}
 
 

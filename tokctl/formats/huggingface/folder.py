@@ -488,7 +488,7 @@ def _number(value: Any) -> int:
 
 
 def _add_all(vocabulary: GrowingVocabulary, found: dict[int, Json], named: NamedTokens) -> None:
-    """Add the tokens that the files list, and those that they name, to the tokens of the vocabulary.
+    """Add the tokens that the files list, and those that they name, to the vocabulary.
 
     Names of one token with different flags, such as a text and an object, are all added: the last
     one counts (`TokenizersBackend.__init__` of transformers).
