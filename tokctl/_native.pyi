@@ -302,12 +302,12 @@ def pre_tokenize(parts: _Parts, text: bytes) -> tuple[bytes, _Ranges, _Ranges]: 
 @final
 class Matchers:
     """Each token is (text, id, (single word, strip left, strip right, longest first), (normalized,
-    literal))."""
+    literal), refused)."""
 
     def __new__(
         cls,
         encoder: Encoder,
-        tokens: list[tuple[bytes, int, tuple[bool, bool, bool, bool], tuple[bool, bool]]],
+        tokens: list[tuple[bytes, int, tuple[bool, bool, bool, bool], tuple[bool, bool], bool]],
     ) -> Matchers: ...
 
 @final

@@ -193,8 +193,53 @@ def test_arguments_that_make_no_encoding() -> None:
         tiktoken.Encoding(**given, explicit_n_vocab=5)
     with pytest.raises(TokctlError, match="no token"):
         tiktoken.Encoding(**{**given, "mergeable_ranks": {b"a": 0}})
-    with pytest.raises(TokctlError, match="one id"):
-        tiktoken.Encoding(**{**given, "special_tokens": {"<a>": 800, "<b>": 800}})
+    with pytest.raises(TokctlError, match="one rank"):
+        twice = {**given["mergeable_ranks"], b"no such token": 0}
+        tiktoken.Encoding(**{**given, "mergeable_ranks": twice})
+
+
+@pytest.mark.parametrize(
+    "special",
+    [{"<a>": 800, "<b>": 800}, {"<a>": 800, "<b>": 5_000_000}, {"<a>": 2**32 - 2}, {"<a>": 257}],
+)
+def test_ids_of_special_tokens(special: dict[str, int]) -> None:
+    """Two names of one id, ids far behind the others, and the id of an ordinary token."""
+    given = {**facts("gpt2"), "special_tokens": special}
+    ours, theirs = tiktoken.Encoding(**given), real.Encoding(**given)
+    assert (ours.n_vocab, ours.max_token_value) == (theirs.n_vocab, theirs.max_token_value)
+    for text in ("low<a> x<b><a>", "<b>", "x <a>"):
+        options: dict[str, Any] = {"allowed_special": "all"}
+        ids = theirs.encode(text, **options)
+        assert ours.encode(text, **options) == ids
+        assert ours.encode_batch([text], **options) == [ids]
+        assert ours.encode_to_numpy(text, **options).tolist() == ids
+        assert (
+            ours.encode_with_unstable(text, **options)[0]
+            == (theirs.encode_with_unstable(text, **options)[0])
+        )
+        if 800 not in ids or len(set(special.values())) == len(special):
+            assert ours.decode(ids) == theirs.decode(ids)
+    for text, id_ in special.items():
+        assert ours.encode_single_token(text) == id_
+        assert ours.is_special_token(id_)
+    assert pickle.loads(pickle.dumps(ours)).encode("<a>", allowed_special="all") == [special["<a>"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        (name, given)
+        for name in ("decode", "decode_bytes", "decode_tokens_bytes")
+        for given in ([-1], [1 << 32], ["a"], [None], [1.5], None, 5, [70_000])
+    ]
+    + [("decode_single_token_bytes", one) for one in (-1, 1 << 32, "a", None, 1.5, 70_000)],
+)
+def test_what_is_no_id(name: str, given: Any) -> None:
+    ours, theirs = both("gpt2")
+    with pytest.raises((TypeError, OverflowError, KeyError)) as wanted:
+        getattr(theirs, name)(given)
+    with pytest.raises(wanted.type):
+        getattr(ours, name)(given)
 
 
 def test_models_have_the_encodings_that_they_have_there() -> None:

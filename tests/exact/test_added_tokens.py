@@ -46,7 +46,9 @@ class Found:
 
     def __init__(self, tokens: list[tuple[bytes, tuple[bool, bool, bool]]]) -> None:
         self.encoder = encoder("lookup", [])
-        rows = [(text, n, (*kind, False), (False, True)) for n, (text, kind) in enumerate(tokens)]
+        rows = [
+            (text, n, (*kind, False), (False, True), False) for n, (text, kind) in enumerate(tokens)
+        ]
         self.matchers = _native.Matchers(self.encoder, rows)
 
     def spans(self, text: bytes) -> list[tuple[int | None, tuple[int, int]]]:

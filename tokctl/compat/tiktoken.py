@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import tokctl
@@ -52,7 +53,8 @@ class Encoding:
         explicit_n_vocab: how many ids there are; it is checked.
 
     Raises:
-        TokctlError: tokctl can't split as the pattern does; a byte has no token; ids occur twice.
+        TokctlError: tokctl can't split as the pattern does; a byte has no token; two tokens have
+            one rank.
     """
 
     def __init__(
@@ -68,10 +70,11 @@ class Encoding:
         if explicit_n_vocab:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert max(highest) == explicit_n_vocab - 1
+        if len(set(mergeable_ranks.values())) < len(mergeable_ranks):
+            raise TokctlError(f"{name!r} is no encoding: two of its tokens have one rank")
+        inner = _inner_ids(mergeable_ranks, special_tokens)
         try:
-            facts = rank_files.TiktokenEncoding(
-                name, pre_tokenizers_of(pat_str), dict(special_tokens)
-            )
+            facts = rank_files.TiktokenEncoding(name, pre_tokenizers_of(pat_str), inner)
             model = rank_files.fill(_native.RankFile.of(list(mergeable_ranks.items())), facts)
         except InexpressibleError as reason:
             raise TokctlError(
@@ -84,6 +87,9 @@ class Encoding:
                 "encode of a tiktoken encoding takes the names of its special tokens",
             ) from None
         self._start(name, pat_str, mergeable_ranks, special_tokens, tokctl.Tokenizer(model))
+        self._outer_ids = {
+            id_: special_tokens[text] for text, id_ in inner.items() if special_tokens[text] != id_
+        }
 
     def _start(
         self,
@@ -102,6 +108,8 @@ class Encoding:
         )
         self._special_token_values = set(special_tokens.values())
         self._tokenizer = tokenizer
+        #: Ids of special tokens that the tokenizer has by another number.
+        self._outer_ids: dict[int, int] = {}
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -135,7 +143,12 @@ class Encoding:
             ValueError: it spells one of these.
         """
         allowed = self._checked([text], allowed_special, disallowed_special)
-        return self._tokenizer.encoder.ids(text, self._matcher(allowed), _repaired)
+        ids = self._tokenizer.encoder.ids(text, self._matcher(allowed), _repaired)
+        return self._with_outer(ids)
+
+    def _with_outer(self, ids: list[int]) -> list[int]:
+        outer = self._outer_ids
+        return [outer.get(id_, id_) for id_ in ids] if outer else ids
 
     def encode_to_numpy(
         self,
@@ -149,6 +162,8 @@ class Encoding:
 
         allowed = self._checked([text], allowed_special, disallowed_special)
         ids = self._tokenizer.encoder.array(text, 1, self._matcher(allowed), _no_text)
+        if self._outer_ids:
+            return np.array(self._with_outer(ids.tolist()), dtype=np.uint32)
         return np.frombuffer(memoryview(ids), dtype=np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
@@ -167,7 +182,8 @@ class Encoding:
         """`encode`, of many texts."""
         allowed = self._checked(text, allowed_special, disallowed_special)
         threads = min(num_threads, available_threads())
-        return self._tokenizer.encoder.batch(text, threads, self._matcher(allowed), _repaired)
+        batch = self._tokenizer.encoder.batch(text, threads, self._matcher(allowed), _repaired)
+        return list(map(self._with_outer, batch))
 
     def encode_with_unstable(
         self,
@@ -189,7 +205,7 @@ class Encoding:
         """The ids of a text up to its last pre-token, and what follows; white space before a
         pre-token that is some goes with it. A special token at the end stays."""
         columns = self._tokenizer.encoder.tokens(data, self._matcher(allowed))
-        ids, words = columns[0], columns[3]
+        ids, words = self._with_outer(columns[0]), columns[3]
         if not ids or (allowed and ids[-1] in self._special_token_values):
             return ids, b""
         last = words.count(words[-1])
@@ -294,7 +310,10 @@ class Encoding:
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id. KeyError if no token has it."""
+        """Return the bytes of one id. KeyError if no token has the id; OverflowError if no token
+        can have it."""
+        if not 0 <= index(token) < 1 << 32:
+            raise OverflowError(f"{token} is out of range for an id")
         return self._bytes_of[token]
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
@@ -373,12 +392,26 @@ class Encoding:
 
     @cached_property
     def _holes(self) -> bool:
-        """Are there ids that no token has?"""
-        return len(self._bytes_of) < self.n_vocab
+        """Whether there are ids that no token has, or that the decoder has by another number."""
+        return bool(self._outer_ids) or len(self._bytes_of) < self.n_vocab
 
     @cached_property
     def _pieces(self) -> _native.Encoder:
         return encoders.of_pre_tokens(self._tokenizer.model)
+
+
+#: Ids between the ranks and a special token that are not worth a slot each.
+_FAR = 1 << 16
+
+
+def _inner_ids(ranks: dict[bytes, int], special: dict[str, int]) -> dict[str, int]:
+    """Return the ids of the special tokens in the model: as given, or the next ids after the ranks
+    if two tokens share an id, or one is far behind the ranks."""
+    first, ids = max(ranks.values()) + 1, set(special.values())
+    is_near = len(ids) == len(special) and max(ids, default=0) < first + _FAR
+    if is_near and ids.isdisjoint(ranks.values()):
+        return dict(special)
+    return {text: first + place for place, text in enumerate(special)}
 
 
 def _repaired(text: Any) -> bytes:

@@ -130,11 +130,9 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
     changed = _decoded_otherwise(model)
-    # Where a special token comes out otherwise, Hugging Face does not know it for one, unless it
-    # comes out as another.
-    left_out = [token for token in model.added if token.special and not token.named]
-    names = {token.text.encode() for token in left_out}
-    special = {t.id for t in left_out if changed.get(t.id) is None or changed[t.id] in names}
+    # Hugging Face's library leaves out the texts of special tokens, whichever token comes out so.
+    names = {token.text.encode() for token in model.added if token.special and not token.named}
+    special = {t.id for t in model.added if changed.get(t.id, t.text.encode()) in names}
     if model.core is not None and not changed:
         return model.core.decoder(steps, list(special))
     tokens = [changed.get(id_, token) for id_, token in enumerate(model.tokens)]
@@ -160,19 +158,28 @@ def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
 def matchers(
     model: FilledRecipe, encoder: _native.Encoder, allowed: set[str]
 ) -> _native.Matchers | None:
-    """What finds the added tokens that are not special tokens, and the special ones in `allowed`;
-    None if there is nothing to find."""
-    added = (token for token in model.added if token.listed)
+    """Return what finds the added tokens that are not special tokens, and the special tokens in
+    `allowed`; None if there is nothing to find.
+
+    Nothing is found inside a special token that stays text: Hugging Face's library finds both kinds
+    of tokens in one search. In a search for the longest token (llama.cpp) and for literal text
+    (SentencePiece) such a special token does not take part.
+    """
+    added = [token for token in model.added if token.listed]
     found = [t for t in added if not t.special or t.named or t.text in allowed]
     if not found:
         return None
+    texts = {token.text for token in found}
+    searches = {t.normalized for t in found if not (t.special or t.literal or t.longest_first)}
+    refused = [t for t in added if t.normalized in searches and t.text not in texts]
     rows = [
         (
             token.text.encode(),
             token.id,
             (token.single_word, token.strip_left, token.strip_right, token.longest_first),
             (token.normalized, token.literal),
+            token.text not in texts,
         )
-        for token in found
+        for token in (*found, *refused)
     ]
     return _native.Matchers(encoder, rows)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from operator import index
 from typing import Any, Protocol
 
 from tokctl.tokenizer.postprocess import Truncation, trimmed
@@ -445,11 +446,11 @@ class Encoding:
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Lets all tokens belong to this sequence."""
-        self._row = self._row.with_sequence(sequence_id)
+        self._row = self._row.with_sequence(unsigned(sequence_id))
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """The number of the text that a token belongs to."""
-        _natural(token_index)
+        token_index = unsigned(token_index)
         ranges = self._row.ranges
         if token_index > len(self):
             return None
@@ -471,7 +472,7 @@ class Encoding:
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
         """The tokens of a word: (first, one past the last)."""
-        _natural(word_index)
+        word_index = unsigned(word_index, 32)
         start, stop = self._row.range_of(sequence_index)
         found = []
         for place, word in enumerate(self._numbers[start:stop], start):
@@ -490,7 +491,7 @@ class Encoding:
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token that covers a character of a text."""
-        _natural(char_pos)
+        char_pos = unsigned(char_pos)
         start, stop = self._row.range_of(sequence_index)
         for place, (first, end) in enumerate(self._places[start:stop], start):
             if first <= char_pos < end:
@@ -512,19 +513,34 @@ class Encoding:
         pad_token: str = "[PAD]",
     ) -> None:
         """Fills up to a length. ValueError if the direction is none."""
+        length = unsigned(length)
         check_direction(direction)
         self._set(self._row.padded(length, pad_id, pad_type_id, pad_token, direction))
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Cuts to a length. ValueError if the direction, or the stride, can't be."""
+        max_length, stride = unsigned(max_length), unsigned(stride)
         if direction not in ("left", "right"):
             raise ValueError(f"Invalid truncation direction value : {direction}")
         self._set(self._row.truncated(max_length, stride, direction))
 
 
-def _natural(number: int) -> None:
-    if number < 0:
+def unsigned(number: Any, bits: int = 64) -> int:
+    """Return a whole number, one of NumPy's too, as an int; TypeError or OverflowError if it is not
+    an unsigned number of so many bits."""
+    found = index(number)
+    if found < 0:
         raise OverflowError("can't convert negative int to unsigned")
+    if found >> bits:
+        raise OverflowError(f"{found} does not fit {bits} bits")
+    return found
+
+
+def checked_flag(value: Any) -> bool:
+    """Return a boolean, one of NumPy's too; TypeError if it is not one."""
+    if type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"'{type(value).__name__}' object is not an instance of 'bool'")
 
 
 def _state(row: Row) -> dict[str, Any]:

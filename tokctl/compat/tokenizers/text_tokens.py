@@ -25,13 +25,12 @@ class Engine:
     """tokctl's encoder with the added tokens that it looks for."""
 
     def __init__(self, tokenizer: tokctl.Tokenizer, *, special_as_text: bool) -> None:
+        # Whether special tokens are looked for or not, the model may make them of text.
+        self._made = frozenset(token.id for token in tokenizer.model.added if token.made)
         if special_as_text:
-            # They are not looked for, but the model may make them of text all the same.
-            self._made = frozenset(token.id for token in tokenizer.model.added if token.made)
             self.encoder = encoders.encoder(tokenizer.model, self._made)
             self.matcher = encoders.matchers(tokenizer.model, self.encoder, set())
         else:
-            self._made = frozenset()
             self.encoder = tokenizer.encoder
             self.matcher = tokenizer.special_matcher("all")
         self.strict = tokenizer.must_have_ids

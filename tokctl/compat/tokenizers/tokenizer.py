@@ -12,10 +12,19 @@ from typing import Any, ClassVar, TypeVar
 
 import tokctl
 from tokctl import _native
-from tokctl.compat.tokenizers.encoding import Encoding, Row, RowPart, check_direction, pad_rows
+from tokctl.compat.tokenizers.encoding import (
+    Encoding,
+    Row,
+    RowPart,
+    check_direction,
+    checked_flag,
+    pad_rows,
+    unsigned,
+)
 from tokctl.compat.tokenizers.processing import PostProcess
 from tokctl.compat.tokenizers.text_tokens import BareTokens, Engine, TextTokens, WordTokens
 from tokctl.errors import TokctlError
+from tokctl.formats.huggingface.components import read_added_tokens
 from tokctl.model.parts import native_parts
 from tokctl.values import available_threads
 
@@ -174,6 +183,7 @@ class Tokenizer:
         self._names: dict[int, str] | None = None
         self._added_now: dict[int, Json] | None = None
         self._added_ids: dict[str, int] | None = None
+        self._specials: set[str] | None = None
 
     def _change(self, parts: Json, *, encodes: bool) -> None:
         self._document = {**self._document, **parts}
@@ -240,6 +250,7 @@ class Tokenizer:
         truncation, padding = self._truncation, self._padding
         document = {
             **self._document,
+            "added_tokens": list(self._added.values()),
             "truncation": truncation and _stored_truncation(truncation),
             "padding": padding and _stored_padding(padding),
         }
@@ -320,9 +331,25 @@ class Tokenizer:
 
     @property
     def _added(self) -> dict[int, Json]:
+        """The added tokens by their ids, in ascending order. The document lists all that were ever
+        added; of several entries with one text the last one counts."""
         if self._added_now is None:
-            self._added_now = {token["id"]: token for token in self._document["added_tokens"]}
+            rows = self._document["added_tokens"]
+            last = {row["content"]: row for row in rows}
+            tokens = read_added_tokens(rows, self._model_vocab.get, self._model_size)
+            self._added_now = {
+                token.id: {**last[token.text], "id": token.id}
+                for token in sorted(tokens, key=lambda token: token.id)
+            }
         return self._added_now
+
+    @property
+    def _special(self) -> set[str]:
+        """The texts that `decode` leaves out. A token that was special once stays one."""
+        if self._specials is None:
+            rows = self._document["added_tokens"]
+            self._specials = {row["content"] for row in rows if row["special"]}
+        return self._specials
 
     @property
     def _token_of(self) -> dict[int, str]:
@@ -343,18 +370,16 @@ class Tokenizer:
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The id of each token."""
         found = dict(self._model_vocab)
-        if with_added_tokens:
+        if checked_flag(with_added_tokens):
             found.update({token["content"]: id_ for id_, token in self._added.items()})
         return found
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        if not with_added_tokens:
+        if not checked_flag(with_added_tokens):
             return self._model_size
         known = self._model_vocab
-        return self._model_size + sum(
-            token["content"] not in known for token in self._added.values()
-        )
+        return len(known) + sum(token["content"] not in known for token in self._added.values())
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """The added tokens, by their ids."""
@@ -366,17 +391,15 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if there is none."""
+        if not isinstance(token, str):
+            raise TypeError(f"'{type(token).__name__}' object is not an instance of 'str'")
         if self._added_ids is None:
-            # Of several that are called alike, the first.
-            rows = reversed(self._added.items())
-            self._added_ids = {added["content"]: id_ for id_, added in rows}
+            self._added_ids = {added["content"]: id_ for id_, added in self._added.items()}
         return self._added_ids.get(token, self._model_vocab.get(token))
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
         """The token of an id; None if there is none."""
-        if id < 0:
-            raise OverflowError("can't convert negative int to unsigned")
-        return self._token_of.get(id)
+        return self._token_of.get(unsigned(id, 32))
 
     def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
         """Adds tokens, which get ids after all others; how many were new or changed."""
@@ -389,12 +412,8 @@ class Tokenizer:
     def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
         if not isinstance(tokens, list):
             raise TypeError(f"'{type(tokens).__name__}' object is not an instance of 'list'")
-        added = dict(self._added)
-        ids = {token["content"]: id_ for id_, token in added.items()}
-        size = self._model_size
-        highest = max(added, default=-1)
-        free = highest + 1 if added and (highest >= size or size == 0) else size
-        count = 0
+        known = {row["content"]: row for row in self._added.values()}
+        rows = []
         for token in tokens:
             if isinstance(token, str):
                 token = AddedToken(token, special=special)
@@ -405,19 +424,32 @@ class Tokenizer:
             content = token.content
             if not content:
                 continue
-            flags = {name: getattr(token, name) for name in AddedToken._FLAGS}
-            if content in ids and all(added[ids[content]][n] == flags[n] for n in flags):
-                continue
-            count += 1
-            id_ = ids.get(content, self._model_vocab.get(content))
-            if id_ is None:
-                id_, free = free, free + 1
-            ids[content] = id_
-            added[id_] = {"id": id_, "content": content, **flags}
-        if count:
-            rows = [added[id_] for id_ in sorted(added)]
-            self._change({"added_tokens": rows}, encodes=True)
-        return count
+            row = {"content": content, **{name: getattr(token, name) for name in AddedToken._FLAGS}}
+            found = known.get(content)
+            if found is None or any(found[name] != value for name, value in row.items()):
+                known[content] = row
+                rows.append({"id": 0, **row})
+        if rows:
+            self._check_new(rows)
+            listed = self._document["added_tokens"]
+            self._change({"added_tokens": [*listed, *rows]}, encodes=True)
+        return len(rows)
+
+    def _check_new(self, rows: list[Json]) -> None:
+        """TokctlError if a new token would get another id here than in `tokenizers`, which counts
+        from the highest id of the added tokens; with a gap in the vocabulary, it may be far off."""
+        size = self._model_size
+        highest = max(self._added, default=-1)
+        known = self._model_vocab.keys() | {row["content"] for row in self._added.values()}
+        free = size + sum(id_ >= size for id_ in self._added)
+        if highest >= size and highest + 1 != free:
+            new = next((row["content"] for row in rows if row["content"] not in known), None)
+            if new is not None:
+                raise TokctlError(
+                    f"tokctl can't add {new!r}: tokenizers gives the id {highest + 1} to the token "
+                    f"now, and another when the file is read again",
+                    "the vocabulary has gaps between its ids; add the token to the file",
+                )
 
     @property
     def encode_special_tokens(self) -> bool:
@@ -502,7 +534,7 @@ class Tokenizer:
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many special tokens come to a text, or to two."""
-        return self._process.added(is_pair)
+        return self._process.added(checked_flag(is_pair))
 
     def encode(
         self,
@@ -706,8 +738,8 @@ class Tokenizer:
         if len(found) < len(ids) and not all(0 <= index(id_) < 1 << 32 for id_ in ids):
             raise OverflowError("number out of range for an id")
         if skip_special:
-            added = self._added
-            found = [id_ for id_ in found if not (id_ in added and added[id_]["special"])]
+            special = self._special
+            found = [id_ for id_ in found if known[id_] not in special]
         return found
 
     def decode_batch(

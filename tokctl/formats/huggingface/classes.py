@@ -756,7 +756,7 @@ CLASSES = {
             2,
             "always",
             Charsmap(),
-            processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>"),
+            processor=ProcessorTemplate("$A eos", "$A eos $B eos"),
         ),
         ("spiece.model",),
         extra=_sentinels,
@@ -764,8 +764,7 @@ CLASSES = {
     "UdopTokenizer": ModelClass(
         "Unigram",
         _EOS_UNK_PAD | {"sep_token": "</s>"},
-        _unigram(UnknownId(2), "always", processor=ProcessorTemplate("$A </s>", "$A </s> $B </s>")),
-        only={"eos_token": ("</s>",)},
+        _unigram(UnknownId(2), "always", processor=ProcessorTemplate("$A eos", "$A eos $B eos")),
     ),
     "WhisperTokenizer": ModelClass(
         "BPE",

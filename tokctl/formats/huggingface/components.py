@@ -1134,10 +1134,14 @@ def write_added_tokens(tokens: tuple[AddedToken, ...]) -> list[Json]:
 
 
 def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
-    """The added tokens of a list.
+    """Return the added tokens of a list, with the ids that Hugging Face's library gives them.
 
-    ids, size: of the model's own tokens. A token among them has its id there; any other gets
-        the next free one. What the file says counts for nothing, as there.
+    A token of the model's vocabulary keeps its id, and any other token gets the next free one.
+    The library ignores the ids in the list.
+
+    Args:
+        ids: the id of a token of the model's vocabulary.
+        size: how many tokens that vocabulary has.
     """
     if data is None:
         return []
@@ -1164,14 +1168,16 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
 
 
 def _once(entries: list[Json]) -> list[Json]:
-    """Entries without those that are there twice, all flags alike."""
-    found: dict[str, Json] = {}
-    for entry in entries:
-        bare = {name: value for name, value in entry.items() if name != "id"}
-        if found.setdefault(entry["content"], bare) != bare:
-            raise TokctlError(f"its added token {entry['content']!r} is listed twice", ANOTHER)
-    first = {entry["content"]: entry for entry in reversed(entries)}
-    return [first[text] for text in found]
+    """Return one entry for each text, in the order of first entries. Of several entries with one
+    text the last one counts, but a token that any of them calls special stays special."""
+    last = {entry["content"]: entry for entry in entries}
+    special = {entry["content"] for entry in entries if entry.get("special")}
+    return [
+        {**entry, "special": True, "normalized": entry.get("normalized", not entry.get("special"))}
+        if text in special
+        else entry
+        for text, entry in last.items()
+    ]
 
 
 def _is_empty(entry: Any) -> bool:

@@ -247,13 +247,14 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
     vocabulary = _vocabulary(made["model"])
     if known is None or (known.kept and given is not None):
         vocabulary.add(list(map(_token, entries)))
-    _add_all(vocabulary, _listed(config, named, files.added, entries), named)
+    listed = _listed(config, named, files.added, entries)
+    _add_all(vocabulary, listed, named)
     if name == "Qwen2Tokenizer":
         # It adds them once more, without flags.
         texts = dict.fromkeys((*named.texts.values(), *map(_content, named.extra)))
         vocabulary.add(list(map(_token, texts)))
     if known and known.again:
-        vocabulary.add(_again(vocabulary, config, named))
+        vocabulary.add(_again(listed, config, named))
     made["added_tokens"] = sorted(vocabulary.added.values(), key=lambda entry: entry["id"])
     if (
         given is None
@@ -400,7 +401,8 @@ class GrowingVocabulary:
         self.added: dict[str, Json] = {}
 
     def add(self, tokens: list[Json]) -> None:
-        """Adds tokens, or changes the flags of those that were; as one call of `add_tokens`."""
+        """Add tokens, or change the flags of those that were added before; as one call of
+        `add_tokens`. A token that was special once stays special."""
         highest = max((entry["id"] for entry in self.added.values()), default=-1)
         new = highest + 1 if highest >= self.count else self.count
         for entry in tokens:
@@ -408,11 +410,13 @@ class GrowingVocabulary:
             if not text:
                 continue
             id_ = self.own.get(text)
-            if text in self.added:
-                id_ = self.added[text]["id"]
+            before = self.added.get(text)
+            if before:
+                id_ = before["id"]
             if id_ is None:
                 id_, new = new, new + 1
-            self.added[text] = {"id": id_, **{name: entry[name] for name in ("content", *_FLAGS)}}
+            special = entry["special"] or bool(before and before["special"])
+            self.added[text] = {"id": id_, **_bare(entry), "special": special}
 
     @property
     def ids(self) -> dict[str, int]:
@@ -426,12 +430,9 @@ class NamedTokens:
     """
 
     def __init__(self, config: Json, roles: Mapping[str, str], extra: Sequence[Any]) -> None:
-        self.roles: dict[str, Any] = {role: roles[role] for role in ROLES if role in roles}
-        more = {role: text for role, text in roles.items() if role not in ROLES}
-        for role in ROLES:
-            if role in config:
-                self.roles[role] = config[role]
-        self.roles |= more
+        given = {**roles, **{role: config[role] for role in ROLES if role in config}}
+        self.roles: dict[str, Any] = {role: given[role] for role in ROLES if role in given}
+        self.roles |= given
         for name, value in config.items():
             if name.endswith("_token") and name not in ROLES and isinstance(value, (str, dict)):
                 self.roles[name] = value
@@ -494,37 +495,38 @@ def _number(value: Any) -> int:
 
 
 def _add_all(vocabulary: GrowingVocabulary, found: dict[int, Json], named: NamedTokens) -> None:
-    """Adds what is listed and what is named to the tokens that are there."""
+    """Add the tokens that the files list, and those that they name, to the vocabulary.
+
+    Names of one token with different flags, such as a text and an object, are all added: the last
+    one counts (`TokenizersBackend.__init__` of transformers).
+    """
     present = {text: _bare(entry) for text, entry in vocabulary.added.items()}
     new = [e for _, e in sorted(found.items()) if present.get(e["content"]) != e]
-    by_text = {entry["content"]: entry for entry in found.values()}
+    known = {*present, *(entry["content"] for entry in new)}
+    seen: dict[str, list[tuple[bool, Json]]] = {}
+    for value in (*named.roles.values(), *named.extra):
+        one = _token(value)
+        # A text equals a text there, and an object an object.
+        key = isinstance(value, str), dict(one)
+        alike = seen.setdefault(one["content"], [])
+        if one["content"] not in known and key not in alike:
+            alike.append(key)
+            new.append(one)
     special = set(named.texts.values())
-    texts = {*present, *(entry["content"] for entry in new)}
-    for role, value in named.roles.items():
-        one = _token(value)
-        if role in ROLES:
-            one = by_text.get(one["content"], one)
-        if one["content"] not in texts:
-            texts.add(one["content"])
-            new.append(one)
-    for value in named.extra:
-        one = _token(value)
-        if one["content"] not in texts:
-            texts.add(one["content"])
-            new.append(one)
     for entry in new:
         if entry["content"] in special:
             entry["special"] = True
     vocabulary.add(new)
 
 
-def _again(vocabulary: GrowingVocabulary, config: Json, named: NamedTokens) -> list[Json]:
-    """The special tokens as `_post_init` adds them once more: those of the files with their
-    flags, those of the class without."""
+def _again(listed: dict[int, Json], config: Json, named: NamedTokens) -> list[Json]:
+    """Return the special tokens as `_post_init` of transformers adds them once more: a token that
+    the configuration names has the flags of the list of added tokens, if that list has it."""
+    by_text = {entry["content"]: entry for entry in listed.values()}
     found = []
     for role, value in named.roles.items():
         one = _token(value)
-        there = vocabulary.added.get(one["content"], one) if role in config else one
+        there = by_text.get(one["content"], one) if role in config else one
         found.append({**there, "special": True})
     return found + [_token(one, special=True) for one in named.extra]
 

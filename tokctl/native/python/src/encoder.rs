@@ -488,8 +488,8 @@ impl Encoder {
     }
 }
 
-/// (text, id, (single word, strip left, strip right, longest first), (normalized, literal))
-type AddedRow = (Vec<u8>, u32, (bool, bool, bool, bool), (bool, bool));
+/// (text, id, (single word, strip left, strip right, longest first), (normalized, literal), refused)
+type AddedRow = (Vec<u8>, u32, (bool, bool, bool, bool), (bool, bool), bool);
 
 /// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
@@ -508,7 +508,7 @@ impl Matchers {
         let found = py.detach(|| {
             let chain = inner.normalizers();
             let (mut raw, mut normalized) = (Vec::new(), Vec::new());
-            for (mut text, id, around, (in_normalized, literal)) in tokens {
+            for (mut text, id, around, (in_normalized, literal), refused) in tokens {
                 let (single_word, strip_left, strip_right, longest_first) = around;
                 if in_normalized && !literal {
                     text = chain.apply(&text, Edges::WHOLE)?.into_owned();
@@ -524,6 +524,7 @@ impl Matchers {
                     single_word,
                     strip_left,
                     strip_right,
+                    refused,
                     longest_first,
                 });
             }

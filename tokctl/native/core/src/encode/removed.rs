@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Alphabet, Merges, NO_RANK};
 use crate::Interrupt;
+use std::ops::Range;
 
 /// What a training has merged and removed.
 #[derive(Debug, Clone, Default)]
@@ -220,6 +221,10 @@ impl EventReplay {
     /// Merges across pre-tokens, after the events.
     pub(crate) fn superwords(&self) -> Option<&Superwords> {
         self.merging.superwords.as_deref()
+    }
+
+    pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
+        self.merging.kept_symbols(pre_token)
     }
 
     /// After how many merges a pre-token is one token for good; None where it ends as several.

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Alphabet, Marker, Merges, Units, NO_ID};
 use crate::Interrupt;
+use std::ops::Range;
 
 /// A token of a pre-token and how many bytes of it the token covers. The lengths of a
 /// pre-token's segments add up to its length.
@@ -67,6 +68,15 @@ impl Segmenter {
         match self {
             Segmenter::Merges(merging) => merging.superwords.as_deref(),
             Segmenter::Events(events) => events.superwords(),
+            _ => None,
+        }
+    }
+
+    /// The byte ranges of the symbols that become tokens; None if the model leaves none out.
+    pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
+        match self {
+            Segmenter::Merges(merging) => merging.kept_symbols(pre_token),
+            Segmenter::Events(events) => events.kept_symbols(pre_token),
             _ => None,
         }
     }

@@ -9,6 +9,7 @@ use crate::normalize::Edges;
 use crate::pretokenize::Splits;
 use crate::unicode::places;
 use crate::Interrupt;
+use std::ops::Range;
 
 /// A token with its place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +130,12 @@ impl Encoder {
                 let first = out.tokens.len();
                 let superwords = self.segmenter.superwords();
                 self.each_range(&splits.text, &splits.ranges, call, |segments, from| {
-                    let place = |a, b| origin.of_split(&splits, a, b);
+                    let length: usize = segments.iter().map(|one| one.length as usize).sum();
+                    let kept = (self.segmenter).kept_symbols(&splits.text[from..from + length]);
+                    let place = |a, b| {
+                        let (a, b) = narrowed(kept.as_deref(), (a - from, b - from));
+                        origin.of_split(&splits, from + a, from + b)
+                    };
                     if let (Some(superwords), &[segment]) = (superwords, segments) {
                         let mut id = [segment.id];
                         superwords.mark(&mut id);
@@ -250,6 +256,19 @@ impl PreTokens {
             self.places.push(origin.of_split(splits, start, end));
             self.added.push(None);
         }
+    }
+}
+
+/// The bytes `start..end` without those at both ends that the model leaves out: `kept` are the
+/// ranges of the others.
+fn narrowed(kept: Option<&[Range<usize>]>, (start, end): (usize, usize)) -> (usize, usize) {
+    let kept = kept.unwrap_or_default();
+    let first = kept.partition_point(|one| one.end <= start);
+    let last = kept.partition_point(|one| one.start < end);
+    match kept.get(first..last) {
+        Some([only]) => (start.max(only.start), end.min(only.end)),
+        Some([first, .., last]) => (start.max(first.start), end.min(last.end)),
+        _ => (start, end),
     }
 }
 

@@ -18,6 +18,8 @@ pub struct AddedToken {
     /// The white space before it, or after it, belongs to it.
     pub strip_left: bool,
     pub strip_right: bool,
+    /// It stays text, in which no other token is found.
+    pub refused: bool,
     /// It is found before shorter ones that start before it. One such token makes all of a set so.
     pub longest_first: bool,
 }
@@ -65,7 +67,8 @@ impl AddedTokens {
         found.filter_map(move |found| {
             let (mut start, mut end, number) = found;
             let token = &self.tokens[number as usize];
-            if token.single_word && !self.is_alone(text, start, end) {
+            let alone = || !token.single_word || self.is_alone(text, start, end);
+            if token.refused || !alone() {
                 return None;
             }
             if token.strip_left {
@@ -179,6 +182,12 @@ mod tests {
         let plain = tokens(&["ab", "abc", "bcd", "", "ab"], |_| {});
         assert_eq!(found(&plain, "xabcdab"), [(1, 4, 1), (5, 7, 0)]);
         assert_eq!(found(&tokens(&[], |_| {}), "ab"), []);
+    }
+
+    #[test]
+    fn nothing_is_found_inside_a_refused_one() {
+        let some = tokens(&["<a_b>", "_b", "<"], |token| token.refused = token.id == 0);
+        assert_eq!(found(&some, "<a_b>_b<a"), [(5, 7, 1), (7, 8, 2)]);
     }
 
     #[test]

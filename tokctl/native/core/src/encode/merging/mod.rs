@@ -249,6 +249,24 @@ impl Merging {
         }
     }
 
+    /// The byte ranges of the symbols that are not left out; None if none can be.
+    pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
+        let is_whole = |whole: &Words| whole.id(pre_token).is_some();
+        if !self.drop_unknown || self.whole.as_ref().is_some_and(is_whole) {
+            return None;
+        }
+        let mut symbols = Vec::new();
+        self.initial(pre_token, 0..pre_token.len(), self.unknown, &mut symbols);
+        let mut end = 0;
+        let ranges = symbols.iter().map(|symbol| {
+            let start = end;
+            end += symbol.length as usize;
+            (symbol.id, start..end)
+        });
+        let kept = ranges.filter(|(id, _)| *id != NO_ID);
+        Some(kept.map(|(_, range)| range).collect())
+    }
+
     /// Merges symbols by rank, of which nothing else is known.
     pub(crate) fn merge_ids(&self, ids: &mut Vec<u32>, interrupt: Interrupt) -> Result<()> {
         if self.merge_symbols(0, ids) {
