@@ -52,7 +52,7 @@ class PatternMaker:
         self.names = self.random.random() < 0.15
         self.left = self.random.randint(1, 9)
         start = self.random.choices(["", "(?i)", "(?m)", "(?x)", "(?im)"], [72, 20, 4, 2, 2])[0]
-        return start + self.alternatives(0)
+        return start + (self.alternatives(0) or "a")
 
     def alternatives(self, depth: int) -> str:
         count = self.random.choices([1, 2, 3], [70, 22, 8])[0]
@@ -109,7 +109,7 @@ class PatternMaker:
             return f"(?:{random.choice(PUBLISHED)})", random.random() < 0.2
         if self.groups and random.random() < 0.5:
             return random.choice(self.groups), True
-        return random.choice([r"\R", r"\K", "(?#x)", r"\N", r"\O", r"\X", r"\e", r"\q", r"\G"]), False
+        return random.choice([r"\R", r"\K", "(?#x)", r"\N", r"\O", r"\X", r"\e", r"\q"]), False
 
     def property(self) -> str:
         name = self.random.choice(PROPERTIES)
@@ -169,7 +169,7 @@ def texts(random: Random, pattern: str, count: int) -> list[str]:
     own = [char for char in pattern if char not in "\\[](){}*+?|^$<>=!:"] or ["a"]
     found = []
     for _ in range(count):
-        pools = random.choices([own, LETTERS, ALPHABET], [5, 3, 3], k=random.randint(0, 14))
+        pools = random.choices([own, LETTERS, ALPHABET], [5, 3, 3], k=random.randint(1, 14))
         text = "".join(random.choice(pool) for pool in pools)
         how = random.random()
         if how < 0.2:
@@ -178,5 +178,5 @@ def texts(random: Random, pattern: str, count: int) -> list[str]:
             text += text[:5]
         elif how < 0.4:
             text += random.choice(["\n", "\r\n", "ss", "ß", "ﬁ", "fi", "12345", " b", "漢A"])
-        found.append(text[:30])
+        found.append(text[:30] or random.choice(own))
     return found

@@ -62,7 +62,14 @@ class Complement:
     of: CharSet
 
 
-CharSet: TypeAlias = Codes | Property | Union | Intersection | Complement
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What Python's `regex` finds of a set without case: only it says what that is."""
+
+    of: CharSet
+
+
+CharSet: TypeAlias = Codes | Property | Union | Intersection | Complement | Folded
 NOTHING = Codes(())
 ANYTHING = Complement(NOTHING)
 
@@ -86,10 +93,11 @@ def characters(text: Iterable[str]) -> Codes:
 def union(*members: CharSet) -> CharSet:
     """Return the union of sets, in the one form that equal unions have."""
     flat = [one for member in members for one in _members_of(Union, member)]
-    if any(one == ANYTHING for one in flat):
-        return ANYTHING
     listed = codes(*chain.from_iterable(one.spans for one in flat if isinstance(one, Codes)))
     others = {one for one in flat if not isinstance(one, Codes)}
+    # `regex` finds everything for `[^\D\d]`.
+    if ANYTHING in others or any(complement(one) in others for one in (*others, listed)):
+        return ANYTHING
     return _one_of(Union, ([listed] if listed.spans or not others else []), others)
 
 
@@ -97,6 +105,8 @@ def intersection(*members: CharSet) -> CharSet:
     """Return the intersection of sets, in the one form that equal intersections have."""
     flat = {one for member in members for one in _members_of(Intersection, member)}
     others = flat - {ANYTHING}
+    if NOTHING in others or any(complement(one) in others for one in others):
+        return NOTHING
     return _one_of(Intersection, [] if others else [ANYTHING], others)
 
 
@@ -260,6 +270,13 @@ def least_width(node: Node) -> int:
 
 # -- case folding, as Oniguruma does it --------------------------------------------------------
 
+#: Blocks in which characters fold to others.
+_FOLDING_BLOCKS = (
+    *((0x41, 0x590), (0x10A0, 0x1100), (0x13A0, 0x1400), (0x1C80, 0x1CC0), (0x1E00, 0x2190)),
+    *((0x24B0, 0x24F0), (0x2C00, 0x2D00), (0xA640, 0xA7FF), (0xAB70, 0xABC0), (0xFB00, 0xFB20)),
+    *((0xFF20, 0xFF60), (0x10400, 0x10600), (0x10C80, 0x10D00), (0x118A0, 0x118E0)),
+    *((0x16E40, 0x16E80), (0x1E900, 0x1E950)),
+)
 #: Letters whose folding Unicode has defined after version 16, which is Oniguruma's.
 _FOLDED_SINCE = codes((0xA7CE, 0xA7CF), (0xA7D2, 0xA7D5), (0x16EA0, 0x16ED3))
 #: Letters of version 16 and what they fold to: Python's tables may be older.
@@ -273,7 +290,7 @@ _FOLDED_IN_16 = {
 def foldings() -> dict[str, str]:
     """Return what the characters fold to that fold to something else, of Unicode 16."""
     late = {code for start, end in _FOLDED_SINCE.spans for code in range(start, end + 1)}
-    letters = (chr(code) for code in range(0x20000) if code not in late)
+    letters = (chr(code) for block in _FOLDING_BLOCKS for code in range(*block) if code not in late)
     folds = {char: char.casefold() for char in letters if char.casefold() != char}
     return folds | {chr(code): chr(to) for code, to in _FOLDED_IN_16.items()}
 
@@ -483,6 +500,8 @@ PYTHON = Dialect(
     nests=False,
 )
 
+RUST = None
+
 #: Names of properties as this module spells them, by what they are without case and signs.
 _SPELLED_NAMES = {
     re.sub("[ _-]", "", name).lower(): name
@@ -612,20 +631,6 @@ class _Parser:
 
     # -- alternatives, sequences, quantifiers
 
-    def whole(self) -> Node:
-        if len(self.pattern) > LONGEST:
-            raise UnsupportedRegexError(f"it has more than {LONGEST:,} characters")
-        flags = _Flags()
-        if self.dialect is PYTHON and self.takes("(?V1)"):
-            self.nests = True
-        try:
-            node = self.alternatives(flags)
-        except RecursionError:
-            raise UnsupportedRegexError("its groups are too deep") from None
-        if self.at < len(self.pattern):
-            raise self.refuse("this bracket closes nothing", length=1)
-        return node
-
     def node(self, item: _Item) -> Node:
         if isinstance(item, _AnyCase):
             if self.is_behind and any(length > 1 or len(to) > 1 for length, to in _folded(item.text)):
@@ -687,6 +692,7 @@ class _Parser:
 
     def quantified(self, flags: _Flags) -> list[_Item]:
         items = self.atom(flags)
+        was_quantified = False
         while True:
             self.skip(flags)
             start = self.at
@@ -696,6 +702,8 @@ class _Parser:
             if len(items) == 1 and isinstance(items[0], (Look, Anchor)):
                 raise self.refuse("a quantifier behind what takes no characters", start)
             least, most, is_lazy, is_possessive = times
+            if was_quantified and not self.is_oniguruma:
+                raise self.refuse("a quantifier of a quantifier", start)
             body: Node
             if len(items) == 1 and isinstance(items[0], _CaseClass) and most is None:
                 body = self.repeated_class(items[0])
@@ -705,10 +713,11 @@ class _Parser:
                 # Oniguruma forgets it: a text without case goes on behind it.
                 items = items if self.is_oniguruma else [body]
                 continue
-            if least_width(body) == 0 and most != 0 and (most is None or most > 1):
-                body = self.repeated_empty(body, start)
+            if is_possessive and self.is_behind:
+                raise self.refuse("a possessive quantifier in a look-behind", start)
             made: Node = Repeat(body, least, most, is_lazy and least != most)
             items = [Atomic(made) if is_possessive else made]
+            was_quantified = True
 
     def repeated_class(self, item: _CaseClass) -> Node:
         """A class under `*` or `+`, which need not match several characters at once if it
@@ -717,11 +726,6 @@ class _Parser:
         if singly <= characters_in(item.chars, "".join(singly)):
             return Chars(item.chars)
         return self.node(item)
-
-    def repeated_empty(self, body: Node, start: int) -> Node:
-        if isinstance(body, Repeat) and (body.least, body.most, body.is_lazy) == (0, None, False):
-            return body
-        raise self.refuse("a repetition of what can match nothing", start)
 
     def times(self) -> tuple[int, int | None, bool, bool] | None:
         """A quantifier: the least and the greatest number, and whether it is lazy or possessive."""
@@ -803,14 +807,14 @@ class _Parser:
     def dialect_variants(self, chars: CharSet) -> CharSet:
         if self.dialect is not PYTHON:
             return _with_variants(chars)
+        if not isinstance(chars, Codes):
+            return Folded(chars)
         import regex
 
-        every = _cased() + "İı" if isinstance(chars, Codes) else every_character()
-        held = characters_in(chars, every)
+        every = _cased() + "İı"
         found = {*regex.findall(f"(?i:{print_python(Chars(chars))})", every)}
-        if lost := held - found:
-            return intersection(union(chars, characters(found)), complement(characters(lost)))
-        return union(chars, characters(found - held)) if found - held else chars
+        held = characters_in(chars, every)
+        return union(chars, characters(found - held)) if held <= found else Folded(chars)
 
     def group(self, flags: _Flags) -> list[_Item]:
         start = self.at
@@ -863,6 +867,11 @@ class _Parser:
                 return self.reference(found, flags, start)
         two = self.pattern[start : start + 2]
         if two in self.dialect.anchors:
+            # Oniguruma finds other things with these in a look-behind of several lengths.
+            if self.is_behind and two in (r"\b", r"\B", r"\X", r"\R", r"\K"):
+                raise self.refuse("it stands in a look-behind", length=2)
+            if two == r"\K" and self.depth > 1:
+                raise self.refuse("it stands in a group", length=2)
             self.at += 2
             return self.dialect.anchors[two]
         if two[1:] in self.dialect.sets:
@@ -906,9 +915,8 @@ class _Parser:
         start = self.at
         if found := self.match(_HEX_CODE):
             code = int(found[1] or found[2] or found[3], 16)
-            if found[3] and self.is_oniguruma:
-                self.at = start + 2
-                return "U"
+            if found[3 if self.is_oniguruma else 1] and self.dialect is not RUST:
+                raise self.refuse("this escape is not known", start)
             if code > _LAST or 0xD800 <= code < 0xE000:
                 raise self.refuse("no character has this code", start)
             return chr(code)
@@ -1058,12 +1066,6 @@ def _without_captures(node: Node) -> Node:
     return rebuilt(node)
 
 
-@cache
-def every_character() -> str:
-    """Return all characters, in their order."""
-    return "".join(map(chr, chain(range(0xD800), range(0xE000, _LAST + 1))))
-
-
 # -- printers ----------------------------------------------------------------------------------
 
 #: Properties with the same characters in all dialects.
@@ -1084,13 +1086,17 @@ _UNSEEN = (
 class _Text:
     """A printed node.
 
-    case: True if it has to stand in `(?i:…)`, False if it must not; None if it makes no difference.
     is_atom: whether a quantifier behind it applies to all of it.
+    folds: how it is written inside of `(?i:…)`, where it may stand; None if it must not. What has
+        no case is the same there.
     """
 
     text: str
-    case: bool | None = None
     is_atom: bool = False
+    folds: str | None = None
+
+    def is_folded(self) -> bool:
+        return self.folds not in (None, self.text)
 
 
 class _Printer:
@@ -1110,85 +1116,83 @@ class _Printer:
         return UnsupportedRegexError(f"{what} can't be written for {self.dialect.name}")
 
     def whole(self, node: Node) -> str:
-        text = self.outside_case(self.node(node)).text
+        text = self.node(node).text
         return f"(?V1){text}" if self.dialect is PYTHON and self.uses_nesting else text
-
-    def outside_case(self, printed: _Text) -> _Text:
-        return _Text(f"(?i:{printed.text})", False, True) if printed.case else printed
 
     def node(self, node: Node) -> _Text:
         if node in self.idioms:
-            text = self.idioms[node]
-            return _Text(text, False, True)
+            return _Text(self.idioms[node], True)
         match node:
             case Chars(chars):
                 return self.chars(chars)
             case Sequence(items):
                 return self.sequence(items)
             case Alternatives(items):
-                return self.joined("|", list(map(self.node, items)))
+                printed = list(map(self.node, items))
+                folds = [one.folds for one in printed if one.folds is not None]
+                whole = "|".join(folds) if len(folds) == len(printed) else None
+                return _Text("|".join(one.text for one in printed), False, whole)
             case Repeat(body, least, most, is_lazy):
                 return self.repeat(body, _times(least, most) + "?" * is_lazy)
             case Atomic(Repeat(body, least, most, False)) if self.is_possessive(least, most):
                 return self.repeat(body, _times(least, most) + "+")
             case Atomic(body):
-                return _Text(f"(?>{self.outside_case(self.node(body)).text})", False, True)
+                return self.grouped("(?>", body)
             case Look(body, is_behind, is_negative):
-                opening = "(?" + "<" * is_behind + ("!" if is_negative else "=")
-                return _Text(f"{opening}{self.outside_case(self.node(body)).text})", False, True)
+                return self.grouped("(?" + "<" * is_behind + ("!" if is_negative else "="), body)
             case Group(body):
-                return _Text(f"({self.outside_case(self.node(body)).text})", False, True)
+                return self.grouped("(", body)
             case BackReference(number):
-                return _Text(rf"(?:\{number})", False, True)
+                return _Text(rf"(?:\{number})", True)
         raise self.refuse({"keep": r"\K"}.get(getattr(node, "at", ""), type(node).__name__))
+
+    def grouped(self, opening: str, body: Node) -> _Text:
+        return _Text(f"{opening}{self.node(body).text})", True)
 
     def is_possessive(self, least: int, most: int | None) -> bool:
         return self.dialect is not ONIGURUMA or (least, most) in ((0, None), (1, None), (0, 1))
 
     def repeat(self, body: Node, times: str) -> _Text:
         printed = self.node(body)
-        if printed.is_atom and not (printed.case and len(printed.text) > 2):
-            return _Text(printed.text + times, printed.case)
-        opening = "(?i:" if printed.case else "(?:"
-        return _Text(f"{opening}{printed.text}){times}", False if printed.case else printed.case)
+        text = printed.text if printed.is_atom else f"(?:{printed.text})"
+        folds = printed.folds
+        if folds is not None and not (printed.is_atom and len(folds) == 1):
+            folds = f"(?:{folds})"
+        return _Text(text + times, False, None if folds is None else folds + times)
 
     def sequence(self, items: tuple[Node, ...]) -> _Text:
         printed = [
-            _Text(f"(?:{one.text})", one.case, True) if isinstance(item, Alternatives) and not one.is_atom else one
+            _Text(
+                f"(?:{one.text})", True, None if one.folds is None else f"(?:{one.folds})"
+            ) if isinstance(item, Alternatives) and not one.is_atom else one
             for item, one in zip(items, map(self.node, items), strict=True)
         ]
         # Neighbours that are compared without case must not fold together.
-        text = "".join(map(self.letter, items, printed))
-        for at, (length, _) in zip(_starts(text), _folded(text), strict=True):
-            for item, place in zip(items[at : at + length], range(at, at + length), strict=True):
-                if length > 1 and isinstance(item, Chars) and printed[place].case:
-                    printed[place] = self.plain(item.of)
-        return self.joined("", printed)
+        if any(one.is_folded() for one in printed):
+            text = "".join(map(_letter, items, printed))
+            for at, (length, _) in zip(_starts(text), _folded(text), strict=True):
+                for place in range(at, at + length) if length > 1 else ():
+                    printed[place] = _Text(printed[place].text, True)
+        folds = [one.folds for one in printed if one.folds is not None]
+        whole = "".join(folds) if len(folds) == len(printed) else None
+        return _Text("".join(self.runs(items, printed)), False, whole)
 
-    def letter(self, node: Node, printed: _Text) -> str:
-        """The character that a node is, in whatever case; NUL if it is something else."""
-        char = only_character(node.of) if isinstance(node, Chars) else None
-        return printed.text if printed.case and len(printed.text) == 1 else char or "\0"
+    def runs(self, items: tuple[Node, ...], printed: list[_Text]) -> Iterator[str]:
+        """The items of a sequence, with `(?i:…)` around those behind its start that are shorter so.
 
-    def joined(self, between: str, printed: list[_Text]) -> _Text:
-        """The parts with something between them; those that must stand in `(?i:…)` do if others
-        must not."""
-        cases = {one.case for one in printed}
-        if True not in cases or False not in cases:
-            case = True if True in cases else False if False in cases else None
-            return _Text(between.join(one.text for one in printed), case)
-        found: list[str] = []
-        run: list[str] = []
-        for one in [*printed, None]:
-            if one is not None and one.case:
-                run.append(one.text)
-                continue
-            if run:
-                found.append(f"(?i:{between.join(run)})")
+        Where a pattern begins, `regex` takes the whole set of first characters to be without case.
+        """
+        run: list[_Text] = []
+        width = 0
+        for item, one in zip(items, printed, strict=True):
+            if width and one.folds is not None:
+                run.append(one)
+            else:
+                yield _run_text(run)
                 run = []
-            if one is not None:
-                found.append(one.text)
-        return _Text(between.join(found), False)
+                yield one.text
+            width += least_width(item)
+        yield _run_text(run)
 
     # -- sets
 
@@ -1196,27 +1200,31 @@ class _Printer:
         if self.dialect is not ONIGURUMA and isinstance(chars, Codes) and len(chars.spans) > 1:
             low = chr(chars.spans[0][0]).lower()
             if low in _LETTERS and low != "i" and chars == characters(case_variants(low)):
-                return _Text(low, True, True)
+                return _Text(self.plain(chars).text, True, low)
         return self.plain(chars)
 
     def plain(self, chars: CharSet) -> _Text:
         """A set as it is outside `(?i:…)`."""
         char = only_character(chars)
         if char is not None:
-            is_cased = char in foldings() or char in _variants() or char in "İı"
-            return _Text(self.character(char), False if is_cased else None, True)
+            text = self.character(char)
+            return _Text(text, True, None if _is_cased(char) else text)
         if chars == ANYTHING:
-            return _Text("(?m:.)" if self.dialect is ONIGURUMA else "(?s:.)", None, True)
+            return _Text("(?m:.)" if self.dialect is ONIGURUMA else "(?s:.)", True)
         if chars == NOTHING:
-            return _Text("(?!)", None, True)
+            return _Text("(?!)", True)
         if chars == complement(_LINE_FEED):
-            return _Text(".", None, True)
+            return _Text(".", True)
+        if isinstance(chars, Folded):
+            if self.dialect is not PYTHON:
+                raise self.refuse("a class without case of the regex package")
+            return _Text(f"(?i:{self.plain(chars.of).text})", True)
         if chars in self.sets:
-            return _Text(self.sets[chars], False, True)
+            return _Text(self.sets[chars], True)
         flat = self.flat(chars)
         if flat is not None and not isinstance(chars, (Union, Codes)):
-            return _Text(flat, False, True)
-        return _Text(self.bracketed(chars), False, True)
+            return _Text(flat, True)
+        return _Text(self.bracketed(chars), True)
 
     def bracketed(self, chars: CharSet) -> str:
         """A class, with classes in it where they are needed."""
@@ -1274,6 +1282,24 @@ class _Printer:
         return rf"\U{code:08X}" if self.dialect is PYTHON else rf"\x{{{code:X}}}"
 
 
+def _is_cased(char: str) -> bool:
+    return not char == char.lower() == char.upper() == char.casefold()
+
+
+def _letter(node: Node, printed: _Text) -> str:
+    """The character that a node is, in whatever case; NUL if it is something else."""
+    char = only_character(node.of) if isinstance(node, Chars) else None
+    return printed.folds if printed.folds and len(printed.folds) == 1 else char or "\0"
+
+
+def _run_text(run: list[_Text]) -> str:
+    if not any(one.is_folded() for one in run):
+        return "".join(one.text for one in run)
+    text = "".join(one.folds or "" for one in run)
+    quantified = re.fullmatch(r"\(\?:((?:[^()\\[\]])*)\)([*+?{].*)", text)
+    return f"(?i:{quantified[1]}){quantified[2]}" if quantified else f"(?i:{text})"
+
+
 def _starts(text: str) -> Iterator[int]:
     at = 0
     for length, _ in _folded(text):
@@ -1313,7 +1339,8 @@ def translate(pattern: str, source: Dialect, target: Dialect) -> str:
     """
     tree = parse(pattern, source)
     try:
-        if parse(pattern, target) == tree:
+        # Without case, `regex` goes wrong at the start of a pattern: see `_Printer.runs`.
+        if not (target is PYTHON and "(?i" in pattern) and parse(pattern, target) == tree:
             return pattern
     except UnsupportedRegexError:
         pass
