@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from time import process_time
 
 from tests.random_patterns.compare import campaign
 
@@ -13,10 +14,14 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=100_000, help="pairs of pattern and text")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    start = process_time()
     outcome = campaign(options.seed, options.pairs)
     refused = outcome.refused.total()
     print(f"{outcome.pairs:,} pairs of {outcome.patterns:,} patterns, {outcome.matches:,} matches")
-    print(f"{outcome.invalid:,} patterns are no regular expressions there; {outcome.timeouts} timeouts")
+    print(
+        f"{outcome.invalid:,} patterns are no regular expressions there; {outcome.timeouts} timeouts"
+    )
+    print(f"{process_time() - start:,.0f} s of processor time")
     print(f"{refused:,} refused ({refused / (refused + outcome.patterns):.2%}):")
     for why, count in outcome.refused.most_common(30):
         print(f"  {count:7,}  {why}")

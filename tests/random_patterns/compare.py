@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 import tokenizers
@@ -71,7 +72,7 @@ def compare(pattern: str, some: list[str], outcome: Outcome) -> None:
         outcome.pairs += 1
         outcome.matches += len(spans)
         cuts = sorted({0, len(text)}.union(*spans)) if spans else [0, len(text)]
-        found = [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if a < b]
+        found = [(a, b) for a, b in pairwise(cuts) if a < b]
         replaced, done = "", 0
         for start, end in spans:
             replaced += text[done:start] + MARK
@@ -85,7 +86,7 @@ def compare(pattern: str, some: list[str], outcome: Outcome) -> None:
             return
 
 
-def campaign(seed: int, pairs: int, each: int = 12) -> Outcome:
+def campaign(seed: int, pairs: int, each: int = 40) -> Outcome:
     """Compare random patterns, with some texts each, until so many pairs were compared."""
     random = Random(seed)
     outcome = Outcome()

@@ -13,14 +13,14 @@ the construct and its position.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import Literal, TypeAlias
 
 #: Groups in groups, at most.
-DEEPEST = 100
+DEEPEST = 50
 
 
 class UnsupportedRegexError(ValueError):
@@ -94,7 +94,7 @@ def union(*members: CharSet) -> CharSet:
     """Return the union of sets, in the one form that equal unions have."""
     flat = [one for member in members for one in _members_of(Union, member)]
     listed = codes(*chain.from_iterable(one.spans for one in flat if isinstance(one, Codes)))
-    others = {one for one in flat if not isinstance(one, Codes)}
+    others: set[CharSet] = {one for one in flat if not isinstance(one, Codes)}
     # `regex` finds everything for `[^\D\d]`.
     if ANYTHING in others or any(complement(one) in others for one in (*others, listed)):
         return ANYTHING
@@ -223,9 +223,7 @@ EMPTY = Sequence(())
 def sequence(items: Iterable[Node]) -> Node:
     """Return the items one after the other."""
     flat = tuple(
-        one
-        for item in items
-        for one in (item.items if isinstance(item, Sequence) else (item,))
+        one for item in items for one in (item.items if isinstance(item, Sequence) else (item,))
     )
     return flat[0] if len(flat) == 1 else Sequence(flat)
 
@@ -282,7 +280,11 @@ _FOLDED_SINCE = codes((0xA7CE, 0xA7CF), (0xA7D2, 0xA7D5), (0x16EA0, 0x16ED3))
 #: Letters of version 16 and what they fold to: Python's tables may be older.
 _FOLDED_IN_16 = {
     **{code: code + 0x20 for code in range(0x10D50, 0x10D66)},
-    **{0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7DA: 0xA7DB, 0xA7DC: 0x19B},
+    0x1C89: 0x1C8A,
+    0xA7CB: 0x264,
+    0xA7CC: 0xA7CD,
+    0xA7DA: 0xA7DB,
+    0xA7DC: 0x19B,
 }
 
 
@@ -350,11 +352,11 @@ def _folded(text: str) -> Iterator[tuple[int, str]]:
         parts = [folds.get(char, char) for char in text[at : at + 3]]
         for length in (3, 2):
             together = "".join(parts[:length])
-            if together in _long_foldings() and all(len(part) == 1 for part in parts[:length]):
-                if len(parts) >= length:
-                    yield length, together
-                    at += length
-                    break
+            are_single = len(parts) >= length and all(len(part) == 1 for part in parts[:length])
+            if are_single and together in _long_foldings():
+                yield length, together
+                at += length
+                break
         else:
             yield 1, parts[0]
             at += 1
@@ -402,7 +404,9 @@ _BEHIND_LINE = Look(Chars(_LINE_FEED), is_behind=True)
 _LINE_START = alternatives([_TEXT_START, sequence((_BEHIND_LINE, _NOT_AT_END))])
 _LINE_END = alternatives([_TEXT_END, Look(Chars(_LINE_FEED))])
 _LAST_LINE_END = Look(sequence((Repeat(Chars(_LINE_FEED), 0, 1), _TEXT_END)))
-_LINE_BREAK = Atomic(alternatives([sequence(map(Chars, map(characters, "\r\n"))), Chars(_LINE_ENDS)]))
+_LINE_BREAK = Atomic(
+    alternatives([sequence(map(Chars, map(characters, "\r\n"))), Chars(_LINE_ENDS)])
+)
 
 
 @dataclass(frozen=True)
@@ -451,7 +455,7 @@ _POSIX = {
     "print": Property("Print"),
     "word": _CLASS_WORD,
 }
-_ONIGURUMA_SETS = {"d": _DIGIT, "s": _SPACE, "h": _HEX}
+_ONIGURUMA_SETS: dict[str, CharSet] = {"d": _DIGIT, "s": _SPACE, "h": _HEX}
 ONIGURUMA = Dialect(
     "Oniguruma",
     sets=_both(_ONIGURUMA_SETS | {"w": _LONE_WORD}) | {"N": complement(_LINE_FEED), "O": ANYTHING},
@@ -474,15 +478,15 @@ ONIGURUMA = Dialect(
     flags={"i": "case", "m": "dot", "x": "spaces"},
     nests=True,
 )
-_PYTHON_SETS = _both({"d": _DIGIT, "s": _SPACE, "w": _WORD})
+_SHORTHANDS = _both({"d": _DIGIT, "s": _SPACE, "w": _WORD})
 _PYTHON_POSIX = _POSIX | {
     "word": _WORD,
     **{name: Property(f"posix_{name}") for name in ("alnum", "digit", "punct")},
 }
 PYTHON = Dialect(
     "Python's regex package",
-    sets=_PYTHON_SETS,
-    sets_in_class=_PYTHON_SETS,
+    sets=_SHORTHANDS,
+    sets_in_class=_SHORTHANDS,
     anchors={
         "^": _TEXT_START,
         "$": _LAST_LINE_END,
@@ -500,17 +504,31 @@ PYTHON = Dialect(
     nests=False,
 )
 
-RUST = None
+RUST = Dialect(
+    "Rust's fancy-regex",
+    sets=_SHORTHANDS,
+    sets_in_class=_SHORTHANDS,
+    anchors={"^": _TEXT_START, "$": _TEXT_END, r"\z": _TEXT_END},
+    controls=_CONTROLS,
+    named={},
+    posix={},
+    flags={"i": "case", "s": "dot"},
+    nests=True,
+)
 
+_GENERAL_CATEGORIES = (
+    *("L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc"),
+    *("Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp", "C"),
+    *("Cc", "Cf", "Cn", "Co"),
+)
+_SCRIPTS = (
+    *("Arabic", "Armenian", "Bengali", "Cyrillic", "Devanagari", "Greek", "Han", "Hangul"),
+    *("Hebrew", "Hiragana", "Katakana", "Latin", "Tamil", "Thai"),
+)
+_BINARY = ("Alphabetic", "Lowercase", "Uppercase", "White_Space")
 #: Names of properties as this module spells them, by what they are without case and signs.
 _SPELLED_NAMES = {
-    re.sub("[ _-]", "", name).lower(): name
-    for name in (
-        "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp "
-        "C Cc Cf Cn Co Cs White_Space Alphabetic Uppercase Lowercase "
-        "Arabic Armenian Bengali Cyrillic Devanagari Greek Han Hangul Hebrew Hiragana Katakana "
-        "Latin Tamil Thai"
-    ).split()
+    re.sub("[ _-]", "", name).lower(): name for name in (*_GENERAL_CATEGORIES, *_SCRIPTS, *_BINARY)
 }
 
 
@@ -551,7 +569,9 @@ _HEX_CODE = re.compile(r"\\(?:x\{([0-9A-Fa-f]{1,8})\}|u([0-9A-Fa-f]{4})|U([0-9A-
 _BYTES = re.compile(r"(?:\\x[0-9A-Fa-f]{2})+")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
 _NAME = re.compile(r"\(\?(?:P?<(?P<angled>[^\W\d]\w*)>|'(?P<quoted>[^\W\d]\w*)')")
-_REFERENCE = re.compile(r"\\k(?:<(?P<angled>\w+)>|'(?P<quoted>\w+)')|\(\?P=(?P<python>\w+)\)|\\([1-9]\d?)")
+_REFERENCE = re.compile(
+    r"\\k(?:<(?P<angled>\w+)>|'(?P<quoted>\w+)')|\(\?P=(?P<python>\w+)\)|\\([1-9]\d?)"
+)
 _LOOKS = {"(?=": (False, False), "(?!": (False, True), "(?<=": (True, False), "(?<!": (True, True)}
 _EXOTIC = {
     "(?~": "an absent operator",
@@ -633,7 +653,9 @@ class _Parser:
 
     def node(self, item: _Item) -> Node:
         if isinstance(item, _AnyCase):
-            if self.is_behind and any(length > 1 or len(to) > 1 for length, to in _folded(item.text)):
+            if self.is_behind and any(
+                length > 1 or len(to) > 1 for length, to in _folded(item.text)
+            ):
                 raise self.refuse("case folding to several characters in a look-behind")
             return any_case(item.text)
         if isinstance(item, _CaseClass):
@@ -686,7 +708,7 @@ class _Parser:
         for letters, value in ((found[1], True), (found[2] or "", False)):
             for letter in letters:
                 if letter not in self.dialect.flags:
-                    raise self.refuse(f"{self.dialect.name} has no flag {letter!r} that is known")
+                    raise self.refuse(f"the flag {letter!r} is not known")
                 flags = replace(flags, **{self.dialect.flags[letter]: value})
         return flags
 
@@ -712,6 +734,7 @@ class _Parser:
             if (least, most) == (1, 1):
                 # Oniguruma forgets it: a text without case goes on behind it.
                 items = items if self.is_oniguruma else [body]
+                was_quantified = True
                 continue
             if is_possessive and self.is_behind:
                 raise self.refuse("a possessive quantifier in a look-behind", start)
@@ -837,7 +860,9 @@ class _Parser:
             return [self.sequence_of(self.inside(changed, start))]
         found = self.match(_NAME)
         if found is None and self.ahead("(?"):
-            raise self.refuse(f"{self.dialect.name} has no group that begins so, or it is not known")
+            raise self.refuse(
+                f"{self.dialect.name} has no group that begins so, or it is not known"
+            )
         if found is None and not self.captures:
             self.at += 1
             return self.inside(flags, start)
@@ -983,7 +1008,9 @@ class _Parser:
                         raise self.refuse("a range that ends in a class", start)
                     to = only_character(self.member())
                     if to is None or to < last:
-                        raise self.refuse("a range that has no end, or ends before it begins", start)
+                        raise self.refuse(
+                            "a range that has no end, or ends before it begins", start
+                        )
                     parts[-1][-1] = codes((ord(last), ord(to)))
                     last = None
                     continue
@@ -1069,7 +1096,7 @@ def _without_captures(node: Node) -> Node:
 # -- printers ----------------------------------------------------------------------------------
 
 #: Properties with the same characters in all dialects.
-_KNOWN_PROPERTIES = frozenset(_SPELLED_NAMES.values()) | {"Graph", "Print"}
+_KNOWN_PROPERTIES = frozenset(_SPELLED_NAMES.values())
 _SIGNS = frozenset("\\[](){}*+?|^$.")
 _SIGNS_IN_CLASS = frozenset("\\[]^-&|~")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -1116,7 +1143,7 @@ class _Printer:
         return UnsupportedRegexError(f"{what} can't be written for {self.dialect.name}")
 
     def whole(self, node: Node) -> str:
-        text = self.node(node).text
+        text = self.node(node).text or "(?:)"
         return f"(?V1){text}" if self.dialect is PYTHON and self.uses_nesting else text
 
     def node(self, node: Node) -> _Text:
@@ -1162,9 +1189,9 @@ class _Printer:
 
     def sequence(self, items: tuple[Node, ...]) -> _Text:
         printed = [
-            _Text(
-                f"(?:{one.text})", True, None if one.folds is None else f"(?:{one.folds})"
-            ) if isinstance(item, Alternatives) and not one.is_atom else one
+            _Text(f"(?:{one.text})", True, None if one.folds is None else f"(?:{one.folds})")
+            if isinstance(item, Alternatives) and not one.is_atom
+            else one
             for item, one in zip(items, map(self.node, items), strict=True)
         ]
         # Neighbours that are compared without case must not fold together.
@@ -1260,7 +1287,10 @@ class _Printer:
         return None
 
     def property(self, name: str, letter: str) -> str | None:
-        if self.dialect is not PYTHON and name not in _KNOWN_PROPERTIES:
+        is_known = name in _KNOWN_PROPERTIES or (
+            self.dialect is ONIGURUMA and name in ("Graph", "Print")
+        )
+        if self.dialect is not PYTHON and not is_known:
             raise self.refuse(rf"the property \p{{{name}}}")
         return rf"\{letter}{{{name}}}"
 

@@ -107,7 +107,9 @@ def portable_pattern(pattern: str) -> str:
     try:
         return translate(pattern, PYTHON, ONIGURUMA)
     except UnsupportedRegexError as error:
-        raise InexpressibleError(f"its pattern can't be translated for Oniguruma: {error}") from None
+        raise InexpressibleError(
+            f"its pattern can't be translated for Oniguruma: {error}"
+        ) from None
 
 
 Json = dict[str, Any]
