@@ -17,7 +17,7 @@ def main() -> int:
     start = process_time()
     outcome = campaign(options.seed, options.pairs)
     refused = outcome.refused.total()
-    print(f"{outcome.pairs:,} pairs of {outcome.patterns:,} patterns, {outcome.matches:,} matches")
+    print(f"{outcome.pairs:,} pairs, {outcome.patterns:,} patterns, {outcome.matches:,} matches")
     print(
         f"{outcome.invalid:,} patterns are no regular expressions there; {outcome.timeouts} timeouts"
     )

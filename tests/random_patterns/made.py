@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001, SIM905
 """Random patterns over the grammar of Oniguruma, and texts that they may match."""
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ match. So two patterns that have the same tree match alike, whatever dialect eac
 a tree that was parsed from one dialect is printed in another.
 
 The dialects are Oniguruma (of `tokenizer.json`), Python's `regex` package (of a recipe) and Rust's
-`fancy-regex` (of tiktoken). What a dialect can't express raises `UnsupportedRegexError`, which names
-the construct and its position.
+`fancy-regex` (of tiktoken). What a dialect can't express raises `UnsupportedRegexError`, which
+names the construct and its position.
 """
 
 from __future__ import annotations
@@ -341,6 +341,21 @@ def characters_in(chars: CharSet, text: str) -> set[str]:
     import regex
 
     return set(regex.findall(print_python(Chars(chars)), text))
+
+
+@cache
+def first_outside(chars: CharSet) -> str:
+    """Return the first character that a set does not have; empty if it has all."""
+    import regex
+
+    every = _every_character()
+    found = regex.match(print_python(Atomic(Repeat(Chars(chars), 0, None))), every)
+    return every[found.end() : found.end() + 1] if found else every[0]
+
+
+@cache
+def _every_character() -> str:
+    return "".join(map(chr, chain(range(0xD800), range(0xE000, _LAST + 1))))
 
 
 def _folded(text: str) -> Iterator[tuple[int, str]]:
@@ -819,6 +834,8 @@ class _Parser:
         if not flags.case:
             return Chars(chars)
         if not self.is_oniguruma:
+            if self.was_negated:
+                return Chars(complement(self.dialect_variants(complement(chars))))
             return Chars(self.dialect_variants(chars))
         if self.was_negated:
             return Chars(complement(_with_variants(complement(chars))))
@@ -828,7 +845,9 @@ class _Parser:
         return _CaseClass(wide, tuple(texts)) if texts else Chars(wide)
 
     def dialect_variants(self, chars: CharSet) -> CharSet:
-        if self.dialect is not PYTHON:
+        if self.dialect is RUST:
+            if not isinstance(chars, Codes):
+                raise self.refuse("a property or a set without case before this", length=4)
             return _with_variants(chars)
         if not isinstance(chars, Codes):
             return Folded(chars)
@@ -932,6 +951,8 @@ class _Parser:
 
     def property(self, name: str, is_negative: bool, named: dict[str, CharSet]) -> CharSet:
         key = re.sub("[ _-]", "", name).lower()
+        if self.dialect is RUST and key not in _SPELLED_NAMES:
+            raise self.refuse("the property is not known", max(self.at - len(name) - 4, 0))
         chars = named.get(key) or Property(_SPELLED_NAMES.get(key, name))
         return complement(chars) if is_negative else chars
 

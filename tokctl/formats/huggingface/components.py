@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
@@ -42,7 +42,6 @@ from tokctl.model.patterns import (
     digit_groups,
     group_length,
 )
-from tokctl.model.regular_expressions import ONIGURUMA, PYTHON, UnsupportedRegexError, translate
 
 # -- regular expressions: theirs are Oniguruma's, ours those of the `regex` package --------
 
@@ -64,14 +63,40 @@ def scanner_patterns(kind: str) -> tuple[str, ...]:
     return (PATTERNS[kind],)
 
 
+@cache
+def _scanner_patterns() -> dict[str, str]:
+    """Patterns of native scanners as Oniguruma reads them, where `{1,3}+` is another one."""
+    return {_CL100K: "cl100k"} | {
+        pattern: kind for pattern, kind in KNOWN_PATTERNS.items() if pattern != PATTERNS["cl100k"]
+    }
+
+
+@cache
+def _scanner_trees() -> dict[Any, str]:
+    from tokctl.model.regular_expressions import ONIGURUMA, parse
+
+    return {parse(pattern, ONIGURUMA): kind for pattern, kind in _scanner_patterns().items()}
+
+
+def _scanner_of_pattern(pattern: str) -> str | None:
+    """The native scanner that finds what a pattern finds, however that is spelled."""
+    if kind := _scanner_patterns().get(pattern):
+        return kind
+    from tokctl.model.regular_expressions import ONIGURUMA, UnsupportedRegexError, parse
+
+    try:
+        return _scanner_trees().get(parse(pattern, ONIGURUMA))
+    except UnsupportedRegexError:
+        return None
+
+
 def scanner_of(pattern: str, behaviour: str, invert: bool) -> str | None:
     """The native scanner that splits as a `Split` at this regular expression, if any."""
-    if (behaviour, invert) in (("isolated", False), ("removed", True)):
-        if pattern == _CL100K:
-            return "cl100k"
-        if pattern in KNOWN_PATTERNS:
-            return KNOWN_PATTERNS[pattern]
-    if (behaviour, invert) == ("removed", True):
+    if (behaviour, invert) not in (("isolated", False), ("removed", True)):
+        return None
+    if kind := _scanner_of_pattern(pattern):
+        return kind
+    if invert:
         for kind in ("bert", "gpt2-words"):
             if pattern == PATTERNS[kind]:
                 return kind
@@ -86,6 +111,14 @@ def known_sequence(patterns: Iterable[str | None]) -> str | None:
 
 def native_pattern(pattern: str) -> str:
     """A pattern of theirs for the `regex` package; TokctlError if it can't be translated."""
+    # Imported late: most files have patterns that are known, and need no parser.
+    from tokctl.model.regular_expressions import (
+        ONIGURUMA,
+        PYTHON,
+        UnsupportedRegexError,
+        translate,
+    )
+
     check_size(pattern)
     try:
         translated = translate(pattern, ONIGURUMA, PYTHON)
@@ -104,6 +137,13 @@ def _short(pattern: str) -> str:
 
 def portable_pattern(pattern: str) -> str:
     """A pattern of ours for Oniguruma; `InexpressibleError` if it can't be translated."""
+    from tokctl.model.regular_expressions import (
+        ONIGURUMA,
+        PYTHON,
+        UnsupportedRegexError,
+        translate,
+    )
+
     try:
         return translate(pattern, PYTHON, ONIGURUMA)
     except UnsupportedRegexError as error:
