@@ -18,11 +18,10 @@ def main() -> int:
     outcome = campaign(options.seed, options.pairs)
     refused = outcome.refused.total()
     print(f"{outcome.pairs:,} pairs, {outcome.patterns:,} patterns, {outcome.matches:,} matches")
-    print(
-        f"{outcome.invalid:,} patterns are no regular expressions there; {outcome.timeouts} timeouts"
-    )
+    print(f"{outcome.invalid:,} invalid there; {outcome.timeouts} searches given up")
     print(f"{process_time() - start:,.0f} s of processor time")
-    print(f"{refused:,} refused ({refused / (refused + outcome.patterns):.2%}):")
+    share = refused / (refused + outcome.patterns)
+    print(f"{refused:,} refused ({share:.2%}):")
     for why, count in outcome.refused.most_common(30):
         print(f"  {count:7,}  {why}")
     print(f"{len(outcome.faults)} differ")

@@ -935,6 +935,8 @@ class _Parser:
         return chars
 
     def reference(self, found: re.Match[str], flags: _Flags, start: int) -> Node:
+        if self.dialect is PYTHON and not (found["python"] or found[4]):
+            raise self.refuse("this escape is not known", start)
         name = found["angled"] or found["quoted"] or found["python"] or found[4]
         numbers = self.groups.get(name, [])
         if len(numbers) != 1 or numbers[0] not in self.closed:
@@ -1389,9 +1391,11 @@ def translate(pattern: str, source: Dialect, target: Dialect) -> str:
         UnsupportedRegexError: it can't be parsed, or the other dialect can't express it.
     """
     tree = parse(pattern, source)
+    if target is PYTHON and ("(?i" in pattern or Chars(NOTHING) in walk(tree)):
+        # `regex` goes wrong with both: see `_Printer.runs` and `union`.
+        return print_tree(tree, target)
     try:
-        # Without case, `regex` goes wrong at the start of a pattern: see `_Printer.runs`.
-        if not (target is PYTHON and "(?i" in pattern) and parse(pattern, target) == tree:
+        if parse(pattern, target) == tree:
             return pattern
     except UnsupportedRegexError:
         pass
