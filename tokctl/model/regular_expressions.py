@@ -577,7 +577,7 @@ class _CaseClass:
 _Item: TypeAlias = Node | _AnyCase | _CaseClass
 
 
-_PROPERTY_NAME = re.compile(r"\\[pP]\{(\^?)([\w \-]+)\}")
+_PROPERTY_NAME = re.compile(r"\\[pP]\{(\^?)([\w =\-]+)\}")
 _POSIX_BRACKET = re.compile(r"\[:(\^?)(\w+):\]")
 _INTERVAL = re.compile(r"\{(\d{0,6})(?:(,)(\d{0,6}))?\}")
 _HEX_CODE = re.compile(r"\\(?:x\{([0-9A-Fa-f]{1,8})\}|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
@@ -780,7 +780,7 @@ class _Parser:
         most = least if is_fixed else int(found[3]) if found[3] else None
         if max(least, most or 0) > 100_000:
             raise self.refuse("a quantifier over 100,000")
-        if not self.is_oniguruma and not found[1]:
+        if self.dialect is RUST and not found[1]:
             raise self.refuse("a quantifier without its least number")
         is_swapped = most is not None and most < least
         if is_swapped and not self.is_oniguruma:
