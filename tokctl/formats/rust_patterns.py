@@ -29,7 +29,7 @@ from tokctl.model.regular_expressions import (
     Chars,
     CharSet,
     Dialect,
-    Look,
+    LookAround,
     Node,
     Repeat,
     Sequence,
@@ -62,7 +62,7 @@ def _parse(pattern: str, dialect: Dialect) -> Node:
             raise InexpressibleError(_unlike(f"a quantifier over {_MOST_TIMES:,}"))
         if isinstance(one, Repeat) and least_width(one.body) == 0 and not _is_once(one):
             raise InexpressibleError(_unlike("a repetition of what can match nothing"))
-        if isinstance(one, Look) and one.is_behind and not _is_single(one.body):
+        if isinstance(one, LookAround) and one.is_behind and not _is_single(one.body):
             raise InexpressibleError(_unlike("a look-behind at more than one character"))
     return node
 

@@ -155,7 +155,7 @@ class Alternatives:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Capture:
     """A group that a back reference names by its number."""
 
     body: Node
@@ -180,7 +180,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookAround:
     """Look-ahead or look-behind, which takes no characters."""
 
     body: Node
@@ -209,10 +209,10 @@ Node: TypeAlias = (
     Chars
     | Sequence
     | Alternatives
-    | Group
+    | Capture
     | Atomic
     | Repeat
-    | Look
+    | LookAround
     | Anchor
     | BackReference
     | Grapheme
@@ -238,7 +238,7 @@ def children(node: Node) -> tuple[Node, ...]:
     """Return the nodes that a node is made of."""
     if isinstance(node, (Sequence, Alternatives)):
         return node.items
-    if isinstance(node, (Group, Atomic, Repeat, Look)):
+    if isinstance(node, (Capture, Atomic, Repeat, LookAround)):
         return (node.body,)
     return ()
 
@@ -259,7 +259,7 @@ def least_width(node: Node) -> int:
             return sum(map(least_width, items))
         case Alternatives(items):
             return min(map(least_width, items))
-        case Group(body) | Atomic(body):
+        case Capture(body) | Atomic(body):
             return least_width(body)
         case Repeat(body, least):
             return least * least_width(body)
@@ -408,17 +408,17 @@ _TEXT_START, _TEXT_END = Anchor("start"), Anchor("end")
 def _boundary(word: CharSet, *, is_inside: bool) -> Node:
     """Return a tree for a place between a word character and another one; or, inside, for any
     other place."""
-    behind, ahead = Look(Chars(word), is_behind=True), Look(Chars(word))
+    behind, ahead = LookAround(Chars(word), is_behind=True), LookAround(Chars(word))
     not_behind, not_ahead = replace(behind, is_negative=True), replace(ahead, is_negative=True)
     second = (ahead, not_ahead) if is_inside else (not_ahead, ahead)
     return alternatives([sequence((behind, second[0])), sequence((not_behind, second[1]))])
 
 
-_NOT_AT_END = Look(_TEXT_END, is_negative=True)
-_BEHIND_LINE = Look(Chars(_LINE_FEED), is_behind=True)
+_NOT_AT_END = LookAround(_TEXT_END, is_negative=True)
+_BEHIND_LINE = LookAround(Chars(_LINE_FEED), is_behind=True)
 _LINE_START = alternatives([_TEXT_START, sequence((_BEHIND_LINE, _NOT_AT_END))])
-_LINE_END = alternatives([_TEXT_END, Look(Chars(_LINE_FEED))])
-_LAST_LINE_END = Look(sequence((Repeat(Chars(_LINE_FEED), 0, 1), _TEXT_END)))
+_LINE_END = alternatives([_TEXT_END, LookAround(Chars(_LINE_FEED))])
+_LAST_LINE_END = LookAround(sequence((Repeat(Chars(_LINE_FEED), 0, 1), _TEXT_END)))
 _LINE_BREAK = Atomic(
     alternatives([sequence(map(Chars, map(characters, "\r\n"))), Chars(_LINE_ENDS)])
 )
@@ -736,7 +736,7 @@ class _Parser:
             times = self.times()
             if times is None:
                 return items
-            if len(items) == 1 and isinstance(items[0], (Look, Anchor)):
+            if len(items) == 1 and isinstance(items[0], (LookAround, Anchor)):
                 raise self.refuse("a quantifier behind what takes no characters", start)
             least, most, is_lazy, is_possessive = times
             if was_quantified and not self.is_oniguruma:
@@ -871,7 +871,7 @@ class _Parser:
                 outer, self.is_behind = self.is_behind, self.is_behind or is_behind
                 body = self.sequence_of(self.inside(flags, start))
                 self.is_behind = outer
-                return [Look(body, is_behind, is_negative)]
+                return [LookAround(body, is_behind, is_negative)]
         if found := self.match(_FLAGS):
             self.at = start
             changed = self.changed(flags, found)
@@ -893,7 +893,7 @@ class _Parser:
             self.groups.setdefault(key, []).append(number)
         body = self.sequence_of(self.inside(flags, start))
         self.closed.add(number)
-        return [Group(body, number)]
+        return [Capture(body, number)]
 
     def inside(self, flags: _Flags, start: int) -> list[_Item]:
         """What stands in a group, and its end."""
@@ -1104,12 +1104,12 @@ def _without_captures(node: Node) -> Node:
                 return sequence(map(rebuilt, items))
             case Alternatives(items):
                 return alternatives(map(rebuilt, items))
-            case Group(body, number):
+            case Capture(body, number):
                 inner = rebuilt(body)
-                return Group(inner, numbers[number]) if number in numbers else inner
+                return Capture(inner, numbers[number]) if number in numbers else inner
             case BackReference(number):
                 return BackReference(numbers[number])
-            case Atomic(body) | Repeat(body) | Look(body):
+            case Atomic(body) | Repeat(body) | LookAround(body):
                 return replace(one, body=rebuilt(body))
         return one
 
@@ -1188,9 +1188,9 @@ class _Printer:
                 return self.repeat(body, _times(least, most) + "+")
             case Atomic(body):
                 return self.grouped("(?>", body)
-            case Look(body, is_behind, is_negative):
+            case LookAround(body, is_behind, is_negative):
                 return self.grouped("(?" + "<" * is_behind + ("!" if is_negative else "="), body)
-            case Group(body):
+            case Capture(body):
                 return self.grouped("(", body)
             case BackReference(number):
                 return _Text(rf"(?:\{number})", True)

@@ -26,7 +26,7 @@ from tokctl.model.regular_expressions import (
     Atomic,
     Chars,
     CharSet,
-    Look,
+    LookAround,
     Node,
     Repeat,
     Sequence,
@@ -73,7 +73,7 @@ class Translated(NamedTuple):
 _FIRST_SET = 0xE000
 
 
-class _Printer:
+class _ClassPrinter:
     """Writes a syntax tree for JavaScript, its sets of characters numbered."""
 
     def __init__(self, pattern: str) -> None:
@@ -103,7 +103,7 @@ class _Printer:
                 self.groups += 1
                 name = f"g{self.groups}"
                 return rf"(?:(?=(?<{name}>{self.node(body)}))\k<{name}>)"
-            case Look(body, is_behind, is_negative):
+            case LookAround(body, is_behind, is_negative):
                 opening = "(?" + "<" * is_behind + ("!" if is_negative else "=")
                 return f"(?:{opening}{self.node(body)}))"
             case Anchor("start"):
@@ -114,7 +114,7 @@ class _Printer:
 
     def grouped(self, node: Node) -> str:
         text = self.node(node)
-        return text if isinstance(node, (Chars, Atomic, Look, Anchor)) else f"(?:{text})"
+        return text if isinstance(node, (Chars, Atomic, LookAround, Anchor)) else f"(?:{text})"
 
 
 @cache
@@ -174,7 +174,7 @@ def translated(pattern: str) -> Translated:
         tree = parse(pattern, PYTHON)
     except UnsupportedRegexError as error:
         raise NotInPageError(f"the page can't search for its pattern: {error}") from None
-    printer = _Printer(pattern)
+    printer = _ClassPrinter(pattern)
     body = printer.node(tree)
     changes: dict[int, int] = {0: 0, 0x110000: 0}
     for chars, number in printer.sets.items():
