@@ -23,10 +23,8 @@ from tests.report.made import EVIL, hostile, made
 from tests.report.test_browser import BROWSER, Opened, browser, page_of
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.analysis.comparison import compare
-from tokctl.model.patterns import PATTERNS
 from tokctl.model.presets import DEFAULTS, preset
 from tokctl.render.page.live import page_data, supported
-from tokctl.render.page.live_patterns import NotInPageError, translated
 
 __all__ = ["browser"]
 
@@ -297,30 +295,6 @@ def test_a_model_that_can_not_be_equal_says_so() -> None:
         rows = page_data([("a", other), ("b", model)])["models"]
         assert rows[0] == {"name": "a", "reason": reason}
         assert "columns" in rows[1]
-
-
-def test_patterns_over_classes_find_what_they_find_in_text() -> None:
-    """Searched by `re`, which reads what JavaScript does."""
-    regex = pytest.importorskip("regex")
-    patterns = [pattern for name, pattern in PATTERNS.items() if name != "graphemes"]
-    patterns += [
-        r"a{,2}b|(?i:ß|k)|[[:alpha:]_]\B",
-        r"(?>a+|b)(?!a)\d?+.$",
-        r"^\s|\x41\u0042|(?s:.)\Z",
-    ]
-    for pattern in patterns:
-        source, runs = translated(pattern)
-        classes = [number for length, number in runs for _ in range(length)]
-        source = source.replace("(?<g", "(?P<g").replace("$", r"\Z")
-        own = regex.compile(re.sub(r"\\k<(g\d+)>", r"(?P=\1)", source), regex.DOTALL)
-        for text in generated_small(60):
-            spelled = "".join(chr(classes[ord(char)]) for char in text)
-            found = [match.span() for match in own.finditer(spelled)]
-            assert found == [match.span() for match in regex.finditer(pattern, text)], pattern
-    deep = "(" * 1000 + "a" + ")" * 1000
-    for refused in (r"(a)\1", r"(?:a|aa)+", r"\X", r"a(?i)b", r"(?<=(?>a))", deep):
-        with pytest.raises(NotInPageError):
-            translated(refused)
 
 
 @pytest.fixture

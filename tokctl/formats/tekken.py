@@ -19,7 +19,6 @@ from typing import Any
 from tokctl import orjson
 from tokctl.errors import TokctlError
 from tokctl.formats.contract import ANOTHER, InexpressibleError, Source, unless_damaged
-from tokctl.formats.rust_patterns import pre_tokenizers_of
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
@@ -90,6 +89,8 @@ def read(source: Source) -> FilledRecipe:
 
 
 def _filled(document: dict[str, Any]) -> FilledRecipe:
+    from tokctl.formats.rust_patterns import pre_tokenizers_of
+
     config = document["config"]
     size, reserved = config["default_vocab_size"], config["default_num_special_tokens"]
     if type(size) is not int or type(reserved) is not int or not 0 <= reserved < size:

@@ -37,7 +37,6 @@ from tokctl.formats.contract import (
     lengths_lost,
     training_lost,
 )
-from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken, Part, template_pieces
 
@@ -161,6 +160,8 @@ def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
 
     splits: does its pattern count? Otherwise the caller knows how text is split.
     """
+    from tokctl.formats.rust_patterns import pre_tokenizers_of
+
     document = source.document
     try:
         name, pattern = document["name"], document["pat_str"]
@@ -259,6 +260,8 @@ def _encoding(source: Source, beside: Sidecar | None) -> TiktokenEncoding:
 def _parts(pattern: str) -> str | tuple[Part, ...]:
     """The pre-tokenizers that the caller names. A regular expression is one of tiktoken's, which
     drops what lies between its matches."""
+    from tokctl.formats.rust_patterns import pre_tokenizers_of
+
     if pattern == "none":
         return ()
     if not pattern.startswith("regex:"):
@@ -369,6 +372,8 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
 
 def losses(model: FilledRecipe) -> list[Loss]:
     """What a rank file and the file beside it can't hold."""
+    from tokctl.formats.rust_patterns import pattern_of
+
     _ranked(model)
     recipe = model.recipe
     found = [Loss(f"the normalizer {part}") for part in recipe.normalizers]
@@ -386,6 +391,8 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 def write(model: FilledRecipe) -> Files:
     """The ranks in the order of the ids, and the file beside them."""
+    from tokctl.formats.rust_patterns import pattern_of
+
     model = _ranked(model)
     reserved = model.reserved_ids
     ranks = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]

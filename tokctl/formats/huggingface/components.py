@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
@@ -64,14 +64,40 @@ def scanner_patterns(kind: str) -> tuple[str, ...]:
     return (PATTERNS[kind],)
 
 
+@cache
+def _scanner_patterns() -> dict[str, str]:
+    """Patterns of native scanners as Oniguruma reads them, where `{1,3}+` is another one."""
+    return {_CL100K: "cl100k"} | {
+        pattern: kind for pattern, kind in KNOWN_PATTERNS.items() if pattern != PATTERNS["cl100k"]
+    }
+
+
+@cache
+def _scanner_trees() -> dict[Any, str]:
+    from tokctl.model.regular_expressions import ONIGURUMA, parse
+
+    return {parse(pattern, ONIGURUMA): kind for pattern, kind in _scanner_patterns().items()}
+
+
+def _scanner_of_pattern(pattern: str) -> str | None:
+    """The native scanner that finds what a pattern finds, however that is spelled."""
+    if kind := _scanner_patterns().get(pattern):
+        return kind
+    from tokctl.model.regular_expressions import ONIGURUMA, UnsupportedRegexError, parse
+
+    try:
+        return _scanner_trees().get(parse(pattern, ONIGURUMA))
+    except UnsupportedRegexError:
+        return None
+
+
 def scanner_of(pattern: str, behaviour: str, invert: bool) -> str | None:
     """The native scanner that splits as a `Split` at this regular expression, if any."""
-    if (behaviour, invert) in (("isolated", False), ("removed", True)):
-        if pattern == _CL100K:
-            return "cl100k"
-        if pattern in KNOWN_PATTERNS:
-            return KNOWN_PATTERNS[pattern]
-    if (behaviour, invert) == ("removed", True):
+    if (behaviour, invert) not in (("isolated", False), ("removed", True)):
+        return None
+    if kind := _scanner_of_pattern(pattern):
+        return kind
+    if invert:
         for kind in ("bert", "gpt2-words"):
             if pattern == PATTERNS[kind]:
                 return kind
@@ -85,237 +111,46 @@ def known_sequence(patterns: Iterable[str | None]) -> str | None:
 
 
 def native_pattern(pattern: str) -> str:
-    """A pattern of theirs for the `regex` package; TokctlError if that reads another
-    meaning into it. (Oniguruma with its Ruby syntax is what they compile it with.)"""
-    import regex
+    """A pattern of theirs for the `regex` package; TokctlError if it can't be translated."""
+    # Imported late: most files have patterns that are known, and need no parser.
+    from tokctl.model.regular_expressions import (
+        ONIGURUMA,
+        PYTHON,
+        UnsupportedRegexError,
+        translate,
+    )
 
     check_size(pattern)
-    if not _is_portable(pattern):
-        pieces = regex.findall(_THEIR_PIECES, pattern, regex.VERBOSE)
-        for piece in pieces:
-            if reason := _FOREIGN.get(piece) or _in_class(piece):
-                raise TokctlError(
-                    f"its pattern {_short(pattern)} has {reason}, which the regex package "
-                    "reads differently",
-                    "write the pattern without it, and it can be read",
-                )
-        pattern = "".join(map(_translated, pieces))
-    compile_pattern(pattern)
-    return pattern
+    try:
+        translated = translate(pattern, ONIGURUMA, PYTHON)
+    except UnsupportedRegexError as error:
+        raise TokctlError(
+            f"its pattern {_short(pattern)} can't be translated for the regex package: {error}",
+            "write the pattern without it, and it can be read",
+        ) from None
+    compile_pattern(translated)
+    return translated
 
 
 def _short(pattern: str) -> str:
     return repr(pattern if len(pattern) <= 60 else pattern[:60] + "…")
 
 
-#: One escape, one class, one group's opening or one character at a time. A class without an
-#: end goes on to the end: else each `[` would look for one.
-_THEIR_PIECES = (
-    r"\\[pP]\{\^?\w+\} | \\x\{[0-9A-Fa-f]{1,8}\} | \\. | \[(?:\\.|\[:\^?\w+:\]|[^\]\\])+(?:\]|\Z)"
-    r"| \(\?[a-z-]+[:)] | \{\d+(?:,\d*)?\}\+ | (?s:.)"
-)
-#: In Ruby's syntax these match at every line, as they do here with the flag.
-_TRANSLATED = {"^": r"(?:\A|(?<=\n)(?!\Z))", "$": "(?m:$)", r"\z": r"\Z", r"\Z": r"(?=\n?\Z)"}
-#: What Oniguruma's classes hold that have another meaning here. Alone, `\w` holds six characters
-#: more than in a class: Oniguruma takes those below U+0100 from a table of Latin-1.
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"
-_LONE_WORD = f"{_WORD}²³¹¼½¾"
-_SETS = {
-    r"\w": _WORD,
-    r"\p{word}": _WORD,
-    r"\P{^word}": _WORD,
-    "[:word:]": _WORD,
-    "[:alnum:]": r"\p{Alphabetic}\p{Nd}",
-    "[:digit:]": r"\p{Nd}",
-    "[:punct:]": r"\p{P}\p{S}",
-    r"\p{xdigit}": "0-9A-Fa-f",
-}
-_COMPLEMENTS = {
-    r"\W": _WORD,
-    r"\P{word}": _WORD,
-    r"\p{^word}": _WORD,
-    r"\P{xdigit}": "0-9A-Fa-f",
-    r"\p{^xdigit}": "0-9A-Fa-f",
-    **{f"[:^{name[2:]}": held for name, held in _SETS.items() if name[0] == "["},
-}
-_TRANSLATED |= {name: f"[{held}]" for name, held in _SETS.items() if name[0] != "["}
-_TRANSLATED |= {name: f"[^{held}]" for name, held in _COMPLEMENTS.items() if name[0] != "["}
-_TRANSLATED |= dict.fromkeys((r"\w", r"\p{word}", r"\P{^word}"), f"[{_LONE_WORD}]")
-_TRANSLATED |= dict.fromkeys((r"\W", r"\P{word}", r"\p{^word}"), f"[^{_LONE_WORD}]")
-_BEHIND, _BEFORE = f"(?<=[{_LONE_WORD}])", f"(?=[{_LONE_WORD}])"
-_NOT_BEHIND, _NOT_BEFORE = f"(?<![{_LONE_WORD}])", f"(?![{_LONE_WORD}])"
-_TRANSLATED |= {
-    r"\b": f"(?:{_BEHIND}{_NOT_BEFORE}|{_NOT_BEHIND}{_BEFORE})",
-    r"\B": f"(?:{_BEHIND}{_BEFORE}|{_NOT_BEHIND}{_NOT_BEFORE})",
-}
-_FOREIGN = {
-    r"\h": "\\h (a hexadecimal digit)",
-    r"\H": "\\H (no hexadecimal digit)",
-    r"\R": "\\R (a line break)",
-    r"\K": "\\K",
-    r"\G": "\\G",
-    "(?m:": "(?m:…)",
-    "(?m)": "(?m)",
-}
-
-
-#: What was written for a piece of theirs, and that piece.
-_THEIRS = {
-    **{held: name for name, held in reversed(_SETS.items())},
-    **{ours: theirs for theirs, ours in reversed(_TRANSLATED.items())},
-}
-_WRITTEN = "|".join(map(re.escape, sorted(_THEIRS, key=len, reverse=True)))
-
-
-def _translated(piece: str) -> str:
-    """The piece as the `regex` package spells it."""
-    name = piece if len(piece) < 4 else piece[:2] + piece[2:].lower()
-    if name in _TRANSLATED:
-        return _TRANSLATED[name]
-    return _class(piece) if len(piece) > 2 and piece[0] == "[" else _code_points(piece)
-
-
-def _code_points(piece: str) -> str:
-    r"""The piece with its `\x{61C}` as the `regex` package spells them."""
-    import regex
-
-    def translated(found: Any) -> str:
-        return f"\\U{int(found[1], 16):08X}" if found[1] else str(found[0])
-
-    return str(regex.sub(r"\\x\{([0-9A-Fa-f]{1,8})\}|\\.", translated, piece))
-
-
-def _class(piece: str) -> str:
-    """A class. The complement of a set can't stand in a class: it stands beside it."""
-    import regex
-
-    if not regex.sub(r"\\(?s:.)", "", piece).endswith("]"):
-        return piece  # it has no end, which is an error when it is compiled
-    beside: list[str] = []
-
-    def translated(found: Any) -> str:
-        name = str(found[0])
-        if name[:2] in (r"\p", r"\P"):
-            name = name[:2] + name[2:].lower()
-        if name in _COMPLEMENTS:
-            beside.append(_COMPLEMENTS[name])
-            return ""
-        return _SETS.get(name) or _code_points(str(found[0]))
-
-    negated = piece.startswith("[^")
-    members = regex.sub(_CLASS_PIECES, translated, piece[1 + negated : -1])
-    whole = [f"[^{held}]" for held in beside] + [f"[{members}]"] * bool(members)
-    if not beside:
-        return f"[{'^' * negated}{members}]"
-    return f"(?:(?!{'|'.join(whole)})(?s:.))" if negated else f"(?:{'|'.join(whole)})"
-
-
-_CLASS_PIECES = r"\\[pP]\{\^?\w+\}|\\x\{[0-9A-Fa-f]{1,8}\}|\\(?s:.)|\[:\^?\w+:\]"
-
-
-def _in_class(piece: str) -> str | None:
-    import regex
-
-    if len(piece) > 2 and piece[0] == "[":
-        inside = regex.sub(r"\\.|\[:\^?\w+:\]", "", piece[1:-1])
-        if "[" in inside or "&&" in inside:
-            return "a class inside a class"
-    if piece[0] == "{" and piece.endswith("+"):
-        return f"the quantifier {piece}"
-    return None
-
-
 def portable_pattern(pattern: str) -> str:
-    """The pattern, where both engines split alike by it; otherwise `InexpressibleError`. One that
-    was translated when it was read is translated back."""
-    import regex
+    """A pattern of ours for Oniguruma; `InexpressibleError` if it can't be translated."""
+    from tokctl.model.regular_expressions import (
+        ONIGURUMA,
+        PYTHON,
+        UnsupportedRegexError,
+        translate,
+    )
 
-    portable = str(regex.sub(r"\\U([0-9A-Fa-f]{8})|\\.", _character, pattern))
-    if _is_portable(portable):
-        return portable
-    theirs = regex.sub(_WRITTEN, lambda found: _THEIRS[found[0]], pattern)
-    theirs = str(regex.sub(r"\\U([0-9A-Fa-f]{8})", _escaped, theirs))
     try:
-        if theirs != pattern and native_pattern(theirs) == pattern:
-            return theirs
-    except TokctlError:
-        pass
-    raise InexpressibleError("its regular expressions may read the pattern differently")
-
-
-def _escaped(found: Any) -> str:
-    return rf"\x{{{int(found[1], 16):X}}}"
-
-
-def _character(found: Any) -> str:
-    r"""The character of a `\U0000061C`, which Oniguruma does not know; other escapes stay."""
-    code = int(found[1], 16) if found[1] else 0xD800
-    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        return str(found[0])
-    char = chr(code)
-    return char if char.isascii() and char.isalnum() else f"\\{char}"
-
-
-# Constructs that mean the same in the `regex` package and in Oniguruma, which Hugging
-# Face uses. Left out, because they differ: ^ $ \w \b (?i) (?m) (?s), nested and combined
-# classes, a possessive interval, back references and named groups.
-_PORTABLE = r"""
-    (?: \\[pP]\{(?:L|Lu|Ll|Lt|Lm|Lo|M|Mn|Mc|N|Nd|Nl|No|P|S|Z|Zs)\}
-      | \\[sSdnrt]
-      | \\[^A-Za-z0-9]
-      | \[\^? (?: \\[pP]\{(?:L|Lu|Ll|Lt|Lm|Lo|M|Mn|Mc|N|Nd|Nl|No|P|S|Z|Zs)\}
-              | \\[sSdnrt] | \\[^A-Za-z0-9]
-              | (?!&&|--|\|\||~~) [^\]\[\\^]
-              )+ \]
-      | \( (?: \?[:=!] | (?!\?) )
-      | \) | \|
-      | [^\\\[\](){}*+?^$|]
-      | [*+?] [+?]?
-      | \{\d+(?:,\d*)?\} \??+ (?!\+)
-    )*+
-    """
-
-
-def _is_portable(pattern: str) -> bool:
-    import regex
-
-    if regex.compile(_PORTABLE, regex.VERBOSE).fullmatch(pattern) is None:
-        return False
-    # Behind an empty match the two engines go on differently.
-    return _least_width(regex.findall(_PIECES, pattern, regex.VERBOSE)) > 0
-
-
-_PIECES = (
-    r"\\[pP]\{\w+\} | \\. | \[(?:\\.|[^\]\\])+\] | \(\?[:=!] | \{\d+[^}]*\}[?+]? | [*+?][?+]? | ."
-)
-
-
-def _least_width(pieces: list[str]) -> int:
-    """Characters that the shortest match of a portable pattern has."""
-    # A frame for each open group: its kind, its finished alternatives, and the one under
-    # way in two parts: what a quantifier can't reach any more, and the last item.
-    frames: list[tuple[str, list[int], list[int]]] = [("", [], [0, 0])]
-    for piece in [*pieces, ")"]:
-        kind, done, now = frames[-1]
-        if piece[0] == "(":
-            frames.append((piece, [], [0, 0]))
-        elif piece == "|":
-            done.append(sum(now))
-            now[:] = [0, 0]
-        elif piece == ")":
-            width = min([*done, sum(now)])
-            frames.pop()
-            if not frames:
-                return width
-            outer = frames[-1][2]
-            outer[:] = [sum(outer), 0 if kind in ("(?=", "(?!") else width]
-        elif piece[0] in "*?":
-            now[1] = 0
-        elif piece[0] == "{":
-            now[1] *= int(piece[1:].split(",")[0].rstrip("}?+"))
-        elif piece[0] != "+":
-            now[:] = [sum(now), 1]
-    return 0
+        return translate(pattern, PYTHON, ONIGURUMA)
+    except UnsupportedRegexError as error:
+        raise InexpressibleError(
+            f"its pattern can't be translated for Oniguruma: {error}"
+        ) from None
 
 
 Json = dict[str, Any]

@@ -19,6 +19,21 @@ import regex
 
 from tokctl import _native
 from tokctl.model.patterns import can_backtrack, check_size
+from tokctl.model.regular_expressions import (
+    PYTHON,
+    Alternatives,
+    Anchor,
+    Atomic,
+    Chars,
+    CharSet,
+    LookAround,
+    Node,
+    Repeat,
+    Sequence,
+    UnsupportedRegexError,
+    parse,
+    print_python,
+)
 
 #: Classes are written in units of one byte.
 _MOST_CLASSES = 256
@@ -54,155 +69,52 @@ class Translated(NamedTuple):
     classes: tuple[tuple[int, int], ...]
 
 
-class _Atom(NamedTuple):
-    """A part that matches one character, as the pattern spells it."""
-
-    source: str
-    ignores_case: bool = False
+#: In place of sets of characters until their classes are known.
+_FIRST_SET = 0xE000
 
 
-#: In place of atoms until their classes are known.
-_FIRST_ATOM = 0xE000
-_SET = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\[pP]\{[^}]*\}|\\.|[^\]\\])*\]", re.DOTALL)
-_COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
-_CODE = re.compile(r"x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[pP](?:\{[^}]*\}|\w)")
-_FLAGS = re.compile(r"\(\?([ius]+)(-[is]+)?([:)])")
-_NAMED = re.compile(r"\(\?P?<[A-Za-z_]\w*>")
-
-
-class _Reader:
-    """Reads a pattern of the `regex` package, version 0, and writes it for JavaScript."""
+class _ClassPrinter:
+    """Writes a syntax tree for JavaScript, its sets of characters numbered."""
 
     def __init__(self, pattern: str) -> None:
-        self.text = pattern
-        self.at = 0
-        self.atoms: dict[_Atom, int] = {}
+        self.pattern = pattern
+        self.sets: dict[CharSet, int] = {}
         #: Groups that are referred to: those of atomic ones.
         self.groups = 0
 
     def refuse(self, what: str) -> NotInPageError:
-        return NotInPageError(f"the page can't search for {what} of its pattern {self.text:.60}")
+        return NotInPageError(f"the page can't search for {what} of its pattern {self.pattern:.60}")
 
-    def takes(self, text: str) -> bool:
-        found = self.text.startswith(text, self.at)
-        self.at += len(text) * found
-        return found
+    def chars(self, chars: CharSet) -> str:
+        return chr(_FIRST_SET + self.sets.setdefault(chars, len(self.sets)))
 
-    def atom(self, source: str, flags: str) -> str:
-        if source == ".":
-            source = r"[\s\S]" if "s" in flags else r"[^\n]"
-        atom = _Atom(source, "i" in flags)
-        return chr(_FIRST_ATOM + self.atoms.setdefault(atom, len(self.atoms)))
+    def node(self, node: Node) -> str:
+        match node:
+            case Chars(chars):
+                return self.chars(chars)
+            case Sequence(items):
+                return "".join(self.grouped(item) for item in items)
+            case Alternatives(items):
+                return "|".join(map(self.node, items))
+            case Repeat(body, least, most, is_lazy):
+                times = f"{{{least},{'' if most is None else most}}}"
+                return f"{self.grouped(body)}{times}{'?' * is_lazy}"
+            case Atomic(body):
+                self.groups += 1
+                name = f"g{self.groups}"
+                return rf"(?:(?=(?<{name}>{self.node(body)}))\k<{name}>)"
+            case LookAround(body, is_behind, is_negative):
+                opening = "(?" + "<" * is_behind + ("!" if is_negative else "=")
+                return f"(?:{opening}{self.node(body)}))"
+            case Anchor("start"):
+                return "(?:^)"
+            case Anchor("end"):
+                return "(?:$)"
+        raise self.refuse("a back reference, a cluster or what a match leaves out")
 
-    def alternatives(self, flags: str) -> str:
-        found = [self.sequence(flags)]
-        while self.takes("|"):
-            found.append(self.sequence(flags))
-        return "|".join(found)
-
-    def sequence(self, flags: str) -> str:
-        found = []
-        while self.at < len(self.text) and self.text[self.at] not in "|)":
-            at = self.at
-            switch = _FLAGS.match(self.text, at)
-            if switch and switch[3] == ")":
-                if at or switch[2]:
-                    raise self.refuse("flags in the middle")
-                flags = switch[1]
-                self.at = switch.end()
-                continue
-            found.append(self.repeated(self.piece(flags)))
-        return "".join(found)
-
-    def repeated(self, piece: str) -> str:
-        if self.at == len(self.text):
-            return piece
-        count = _COUNT.match(self.text, self.at)
-        if count and (count[1] or count[3]):
-            self.at = count.end()
-            often = f"{{{count[1] or 0}{count[2]}{count[3]}}}"
-        elif self.text[self.at] in "*+?":
-            often = self.text[self.at]
-            self.at += 1
-        else:
-            return piece
-        if self.takes("?"):
-            return f"{piece}{often}?"
-        return self.atomic(piece + often) if self.takes("+") else piece + often
-
-    def atomic(self, body: str) -> str:
-        self.groups += 1
-        return rf"(?:(?=(?<g{self.groups}>{body}))\k<g{self.groups}>)"
-
-    def piece(self, flags: str) -> str:
-        text, at = self.text, self.at
-        first = text[at]
-        if first == "(":
-            return self.group(flags)
-        if first == "[":
-            found = _SET.match(text, at)
-            if not found:
-                raise self.refuse("a set")
-            self.at = found.end()
-            return self.atom(found[0], flags)
-        if first == "\\":
-            return self.escape(flags)
-        self.at += 1
-        if first == "^":
-            return "(?:^)"
-        if first == "$":
-            return f"(?={self.atom(_NEWLINE, '')}?$)".join(("(?:", ")"))
-        if first == "{":
-            raise self.refuse("a brace")
-        return self.atom(first if first == "." else regex.escape(first, special_only=True), flags)
-
-    def group(self, flags: str) -> str:
-        outer = self.at
-        switch, name = _FLAGS.match(self.text, outer), _NAMED.match(self.text, outer)
-        kind, after = "(?:", flags
-        if switch:
-            self.at = switch.end()
-            after = "".join({*flags, *switch[1]} - {*(switch[2] or "")})
-        elif name:
-            self.at = name.end()
-        elif not self.text.startswith("(?", outer):
-            self.at += 1
-        else:
-            kinds = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>")
-            kind = next(filter(self.takes, kinds), "")
-            if not kind:
-                raise self.refuse(f"the group {self.text[outer : outer + 4]}")
-        groups = self.groups
-        body = self.alternatives(after)
-        if not self.takes(")"):
-            raise self.refuse("a group")
-        if kind == "(?>":
-            return self.atomic(body)
-        if kind.startswith("(?<") and self.groups > groups:
-            raise self.refuse("an atomic group behind (?<")
-        return f"{kind}{body})" if kind == "(?:" else f"(?:{kind}{body}))"
-
-    def escape(self, flags: str) -> str:
-        code = _CODE.match(self.text, self.at + 1)
-        kind = code[0] if code else self.text[self.at + 1 : self.at + 2]
-        self.at += 1 + len(kind)
-        if kind in ("b", "B"):
-            word = self.atom(r"\w", "")
-            ends = (f"(?<!{word})(?={word})", f"(?<={word})(?!{word})")
-            same = (f"(?<!{word})(?!{word})", f"(?<={word})(?={word})")
-            return f"(?:{'|'.join(ends if kind == 'b' else same)})"
-        if kind == "A":
-            return "(?:^)"
-        if kind in ("Z", "z"):
-            return "(?:$)"
-        if code or kind in ("d", "D", "w", "W", "s", "S", "n", "r", "t", "f", "v", "a"):
-            return self.atom("\\" + kind, flags)
-        if not kind or (kind.isascii() and kind.isalnum()):
-            raise self.refuse(f"\\{kind}")
-        return self.atom("\\" + kind, flags)
-
-
-_NEWLINE = r"\n"
+    def grouped(self, node: Node) -> str:
+        text = self.node(node)
+        return text if isinstance(node, (Chars, Atomic, LookAround, Anchor)) else f"(?:{text})"
 
 
 @cache
@@ -211,12 +123,11 @@ def _every_character() -> str:
 
 
 @cache
-def _ranges(atom: _Atom) -> tuple[tuple[int, int], ...]:
-    """The code points that an atom matches."""
-    flags = regex.IGNORECASE if atom.ignores_case else 0
-    found = regex.compile(f"(?:{atom.source})++", flags).finditer(_every_character())
-    spans = tuple(match.span() for match in found)
-    if not re.match(r"\[?\\p\{(GCB|InCB)=", atom.source):
+def _ranges(chars: CharSet) -> tuple[tuple[int, int], ...]:
+    """The code points of a set."""
+    run = print_python(Atomic(Repeat(Chars(chars), 1, None)))
+    spans = tuple(match.span() for match in regex.finditer(run, _every_character()))
+    if not re.match(r"\[?\\p\{(GCB|InCB)=", print_python(Chars(chars))):
         return spans
     codes = (code for start, end in spans for code in range(start, end))
     return tuple((code, code + 1) for code in codes if code not in _newer_than_the_core())
@@ -259,16 +170,15 @@ def translated(pattern: str) -> Translated:
     check_size(pattern)
     if can_backtrack(pattern) and pattern != GRAPHEMES:
         raise NotInPageError(f"a search for its pattern {pattern:.60} may take too long in a page")
-    reader = _Reader(pattern)
     try:
-        body = reader.alternatives("")
-    except RecursionError:
-        raise reader.refuse("groups so deep in groups") from None
-    if reader.at < len(pattern):
-        raise reader.refuse("a group")
+        tree = parse(pattern, PYTHON)
+    except UnsupportedRegexError as error:
+        raise NotInPageError(f"the page can't search for its pattern: {error}") from None
+    printer = _ClassPrinter(pattern)
+    body = printer.node(tree)
     changes: dict[int, int] = {0: 0, 0x110000: 0}
-    for atom, number in reader.atoms.items():
-        for place in (place for span in _ranges(atom) for place in span):
+    for chars, number in printer.sets.items():
+        for place in (place for span in _ranges(chars) for place in span):
             changes[place] = changes.get(place, 0) ^ 1 << number
     numbers: dict[int, int] = {}
     runs: list[tuple[int, int]] = []
@@ -283,7 +193,7 @@ def translated(pattern: str) -> Translated:
             runs.append((end - start, number))
     if len(numbers) > _MOST_CLASSES:
         raise NotInPageError(f"its pattern {pattern:.60} tells too many characters apart")
-    for number in reader.atoms.values():
+    for number in printer.sets.values():
         members = [f"\\x{one:02x}" for bits, one in numbers.items() if bits >> number & 1]
-        body = body.replace(chr(_FIRST_ATOM + number), f"[{''.join(members)}]")
+        body = body.replace(chr(_FIRST_SET + number), f"[{''.join(members)}]")
     return Translated(body, tuple(runs))
