@@ -58,7 +58,9 @@ def test_a_text_after_an_object(tmp_path: Path) -> None:
     end = named("<|endoftext|>", "normalized")
     names: dict[str, Any] = {
         "bos_token": named("<|startoftext|>", "normalized"),
-        "eos_token": end, "unk_token": end, "pad_token": "<|endoftext|>",
+        "eos_token": end,
+        "unk_token": end,
+        "pad_token": "<|endoftext|>",
     }
     for pad in ("<|endoftext|>", end):
         folder = tmp_path / str(type(pad).__name__)

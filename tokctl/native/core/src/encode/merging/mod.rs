@@ -256,7 +256,12 @@ impl Merging {
             return None;
         }
         let mut symbols = Vec::new();
-        self.initial(pre_token, 0..pre_token.len(), self.unknown, &mut symbols);
+        self.initial(
+            pre_token,
+            0..pre_token.len(),
+            Resolve::To(self.unknown),
+            &mut symbols,
+        );
         let mut end = 0;
         let ranges = symbols.iter().map(|symbol| {
             let start = end;
