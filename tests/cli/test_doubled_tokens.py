@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("tokenizers")
 
-from tests.compat.models import document  # noqa: E402
+from tests.compat.models import document
 
 
 def run(model: Path, *options: str, text: str) -> subprocess.CompletedProcess[str]:
