@@ -84,7 +84,7 @@ class Encoding:
         except (ValueError, CoreError) as error:
             raise TokctlError(f"{name!r} is no encoding: {error}") from None
         self._start(name, pat_str, mergeable_ranks, special_tokens, tokctl.Tokenizer(model))
-        self._outer_ids = {
+        self._outer_ids |= {
             id_: special_tokens[text] for text, id_ in inner.items() if special_tokens[text] != id_
         }
 
