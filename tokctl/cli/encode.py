@@ -299,6 +299,8 @@ def encode(
     _ = documents.matcher  # an unknown special token is an error before all else
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
+    if add_special:
+        _say_doubled(world, tokenizer, end_id, is_chat=chats is not None)
     if chats is not None and chats.has_columns(form):
         from tokctl.cli.chat import write_columns
         from tokctl.idfiles.dtypes import DTYPES
@@ -335,6 +337,23 @@ def encode(
     if world.verbose:
         world.say(summary(documents, perf_counter() - start))
     return None
+
+
+def _say_doubled(world: World, tokenizer: Tokenizer, end_id: int | None, *, is_chat: bool) -> None:
+    """Say which special tokens of the template stand twice: before the token of `--eos`, or around
+    a conversation, whose own template writes them."""
+    around = tokenizer.post_processor.process_ids([])
+    names = ", ".join(dict.fromkeys(tokenizer.tokens[id_] for id_ in around))
+    if around and is_chat:
+        world.say(
+            f"note: --add-special puts {names} around each conversation, beside what the chat "
+            "template writes: leave --add-special out if the template writes it, too"
+        )
+    if around and around[-1] == end_id:
+        world.say(
+            f"note: each text ends with {tokenizer.tokens[end_id]} twice, by --add-special and by "
+            "--eos: leave --eos out"
+        )
 
 
 def _check_engine(id_files: IdFileOptions, alpha: float | None, threads: int | None) -> None:

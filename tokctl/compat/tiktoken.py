@@ -87,7 +87,7 @@ class Encoding:
                 "encode of a tiktoken encoding takes the names of its special tokens",
             ) from None
         self._start(name, pat_str, mergeable_ranks, special_tokens, tokctl.Tokenizer(model))
-        self._outer_ids = {
+        self._outer_ids |= {
             id_: special_tokens[text] for text, id_ in inner.items() if special_tokens[text] != id_
         }
 
