@@ -754,7 +754,8 @@ class _Parser:
             if is_possessive and self.is_behind:
                 raise self.refuse("a possessive quantifier in a look-behind", start)
             is_counted = least > 1 or (most is not None and most > 1)
-            if self.is_oniguruma and is_counted and least_width(body) == 0:
+            is_plain = isinstance(body, Repeat) and isinstance(body.body, Chars)
+            if self.is_oniguruma and is_counted and not is_plain and least_width(body) == 0:
                 # Oniguruma leaves out rounds that would match nothing.
                 raise self.refuse("a counted repetition of what can match nothing", start)
             made: Node = Repeat(body, least, most, is_lazy and least != most)
