@@ -1065,7 +1065,8 @@ class _Parser:
                 return self.property(key, bool(found[1]), self.dialect.posix)
             if self.nests:
                 inner = self.char_class()
-                if self.is_oniguruma and inner in (ANYTHING, NOTHING):
+                is_whole = not first_outside(inner) or not first_outside(complement(inner))
+                if self.is_oniguruma and is_whole:
                     # Oniguruma miscounts the characters of those.
                     raise self.refuse("a class in a class that holds all or no characters", start)
                 return inner
