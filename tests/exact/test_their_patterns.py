@@ -183,7 +183,7 @@ def test_what_hugging_face_splits(pattern: str, text: str, pieces: str) -> None:
         (r"(?i)(a)\1", "a back reference without case"),
         (r"(?W)\w", "the flag 'W' is not known"),
         (r"(?:a?|b){2}c", "a counted repetition of what can match nothing"),
-        (r"[^[^\d\D]\d]", "a class in a class that holds all or no characters"),
+        (r"[^[^\d\D]\d]", "a class in a class that lists all characters"),
     ],
 )
 def test_what_is_refused_says_why(pattern: str, why: str) -> None:

@@ -1065,10 +1065,10 @@ class _Parser:
                 return self.property(key, bool(found[1]), self.dialect.posix)
             if self.nests:
                 inner = self.char_class()
-                is_whole = not first_outside(inner) or not first_outside(complement(inner))
-                if self.is_oniguruma and is_whole:
-                    # Oniguruma miscounts the characters of those.
-                    raise self.refuse("a class in a class that holds all or no characters", start)
+                listed = complement(inner) if self.was_negated else inner
+                if self.is_oniguruma and _holds_everything(listed):
+                    # Oniguruma miscounts its characters.
+                    raise self.refuse("a class in a class that lists all characters", start)
                 return inner
         if first == "\\":
             sign = self.pattern[start + 1 : start + 2]
@@ -1078,6 +1078,12 @@ class _Parser:
             return self.named_property() or characters(self.character_escape(in_class=True))
         self.at += 1
         return characters(first)
+
+
+def _holds_everything(chars: CharSet) -> bool:
+    if isinstance(chars, Union):
+        return not first_outside(chars)
+    return chars in (ANYTHING, codes((0, _LAST)))
 
 
 _ANY_LINE_START = alternatives([_TEXT_START, _BEHIND_LINE])
