@@ -38,8 +38,8 @@ value that is free text extends to the end of the argument, commas included, so 
 repeat the option. A part that does not fit its model (a byte decoder for a character model, a
 template that names a token which does not exist) is refused when the recipe is made.
 
-A pattern (`regex:VALUE`, `split` and `replace`) is one of Python's `regex` package. Patterns of other
-libraries are translated when a model file is read or written, as [formats.md](formats.md) says.
+A pattern (`regex:VALUE`, `split` and `replace`) is one of Python's `regex` package. Patterns of
+other libraries are translated when a file is read or written; see [formats.md](formats.md).
 
 The presets (`tokctl train --list-presets`) are recipes made of these parts; `tokctl inspect MODEL
 --recipe` shows the recipe of a model.

@@ -156,6 +156,8 @@ SPLITS = [
     (r"a\Kb|.", "ab", "a\\b"),
     (r"a{3,1}|.", "aaaa", "aaa\\a"),
     (r"(?x) a b # two letters", "abab", "ab\\ab"),
+    ("(?x)a\xa0b|.", "a\xa0bab", "a\xa0b\\a\\b"),
+    (r"(?i)x(?:aa)?y|.", "XaAYx", "XaAY\\x"),
     # tiktoken's cl100k_base as it stands: its possessive interval is none here.
     (CL100K, "1234567 a", "1234567\\ a"),
 ]
@@ -180,6 +182,8 @@ def test_what_hugging_face_splits(pattern: str, text: str, pieces: str) -> None:
         (r"(?<=\bx)a", "it stands in a look-behind"),
         (r"(?i)(a)\1", "a back reference without case"),
         (r"(?W)\w", "the flag 'W' is not known"),
+        (r"(?:a?|b){2}c", "a counted repetition of what can match nothing"),
+        (r"[^[^\d\D]\d]", "a class in a class that lists all characters"),
     ],
 )
 def test_what_is_refused_says_why(pattern: str, why: str) -> None:

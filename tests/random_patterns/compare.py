@@ -47,14 +47,15 @@ def compare(pattern: str, some: list[str], outcome: Outcome) -> None:
         outcome.invalid += 1
         return
     try:
-        compiled = compile_pattern(f"regex:{native_pattern(pattern)}")
+        ours = native_pattern(pattern)
+        compiled = compile_pattern(f"regex:{ours}")
     except TokctlError as error:
         outcome.refused[reason(error.message)[:60]] += 1
         return
     outcome.patterns += 1
     splitting = tokenizers.pre_tokenizers.Split(theirs, "isolated")
     replacing = tokenizers.normalizers.Replace(theirs, MARK)
-    limit = 2.0 if can_backtrack(pattern) else None
+    limit = 0.5 if can_backtrack(ours) else None
     for text in some:
         try:
             spans = matches(compiled, text, limit)

@@ -656,7 +656,7 @@ class _Parser:
                 if end < 0:
                     raise self.refuse("the comment has no end")
                 self.at = end + 1
-            elif flags.spaces and self.pattern[self.at].isspace():
+            elif flags.spaces and self.pattern[self.at] in " \t\n\r\f":
                 self.at += 1
             elif flags.spaces and self.ahead("#"):
                 end = self.pattern.find("\n", self.at)
@@ -753,6 +753,11 @@ class _Parser:
                 continue
             if is_possessive and self.is_behind:
                 raise self.refuse("a possessive quantifier in a look-behind", start)
+            is_counted = least > 1 or (most is not None and most > 1)
+            is_plain = isinstance(body, Repeat) and isinstance(body.body, Chars)
+            if self.is_oniguruma and is_counted and not is_plain and least_width(body) == 0:
+                # Oniguruma leaves out rounds that would match nothing.
+                raise self.refuse("a counted repetition of what can match nothing", start)
             made: Node = Repeat(body, least, most, is_lazy and least != most)
             items = [Atomic(made) if is_possessive else made]
             was_quantified = True
@@ -1059,7 +1064,12 @@ class _Parser:
                     raise self.refuse("this POSIX bracket is not known", start)
                 return self.property(key, bool(found[1]), self.dialect.posix)
             if self.nests:
-                return self.char_class()
+                inner = self.char_class()
+                listed = complement(inner) if self.was_negated else inner
+                if self.is_oniguruma and _holds_everything(listed):
+                    # Oniguruma miscounts its characters.
+                    raise self.refuse("a class in a class that lists all characters", start)
+                return inner
         if first == "\\":
             sign = self.pattern[start + 1 : start + 2]
             if sign in self.dialect.sets_in_class:
@@ -1068,6 +1078,12 @@ class _Parser:
             return self.named_property() or characters(self.character_escape(in_class=True))
         self.at += 1
         return characters(first)
+
+
+def _holds_everything(chars: CharSet) -> bool:
+    if isinstance(chars, Union):
+        return not first_outside(chars)
+    return chars in (ANYTHING, codes((0, _LAST)))
 
 
 _ANY_LINE_START = alternatives([_TEXT_START, _BEHIND_LINE])
@@ -1349,7 +1365,7 @@ def _run_text(run: list[_Text]) -> str:
     if not any(one.is_folded() for one in run):
         return "".join(one.text for one in run)
     text = "".join(one.folds or "" for one in run)
-    quantified = re.fullmatch(r"\(\?:((?:[^()\\[\]])*)\)([*+?{].*)", text)
+    quantified = re.fullmatch(r"\(\?:([^()\\[\]]*)\)((?:[*+?]|\{[\d,]+\})[?+]?)", text)
     return f"(?i:{quantified[1]}){quantified[2]}" if quantified else f"(?i:{text})"
 
 
