@@ -139,8 +139,8 @@ def subword_nmt() -> Iterator[bytes]:
     """Codes with their vocabulary, which lacks what one of them makes."""
     codes = b"#version: 0.2\n" + _MERGES
     vocabulary = b"lo@@ 9\nw 8\ner 7\nlow@@ 6\nn@@ 5\ne@@ 4\nlow 2\n"
-    yield joined({"vocab": vocabulary, "codes": codes})
-    yield joined({"vocab": vocabulary + b"lower 1\n<unk> 1\n", "codes": codes})
+    yield joined({"": codes, ".vocab": vocabulary})
+    yield joined({"": codes, ".vocab": vocabulary + b"lower 1\n<unk> 1\n"})
 
 
 def written(name: str) -> Iterator[bytes]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from tokctl.errors import AGAIN as AGAIN
 from tokctl.errors import CoreError, TokctlError
 from tokctl.files import note_read
+from tokctl.model.parts import Part, with_invalid_bytes
 from tokctl.values import cached_property
 
 if TYPE_CHECKING:
@@ -81,6 +82,13 @@ def companions_lost(model: FilledRecipe) -> list[Loss]:
     if not model.companions:
         return []
     return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
+
+
+def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[Loss]:
+    """The loss of how invalid bytes are decoded, where the format's rule is `invalid`."""
+    if with_invalid_bytes(decoders, invalid) == decoders:
+        return []
+    return [Loss("what ids become whose bytes are no UTF-8", minor=True)]
 
 
 class Hints(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokctl.formats.contract import Loss
+from tokctl.formats.contract import Loss, invalid_bytes_lost
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken, Part, text_of, with_invalid_bytes
 
@@ -45,13 +45,6 @@ def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
         if mine != found and not _is_idle(model, name):
             yield Loss(f"{title} {mine if type(mine) is not bool else ''}".rstrip())
     yield from _added(model, assumed)
-
-
-def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[Loss]:
-    """The loss of how invalid bytes are decoded, where the format's rule is `invalid`."""
-    if with_invalid_bytes(decoders, invalid) == decoders:
-        return []
-    return [Loss("what ids become whose bytes are no UTF-8", minor=True)]
 
 
 def _is_idle(model: FilledRecipe, name: str) -> bool:

@@ -22,11 +22,11 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    invalid_bytes_lost,
     lengths_lost,
     training_lost,
     unless_damaged,
 )
-from tokctl.formats.differences import invalid_bytes_lost
 from tokctl.model import ALGORITHMS, Algorithm, FilledRecipe, Origin, Recipe, user_defined_score
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (

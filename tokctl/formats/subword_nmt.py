@@ -79,7 +79,7 @@ def _codes(source: Source) -> list[tuple[str, str]]:
         )
     if version[1] not in ("0.2", "0.2.0"):
         raise TokctlError(f"its merges are of version {version[1]}, and tokctl reads 0.2")
-    found = {}
+    found: dict[tuple[str, str], None] = {}
     for number, line in enumerate(lines[1:], 2):
         left, space, right = line.partition(" ")
         if not (left and space and right) or " " in right:

@@ -235,7 +235,8 @@ def _as_written(model: FilledRecipe) -> FilledRecipe:
         raise InexpressibleError(
             "the two files do not say how a text is split, and no </w> in its tokens shows it"
         )
-    if not recipe.is_byte_level and recipe.marker != ("end-fused", _SUFFIX):
+    fused = recipe.marker.is_end_fused and recipe.marker.text == _SUFFIX
+    if not recipe.is_byte_level and not fused:
         raise InexpressibleError(
             f"words are marked by </w> at the end of tokens there, not by {recipe.marker}"
         )

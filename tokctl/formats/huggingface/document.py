@@ -22,10 +22,10 @@ from tokctl.formats.contract import (
     Loss,
     Source,
     companions_lost,
+    invalid_bytes_lost,
     training_lost,
     unless_damaged,
 )
-from tokctl.formats.differences import invalid_bytes_lost
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
 from tokctl.formats.huggingface.components import Ids, Json
