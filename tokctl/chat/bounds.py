@@ -26,9 +26,12 @@ from itertools import chain
 from typing import Any
 
 from jinja2 import Undefined
+from jinja2.filters import do_mark_safe
 from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
-from markupsafe import Markup
+
+#: The type of text that is marked as escaped.
+Markup: type = type(do_mark_safe(""))
 
 #: Characters that an element of a list counts as where a list is read.
 VALUE = 64
