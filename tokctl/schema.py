@@ -79,7 +79,7 @@ _TYPES: dict[Any, str] = {
 }
 
 
-def check(document: Any, schema: Any, name: str, hint: str | None) -> Any:
+def check(document: Any, schema: Any, name: str, hint: str) -> Any:
     """Return the document.
 
     Args:

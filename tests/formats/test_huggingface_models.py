@@ -210,16 +210,6 @@ def test_ids_of_added_tokens_are_those_that_they_get(
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
 
 
-def test_an_added_token_twice_with_other_flags() -> None:
-    document = json.loads(bpe().to_str())
-    document["added_tokens"] = [
-        {"id": 6, "content": "x", "special": True},
-        {"id": 7, "content": "x"},
-    ]
-    with pytest.raises(TokctlError, match="'x' is listed twice"):
-        formats.parse(json.dumps(document).encode(), "x")
-
-
 def test_the_lowest_id_that_two_tokens_have_is_found_at_once() -> None:
     vocab = {f"t{id_}": id_ for id_ in range(100_000)} | {"x": 99_999, "y": 99_998}
     with pytest.raises(TokctlError, match="two tokens of the vocabulary have the id 99998"):

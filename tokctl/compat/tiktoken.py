@@ -71,7 +71,10 @@ class Encoding:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert max(highest) == explicit_n_vocab - 1
         if len(set(mergeable_ranks.values())) < len(mergeable_ranks):
-            raise TokctlError(f"{name!r} is no encoding: two of its tokens have one rank")
+            raise TokctlError(
+                f"{name!r} is no encoding: two of its tokens have one rank",
+                "give each token of mergeable_ranks a rank of its own",
+            )
         inner = _inner_ids(mergeable_ranks, special_tokens)
         try:
             facts = rank_files.TiktokenEncoding(name, pre_tokenizers_of(pat_str), inner)

@@ -69,5 +69,8 @@ def _unpacked(source: Source) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(source.name, f"it can't be unpacked ({error})") from None
     if len(text) > LARGEST_VOCABULARY:
-        raise TokctlError(f"{source.name} is too large for a list of merges")
+        raise TokctlError(
+            f"{source.name} is too large for a list of merges",
+            f"unpacked, it may have at most {LARGEST_VOCABULARY:,} bytes",
+        )
     return text

@@ -78,7 +78,10 @@ def _codes(source: Source) -> list[tuple[str, str]]:
             "learn the codes again with subword-nmt 0.3, which writes version 0.2",
         )
     if version[1] not in ("0.2", "0.2.0"):
-        raise TokctlError(f"its merges are of version {version[1]}, and tokctl reads 0.2")
+        raise TokctlError(
+            f"its merges are of version {version[1]}, and tokctl reads 0.2",
+            "learn the codes again with subword-nmt 0.3, which writes version 0.2",
+        )
     found: dict[tuple[str, str], None] = {}
     for number, line in enumerate(lines[1:], 2):
         left, space, right = line.partition(" ")
