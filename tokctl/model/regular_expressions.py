@@ -641,6 +641,8 @@ class _Parser:
         self.number = 0
         self.depth = 0
         self.is_behind = False
+        #: Whether the last class was negated.
+        self.was_negated = False
 
     # -- reading
 
