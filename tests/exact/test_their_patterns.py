@@ -182,8 +182,11 @@ def test_what_hugging_face_splits(pattern: str, text: str, pieces: str) -> None:
         (r"(?<=\bx)a", "it stands in a look-behind"),
         (r"(?i)(a)\1", "a back reference without case"),
         (r"(?W)\w", "the flag 'W' is not known"),
+        (r"\B.+P", "at the start of a line only"),
+        (r"[^[\p{^Number}\p{N}]]", "a combined class that lists all characters"),
+        (r"[^[^\D]&&4-Ǆ]", "a negated intersection with a negated class"),
         (r"(?:a?|b){2}c", "a counted repetition of what can match nothing"),
-        (r"[^[^\d\D]\d]", "a class in a class that lists all characters"),
+        (r"[^[^\d\D]\d]", "a combined class that lists all characters"),
     ],
 )
 def test_what_is_refused_says_why(pattern: str, why: str) -> None:

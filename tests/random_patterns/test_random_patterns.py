@@ -12,5 +12,5 @@ def test_matches_are_those_of_hugging_face(seed: int) -> None:
     outcome = campaign(seed, 2_000)
     assert outcome.faults == []
     # Nothing is proven by what is refused.
-    assert outcome.refused.total() < 0.12 * outcome.patterns
+    assert outcome.refused.total() < 0.25 * outcome.patterns
     assert outcome.matches > outcome.pairs

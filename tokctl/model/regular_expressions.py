@@ -545,6 +545,21 @@ _BINARY = ("Alphabetic", "Lowercase", "Uppercase", "White_Space")
 _SPELLED_NAMES = {
     re.sub("[ _-]", "", name).lower(): name for name in (*_GENERAL_CATEGORIES, *_SCRIPTS, *_BINARY)
 }
+_SPELLED_NAMES |= {
+    "letter": "L",
+    "uppercaseletter": "Lu",
+    "lowercaseletter": "Ll",
+    "titlecaseletter": "Lt",
+    "mark": "M",
+    "number": "N",
+    "decimalnumber": "Nd",
+    "punctuation": "P",
+    "symbol": "S",
+    "separator": "Z",
+    "spaceseparator": "Zs",
+    "other": "C",
+    "control": "Cc",
+}
 
 
 # -- the parser --------------------------------------------------------------------------------
@@ -626,6 +641,8 @@ class _Parser:
         self.number = 0
         self.depth = 0
         self.is_behind = False
+        #: Whether the last class was negated.
+        self.was_negated = False
 
     # -- reading
 
@@ -960,7 +977,7 @@ class _Parser:
         key = re.sub("[ _-]", "", name).lower()
         if self.dialect is RUST and key not in _SPELLED_NAMES:
             raise self.refuse("the property is not known", max(self.at - len(name) - 4, 0))
-        chars = named.get(key) or Property(_SPELLED_NAMES.get(key, name))
+        chars = named.get(key) or Property(_SPELLED_NAMES.get(key, name if "=" in name else key))
         return complement(chars) if is_negative else chars
 
     def character_escape(self, *, in_class: bool) -> str:
@@ -1008,7 +1025,7 @@ class _Parser:
 
     # -- classes
 
-    def char_class(self) -> CharSet:
+    def char_class(self, *, is_nested: bool = False) -> CharSet:
         """A class, with what it nests and intersects."""
         start = self.at
         self.at += 1
@@ -1016,6 +1033,7 @@ class _Parser:
         parts: list[list[CharSet]] = [[]]
         last: str | None = None  # a character that a range can start with
         is_first = True
+        negates_inside = False
         while True:
             if self.at >= len(self.pattern):
                 raise self.refuse("the class has no end", start)
@@ -1048,8 +1066,17 @@ class _Parser:
             last = only_character(one)
             if self.pattern[at] == "[" and self.at > at + 1:
                 last = None
+                negates_inside = negates_inside or self.was_negated
             parts[-1].append(one)
-        whole = intersection(*(union(*part) for part in parts))
+        listed = [union(*part) for part in parts]
+        is_combined = is_nested or is_negated or len(parts) > 1
+        if self.is_oniguruma and is_combined and any(map(_holds_everything, listed)):
+            # Oniguruma miscounts its characters.
+            raise self.refuse("a combined class that lists all characters", start)
+        if self.is_oniguruma and is_negated and negates_inside and len(parts) > 1:
+            # Here it forgets characters beyond ASCII.
+            raise self.refuse("a negated intersection with a negated class", start)
+        whole = intersection(*listed)
         self.was_negated = is_negated
         return complement(whole) if is_negated else whole
 
@@ -1058,18 +1085,14 @@ class _Parser:
         start = self.at
         first = self.pattern[start : start + 1]
         if first == "[":
+            self.was_negated = False
             if found := self.match(_POSIX_BRACKET):
                 key = found[2].lower()
                 if key not in self.dialect.posix:
                     raise self.refuse("this POSIX bracket is not known", start)
                 return self.property(key, bool(found[1]), self.dialect.posix)
             if self.nests:
-                inner = self.char_class()
-                listed = complement(inner) if self.was_negated else inner
-                if self.is_oniguruma and _holds_everything(listed):
-                    # Oniguruma miscounts its characters.
-                    raise self.refuse("a class in a class that lists all characters", start)
-                return inner
+                return self.char_class(is_nested=True)
         if first == "\\":
             sign = self.pattern[start + 1 : start + 2]
             if sign in self.dialect.sets_in_class:
@@ -1106,7 +1129,37 @@ def parse(pattern: str, dialect: Dialect) -> Node:
         raise UnsupportedRegexError("its groups are too deep") from None
     if parser.at < len(pattern):
         raise parser.refuse("this bracket closes nothing", length=1)
-    return _without_captures(node)
+    tree = _without_captures(node)
+    if parser.is_oniguruma and _begins_with_a_condition_and_dots(tree):
+        raise UnsupportedRegexError(
+            "it begins with a condition and a run of any characters, which Oniguruma looks for "
+            "at the start of a line only"
+        )
+    return tree
+
+
+def _is_condition(node: Node) -> bool:
+    if isinstance(node, Alternatives | Sequence):
+        return all(map(_is_condition, node.items))
+    return isinstance(node, LookAround | Anchor)
+
+
+def _begins_with_a_condition_and_dots(node: Node) -> bool:
+    if not isinstance(node, Sequence):
+        return isinstance(node, Atomic) and _begins_with_a_condition_and_dots(node.body)
+    behind = next((at for at, item in enumerate(node.items) if not _is_condition(item)), 0)
+    return behind > 0 and _is_run_of_dots(node.items[behind])
+
+
+def _is_run_of_dots(node: Node) -> bool:
+    match node:
+        case Repeat(Chars(chars), _, None, False):
+            return chars in (ANYTHING, complement(_LINE_FEED))
+        case Repeat(body) | Atomic(body) | Capture(body):
+            return _is_run_of_dots(body)
+        case Sequence(items) if items:
+            return _is_run_of_dots(items[0])
+    return False
 
 
 def _without_captures(node: Node) -> Node:
