@@ -70,12 +70,12 @@ def test_without_a_command_the_help_is_one_screen() -> None:
     assert bare.out.split() == process("-h", env={"COLUMNS": "80"}).out.split()
 
 
-@pytest.mark.parametrize("written", ["2K", "2k", "2000", " 2000 ", "+2000"])
+@pytest.mark.parametrize("written", ["2K", "2k", "2000", " 2000 ", "+2000", "2_000", "2,000"])
 def test_a_number_can_be_in_thousands(written: str) -> None:
     assert whole_number(written) == 2000
 
 
-@pytest.mark.parametrize("written", ["", "K", "2KB", "2.5K", "2_000", "٢", "1e3"])
+@pytest.mark.parametrize("written", ["", "K", "2KB", "2.5K", "2__000", "2,00", "٢", "1e3"])
 def test_what_is_no_whole_number(written: str) -> None:
     with pytest.raises(ValueError):
         whole_number(written)

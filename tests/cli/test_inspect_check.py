@@ -128,7 +128,11 @@ def test_embeddings(tmp_path: Path) -> None:
     rows[0, id_] = 0
     save_file({"in": rows[0], "lm_head.weight": rows[1]}, file)
     ran = inspect(model, "--check", "--embeddings", file, "--tensor", "in", "--fail-on", "warning")
-    assert (ran.code, ran.err) == (1, "error: --fail-on warning: warning under-trained (1)\n")
+    assert (ran.code, ran.err) == (
+        1,
+        "error: --fail-on warning: warning under-trained (1)\n"
+        "hint: --fail-on says how serious a finding has to be\n",
+    )
     assert "warning\tunder-trained\t1\t100\ttokens\t0" in ran.out.splitlines()
     assert f"example\tunder-trained\t{id_}\tef\t6566\t0" in ran.out.splitlines()
     data = json.loads(printed(model, "--check", "--embeddings", file, "--tensor", "in", "--json"))

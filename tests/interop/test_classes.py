@@ -150,11 +150,6 @@ def test_a_class_is_run_as_it_is_there(name: str, place: int, tmp_path: Path) ->
         text = "a<|0.00|> b <|12.34|><|1.2.3|>"
         assert_same(ours, theirs, [text])
         assert theirs.decode(theirs.encode(text, add_special_tokens=False)) == "a b <|1.2.3|>"
-    if name == "Qwen3_5":
-        # Written it could be read otherwise: its pattern has a look-ahead and a fold of case.
-        with pytest.raises(TokctlError, match="regular expressions may read the pattern"):
-            ours.save(tmp_path / "again", "huggingface-folder")
-        return
     ours.save(tmp_path / "again", "huggingface-folder")
     assert_same(ours, auto(tmp_path / "again"))
 

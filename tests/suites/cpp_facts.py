@@ -220,9 +220,6 @@ def expected(fact: Fact) -> Any:
     return found
 
 
-#: Why tokctl does not read the model of a test.
-REFUSED = {"bpe_model::EncodeTest": "its piece 'cd' is made of 'd', which is no piece itself"}
-
 #: The other C++ tests of models and rules: how many, by what they are about.
 OTHER_TESTS = {
     "tests of lattices, agendas, tries and scores from within": 26,

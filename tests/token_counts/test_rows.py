@@ -168,7 +168,7 @@ def test_an_archive_that_breaks_off_says_so_once() -> None:
     def members() -> Iterator[Document]:
         yield document("t/a", b"low")
         yield broken("t")
-        raise TokctlError("can't read t to its end: it vanished")
+        raise TokctlError("can't read t to its end: it vanished", "copy it again")
 
     found = list(rows([Archive("t", 9, members, lambda: 9)], [BYTES]))
     assert [type(row) for row in found] == [FileCount, FailedSource]

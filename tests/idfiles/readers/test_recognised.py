@@ -73,6 +73,9 @@ class Pipe:
 
     read = read1
 
+    def fileno(self) -> int:
+        raise OSError("no file is behind it")
+
 
 @pytest.mark.parametrize("name", ["ids.parquet", "ids.arrow", "ids.safetensors"])
 def test_forms_that_are_read_at_any_place_come_from_a_pipe_too(tmp_path: Path, name: str) -> None:
