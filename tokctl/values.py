@@ -147,14 +147,14 @@ def screen_size(text: str) -> int | None:
     return min(int(digits[:9]), _LARGEST_SCREEN)
 
 
-def limit_screen(environ: MutableMapping[str, str]) -> None:
+def limit_screen(variables: MutableMapping[str, str]) -> None:
     """Correct `$COLUMNS` and `$LINES` in place for all libraries that read them: Rich takes any
     number at its word, and 0 as well, which some terminals say."""
     for name in ("COLUMNS", "LINES"):
-        if name in environ:
-            size = screen_size(environ.pop(name))
+        if name in variables:
+            size = screen_size(variables.pop(name))
             if size is not None:
-                environ[name] = str(size)
+                variables[name] = str(size)
 
 
 def available_threads() -> int:

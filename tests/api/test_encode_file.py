@@ -203,7 +203,7 @@ def test_a_character_without_an_id_is_named_with_file_and_line() -> None:
 def test_documents_before_what_is_damaged_are_given() -> None:
     def blocks() -> Iterator[bytes]:
         yield b"the"
-        raise TokctlError("b.txt: the disk is gone")
+        raise TokctlError("b.txt: the disk is gone", "mount it again")
 
     tokenizer = byte_level()
     sources = [document(b"hello"), Document("b.txt", None, blocks)]

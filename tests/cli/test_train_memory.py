@@ -62,7 +62,8 @@ def test_more_is_left_than_was_allowed() -> None:
 @pytest.mark.parametrize(
     ("given", "bytes_"),
     [("16M", 16 << 20), ("2g", 2 << 30), ("1.5G", 3 << 29), ("20000000", 20_000_000),
-     ("0.5GiB", 1 << 29), ("1T", 1 << 40), (" 32768K ", 1 << 25), ("1_000M", 1000 << 20), ("1,000M", 1000 << 20)],
+     ("0.5GiB", 1 << 29), ("1T", 1 << 40), (" 32768K ", 1 << 25),
+     ("1_000M", 1000 << 20), ("1,000M", 1000 << 20)],
 )  # fmt: skip
 def test_sizes(given: str, bytes_: int) -> None:
     assert size_of("--memory", given, 16 << 20) == bytes_

@@ -31,8 +31,9 @@ def test_the_example(example: str) -> None:
 
 def test_the_limits() -> None:
     assert f"after {sandbox.MOST_STEPS:,} steps" in TEXT
-    assert f"more than {sandbox.LONGEST_TEXT:,} characters" in TEXT
-    assert f"make more than {sandbox.MOST_WORK:,} characters" in TEXT
+    assert f"at most {sandbox.LONGEST_TEMPLATE:,} characters and {sandbox.MOST_TOKENS:,}" in TEXT
+    assert f"read more than {sandbox.MOST_WORK:,} characters" in TEXT
+    assert f"make more than {sandbox.MOST_MADE:,}" in TEXT
     assert f"may have {mask.MOST_TURNS} turns" in TEXT
     assert f"; {OPEN} are open at a time" in TEXT
 

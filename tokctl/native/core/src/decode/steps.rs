@@ -659,10 +659,7 @@ impl ByteFallback {
             return replaced(1, next);
         }
         self.run.push(byte);
-        let error = match std::str::from_utf8(&self.run[self.valid..]) {
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
+        let error = std::str::from_utf8(&self.run[self.valid..]).err();
         self.valid += error.map_or(self.run.len() - self.valid, |error| error.valid_up_to());
         let wrong = error.and_then(|error| error.error_len());
         if self.invalid == InvalidBytes::ReplaceRun {
