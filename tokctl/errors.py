@@ -46,7 +46,8 @@ class TokctlError(Exception):
         self.exit_code: int = int(exit_code)
 
     def __str__(self) -> str:
-        return f"{printable(self.message)}\nhint: {printable(self.hint)}"
+        hint = f"\nhint: {printable(self.hint)}" if self.hint else ""
+        return printable(self.message) + hint
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process needs what a person sees; a subclass would ask for more.

@@ -98,7 +98,7 @@ def test_nodes_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         patched.setattr(ray_tasks, "__version__", "0.0.1")
         with pytest.raises(TokctlError, match=r"a node of the cluster has tokctl .*, and this"):
             Tokenizer.train([path], vocab_size=300, engine=Cluster())
-    here = TokctlError(f"can't read {path}: No such file or directory")
+    here = TokctlError(f"can't read {path}: No such file or directory", "so")
     found = ray_tasks.at_nodes(here)
     assert found.message == f"can't read {path}: No such file or directory (on a node: it is here)"
     assert found.hint and found.hint.startswith("every node of the cluster must find it")

@@ -115,7 +115,7 @@ def failing(source: Document, after: int) -> Document:
     def blocks() -> Iterator[bytes]:
         for number, block in enumerate(source.blocks()):
             if number == after:
-                raise TokctlError("can't read it to its end")
+                raise TokctlError("can't read it to its end", "copy it again")
             yield block
 
     return Document(source.name, source.size, blocks)
@@ -207,7 +207,7 @@ def test_a_source_of_records_is_gone_on_with_at_a_record(models: Models) -> None
         def batches() -> Iterator[Batch]:
             for number, batch in enumerate(whole.batches()):
                 if number == fail:
-                    raise TokctlError("row 200 is damaged")
+                    raise TokctlError("row 200 is damaged", "copy it again")
                 yield batch
 
         return Records("records", whole.size, batches, whole.tell)

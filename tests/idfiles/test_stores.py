@@ -241,7 +241,7 @@ def test_the_command_line(models_folder: Path, models: Models, s3: Any) -> None:
     refused = run(*given, "-o", "s3://ids/a")
     assert refused.err.startswith("error: s3://ids/a holds finished shards\nhint: ")
     with pytest.MonkeyPatch.context() as patched:
-        Failing(patched, 9, TokctlError("can't write s3://ids/b: the line was cut"))
+        Failing(patched, 9, TokctlError("can't write s3://ids/b: the line was cut", "so"))
         stopped = run(*given, "-o", "s3://ids/b")
     assert stopped.code == 2
     assert "the complete shards stay in s3://ids/b; to continue, repeat" in stopped.err

@@ -435,6 +435,7 @@ class Dialect:
     posix: the POSIX brackets, `[:alpha:]`.
     flags: letters of `(?i)`, and what each switches on: case, dot, lines or spaces.
     nests: whether classes stand inside classes.
+    group_names: what begins a group with a name.
     """
 
     name: str
@@ -446,6 +447,7 @@ class Dialect:
     posix: dict[str, CharSet]
     flags: dict[str, str]
     nests: bool
+    group_names: tuple[str, ...] = ("(?<", "(?P<")
 
 
 def _both(sets: dict[str, CharSet]) -> dict[str, CharSet]:
@@ -492,6 +494,7 @@ ONIGURUMA = Dialect(
     posix=_POSIX,
     flags={"i": "case", "m": "dot", "x": "spaces"},
     nests=True,
+    group_names=("(?<", "(?'"),
 )
 _SHORTHANDS = _both({"d": _DIGIT, "s": _SPACE, "w": _WORD})
 _PYTHON_POSIX = _POSIX | {
@@ -899,7 +902,8 @@ class _Parser:
             changed = self.changed(flags, found)
             self.at = found.end()
             return [self.sequence_of(self.inside(changed, start))]
-        found = self.match(_NAME)
+        is_named = any(map(self.ahead, self.dialect.group_names))
+        found = self.match(_NAME) if is_named else None
         if found is None and self.ahead("(?"):
             raise self.refuse(
                 f"{self.dialect.name} has no group that begins so, or it is not known"
