@@ -252,6 +252,17 @@ class SentencePiece(Ids):
                 yield "offsets", list(zip(here.tokens, here.offsets, strict=True)), covers
                 return
 
+    def decodings(self, ids: list[int]) -> Iterator[Difference]:
+        """Compare texts. The library leaves control pieces out, and names the unknown piece; here
+        `skip_special` leaves out both. A control piece ends a run of bytes in both."""
+        if not self.unnamed.intersection(ids):
+            yield from super().decodings(ids)
+            return
+        known = [id_ for id_ in ids if id_ != self.theirs.unk_id()]
+        yield from _decoding(
+            self.ours, known, partial(self.theirs.decode, known), skip_special=True
+        )
+
     def covers(self, text: str) -> Iterator[tuple[int, int] | None]:
         """By pieces: the characters of what each has a part of, with what was removed behind them;
         None for the space at an end that no text stands for."""
