@@ -48,7 +48,7 @@ class Whole(NamedTuple):
 
 
 class OneOf:
-    """One of some strings or numbers."""
+    """A value out of some strings or numbers."""
 
     def __init__(self, *values: str | int) -> None:
         self.values = values

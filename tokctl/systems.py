@@ -163,7 +163,7 @@ if sys.platform == "win32":
         return contextlib.nullcontext()
 
     def write_no_core() -> None:
-        """There are no core files."""
+        """This system writes no core files."""
 
     def real_path(path: str) -> str:
         """The path without links, and in one case: two names of a file are equal then."""

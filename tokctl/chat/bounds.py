@@ -97,7 +97,7 @@ def measure(value: Any, most: float) -> tuple[int, int]:
 
 
 class Operands:
-    """What an operation works on, measured.
+    """Measured arguments of an operation.
 
     Attributes:
         values: the operands by position, that of a method or filter first.
@@ -144,7 +144,7 @@ Bound = Callable[[Operands], int]
 
 @dataclass(frozen=True)
 class Cost:
-    """What an operation makes and how long it takes, in characters.
+    """Size of the result and time of an operation, in characters.
 
     Attributes:
         made: the most that the result takes.
@@ -180,7 +180,7 @@ def _list(each: int) -> Bound:
 
 
 def _pieces(o: Operands) -> int:
-    """Of a text that is cut: no more pieces than it has separators, characters or lines."""
+    """Bound the pieces of a text: as many as the text has separators, characters or lines."""
     text = o.values[0]
     mark = o.get(1, "sep")
     pieces: int = text.count(mark) + 1 if _length(mark) else len(text) // 2 + 1
@@ -202,7 +202,7 @@ def _line_count(text: Any) -> int:
 
 
 def _wide(name: str, default: int = 0) -> Bound:
-    """Of a text that is filled up to a width."""
+    """Bound a text that is filled up to a width."""
     return lambda o: _HEAD + o.written + o.number(1, name, default)
 
 
@@ -241,7 +241,7 @@ def _translated(o: Operands) -> int:
 
 
 def _joined(o: Operands) -> int:
-    """Of `mark.join(values)`."""
+    """Bound `mark.join(values)`."""
     return _HEAD + 5 * o.characters + _length(o.get(1, "iterable")) * 5 * o.first
 
 
@@ -259,7 +259,7 @@ def _indented(o: Operands) -> int:
 
 
 def _wrapped(o: Operands) -> int:
-    """Each character may be a line of its own."""
+    """A text may have a line for each character."""
     mark = o.get(4, "wrapstring") or "\n"
     width = max(1, o.number(1, "width", 79))
     lines = 2 * (o.first // width + 1) + _line_count(o.values[0]) // _NEW + _words(o.values[0])
@@ -306,17 +306,17 @@ def _lorem(o: Operands) -> int:
 
 
 def _filled(name: str) -> Bound:
-    """Of lists that are filled up: no longer together than both."""
+    """Bound lists that are filled up: together as long as both arguments."""
     return lambda o: _HEAD + _NEW * (o.number(1, name) + o.elements + o.first)
 
 
 def _precise(o: Operands) -> int:
-    """Of a number with so many places: ten to that power is made."""
+    """Bound a number rounded to some places: Python makes ten to the power of the places."""
     return o.number(1, "precision") * 64
 
 
 def _number(o: Operands) -> int:
-    """Of a text that becomes a number; Python itself limits the digits of decimal ones."""
+    """Bound the number that a text spells; Python itself limits decimal digits."""
     length = o.first
     base = o.get(2, "base", 10)
     longest = sys.get_int_max_str_digits()
@@ -336,7 +336,7 @@ def _largest(digits: Sequence[str | None]) -> int:
 
 
 def _percent(o: Operands) -> int:
-    """Of `format % values`: each conversion is as wide as it says, and holds a value whole."""
+    """Bound `format % values`: the format says how wide a conversion is."""
     text = o.values[0]
     if isinstance(text, bytes):
         text = text.decode("latin-1")
@@ -362,7 +362,7 @@ def _conversions(text: str) -> Iterator[tuple[str | None, ...]]:
 
 
 def _fields(o: Operands, fields: int, asked: int) -> int:
-    """Of the values in a text with so many fields, some of whose widths are values themselves."""
+    """Bound the values in the fields of a text; some widths are values themselves."""
     rest = (*o.values[1:], *o.named.values())
     characters, elements = measure(rest, float("inf"))
     whole = _ESCAPED * characters + _WRITTEN * (elements + 12)
@@ -386,7 +386,7 @@ def _largest_in(values: Any) -> int:
 
 
 def _format(o: Operands) -> int:
-    """Of `format.format(values)`."""
+    """Bound `format.format(values)`."""
     text = o.values[0]
     try:
         parts = [part for part in string.Formatter().parse(str(text)) if part[1] is not None]
@@ -404,7 +404,7 @@ def _format_time(o: Operands) -> int:
 
 
 def _json(o: Operands) -> int:
-    """Of JSON: every element may have a line, indented as deeply as the values are nested."""
+    """Bound JSON: every element may have a line, indented as deeply as the values are nested."""
     indent = o.get(2, "indent")
     each = len(indent) if isinstance(indent, str) else o.number(2, "indent")
     marks = o.get(3, "separators")

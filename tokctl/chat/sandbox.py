@@ -291,7 +291,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return _Operations().visit(tree)
 
     def shown(self, value: Any) -> str:
-        """What the template writes: a value as text."""
+        """Return a value as the text that the template writes."""
         if type(value) is not str and not isinstance(value, str):
             self.step()
             self.ask(WRITTEN.made(self._operands((value,))))

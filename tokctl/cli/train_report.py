@@ -32,7 +32,7 @@ def report(
     *,
     replaced: str | None = None,
 ) -> None:
-    """What people read: the steps that they asked for, and the summary; `replaced` is the path of
+    """Print the requested steps and the summary for people; `replaced` is the path of
     the file that the new model replaced."""
     if world.quiet and counts is None:
         return

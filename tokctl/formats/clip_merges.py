@@ -54,7 +54,7 @@ def read(source: Source) -> FilledRecipe:
 
 
 def _place(character: str) -> tuple[bool, int]:
-    """Where CLIP's vocabulary has the byte: behind those that are spelled as they are."""
+    """Return a byte's position in CLIP's vocabulary: printable bytes come first."""
     byte = byte_level.BYTES[character]
     return character != chr(byte), byte
 

@@ -113,7 +113,7 @@ def _alone(node: Node) -> list[CharSet]:
 
 
 def _alone_in_sequence(items: tuple[Node, ...]) -> list[CharSet]:
-    """Those of one item, where every other can be nothing, but for the characters that an
+    """Return the characters of the only item that can't be empty, without the characters that an
     earlier item takes and never gives back."""
     needed = [at for at, item in enumerate(items) if not _is_optional(item)]
     if len(needed) > 1:

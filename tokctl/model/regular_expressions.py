@@ -1,4 +1,4 @@
-"""One parser of regular expressions for all dialects, and a printer for each.
+"""Parser of regular expressions in all dialects, and their printers.
 
 A pattern is parsed into a syntax tree whose meaning depends on no dialect: a set of characters is
 written out with its case variants, and shorthands such as `\\b`, `$` or `\\R` stand as what they
@@ -64,7 +64,7 @@ class Complement:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What Python's `regex` finds of a set without case: only it says what that is."""
+    """A set under `(?i)`, as Python's `regex` reads one; no explicit set says the same."""
 
     of: CharSet
 
@@ -139,7 +139,7 @@ def only_character(chars: CharSet) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character of a set."""
+    """A node that matches one character of a set."""
 
     of: CharSet
 
@@ -426,7 +426,7 @@ _LINE_BREAK = Atomic(
 
 @dataclass(frozen=True)
 class Dialect:
-    """What a dialect of regular expressions calls things.
+    """The spellings of a dialect of regular expressions.
 
     sets: escapes that stand for a set of characters, outside of a class and inside one.
     anchors: escapes and signs that match between characters.
@@ -922,7 +922,7 @@ class _Parser:
         return [Capture(body, number)]
 
     def inside(self, flags: _Flags, start: int) -> list[_Item]:
-        """What stands in a group, and its end."""
+        """Parse the content of a group, and its end."""
         items = self.alternatives(flags)
         if not self.takes(")"):
             raise self.refuse("the group has no end", start)

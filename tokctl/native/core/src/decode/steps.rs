@@ -48,7 +48,7 @@ pub enum DecoderStep {
     Markers(Marker),
 }
 
-/// What byte tokens become whose bytes are no UTF-8.
+/// Text of byte tokens whose bytes are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InvalidBytes {
     /// Every byte of a run with an invalid byte becomes U+FFFD, as in Hugging Face's decoder.

@@ -18,7 +18,7 @@ pub struct AddedToken {
     /// The white space before it, or after it, belongs to it.
     pub strip_left: bool,
     pub strip_right: bool,
-    /// It stays text, in which no other token is found.
+    /// Whether the token stays text, in which no other token is found.
     pub refused: bool,
     /// It is found before shorter ones that start before it. One such token makes all of a set so.
     pub longest_first: bool,

@@ -346,7 +346,7 @@ impl Merging {
         Ok(found.into_iter().map(|(_, merge)| merge).collect())
     }
 
-    /// What becomes of symbols without an id before the merges, if no unknown token is wanted.
+    /// Treatment of symbols without an id before the merges, if no unknown token is wanted.
     fn bytes_first(&self) -> Resolve {
         match self.first_stand_in {
             Some(_) => Resolve::Nothing,
@@ -536,7 +536,7 @@ impl Merging {
     }
 }
 
-/// What symbols without an id become.
+/// Treatment of symbols without an id.
 #[derive(Debug, Clone, Copy)]
 enum Resolve {
     Nothing,
