@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +295,66 @@ def test_encodings_come_from_the_cache_alone(
         there = given.encode(text, allowed_special="all")
         assert found.encode(text, allowed_special="all") == there
         assert found.decode(there) == given.decode(there)
+
+
+#: Arguments for every parameter of the calls below; most are of a wrong type.
+ODD: tuple[Any, ...] = (
+    *(-1, 0, 3, 2**32, 2**64, True, None, 1.5, "a", b"a", "", "all", "<|end|>", {"<|end|>"}),
+    *(["<|end|>"], ("<|end|>", "x"), {"x"}, [None], [5], {5}, ["a", b"b"], ("a", "b"), {"a": 1}),
+)
+
+
+def _outcome(call: Any) -> Any:
+    """The result, in a form to compare, or the type of the exception."""
+    try:
+        found = call()
+    except Exception as error:
+        return type(error)
+    if isinstance(found, tuple):  # encode_with_unstable, whose completions have no order
+        return found[0], sorted(found[1])
+    return found.tolist() if hasattr(found, "tolist") else found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("encode", "encode_ordinary", "encode_to_numpy", "encode_with_unstable", "_encode_bytes"),
+        *("encode_single_token", "encode_batch", "encode_ordinary_batch"),
+        *("decode_single_token_bytes", "is_special_token"),
+    ],
+)
+def test_arguments_of_wrong_types(name: str) -> None:
+    ours, theirs = both("cl100k")
+    for given in ODD:
+        calls = getattr(ours, name), getattr(theirs, name)
+        found = [_outcome(partial(call, given)) for call in calls]
+        assert found[0] == found[1], given
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "keyword"),
+    [
+        *(
+            (name, text, keyword)
+            for name in ("encode", "encode_to_numpy", "encode_with_unstable")
+            for text in ("a b", "a <|end|> b")
+            for keyword in ("allowed_special", "disallowed_special")
+        ),
+        ("encode_batch", ["a b", "c"], "allowed_special"),
+        ("encode_batch", ["a b", "c"], "num_threads"),
+        ("encode_ordinary_batch", ["a b", "c"], "num_threads"),
+        ("decode", [200, 201], "errors"),
+    ],
+)
+def test_keywords_of_wrong_types(name: str, first: Any, keyword: str) -> None:
+    ours, theirs = both("cl100k")
+    for value in ODD:
+        for more in ({}, {"disallowed_special": ()}) if keyword == "allowed_special" else ({},):
+            given = {**more, keyword: value}
+            calls = getattr(ours, name), getattr(theirs, name)
+            found = [_outcome(partial(call, first, **given)) for call in calls]
+            if value == {5} and found[1] is ValueError:
+                # There the text is searched before the set is looked at.
+                assert found[0] is TypeError
+                continue
+            assert found[0] == found[1], given

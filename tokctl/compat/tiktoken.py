@@ -127,6 +127,8 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens are ordinary text."""
+        if isinstance(text, bytes):
+            _no_text(text)
         return self._tokenizer.encoder.ids(text, None, _repaired)
 
     def encode(
@@ -171,8 +173,11 @@ class Encoding:
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary`, of many texts. At most as many threads as there are processors."""
-        threads = min(num_threads, available_threads())
-        return self._tokenizer.encoder.batch(text, threads, None, _repaired)
+        texts = list(text)
+        for one in texts:
+            if isinstance(one, bytes):
+                _no_text(one)
+        return self._tokenizer.encoder.batch(texts, _threads(num_threads), None, _repaired)
 
     def encode_batch(
         self,
@@ -183,9 +188,10 @@ class Encoding:
         disallowed_special: str | Collection[str] = "all",
     ) -> list[list[int]]:
         """`encode`, of many texts."""
-        allowed = self._checked(text, allowed_special, disallowed_special)
-        threads = min(num_threads, available_threads())
-        batch = self._tokenizer.encoder.batch(text, threads, self._matcher(allowed), _repaired)
+        texts = list(text)
+        allowed = self._checked(texts, allowed_special, disallowed_special)
+        threads, matcher = _threads(num_threads), self._matcher(allowed)
+        batch = self._tokenizer.encoder.batch(texts, threads, matcher, _repaired)
         return list(map(self._with_outer, batch))
 
     def encode_with_unstable(
@@ -255,8 +261,10 @@ class Encoding:
             place += 1
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of a token, special ones included. KeyError if there is none."""
+        """Return the id of a token, special or not; KeyError if no token is spelled so."""
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        if not isinstance(data, bytes):
+            raise TypeError(f"a token is str or bytes, not {type(data).__name__}")
         found = self._mergeable_ranks.get(data)
         if found is None:
             found = self._special_bytes[data]
@@ -268,6 +276,8 @@ class Encoding:
 
     def _encode_bytes(self, text: bytes) -> list[int]:
         """The ids of bytes. Where they are no UTF-8, the pattern splits what is before that."""
+        if not isinstance(text, bytes):
+            raise TypeError(f"argument 'text': '{type(text).__name__}' object is not 'bytes'")
         try:
             return self.encode_ordinary(text.decode())
         except UnicodeDecodeError as error:
@@ -282,8 +292,13 @@ class Encoding:
     ) -> frozenset[str]:
         """The special tokens that the texts may spell."""
         known = self.special_tokens_set
-        allowed = known if allowed == "all" else allowed
-        refused = known - set(allowed) if disallowed == "all" else disallowed
+        if isinstance(allowed, str) and allowed == "all":
+            allowed = known
+        elif not isinstance(allowed, (set, frozenset)):
+            raise TypeError(f"allowed_special is a set or 'all', not {type(allowed).__name__}")
+        elif not all(isinstance(token, str) for token in allowed):
+            raise TypeError("allowed_special holds what is no str")
+        refused = known - allowed if disallowed == "all" else disallowed
         if refused:
             search = _any_of(frozenset(refused))
             for text in texts:
@@ -417,6 +432,14 @@ def _inner_ids(ranks: dict[bytes, int], special: dict[str, int]) -> dict[str, in
     return {text: first + place for place, text in enumerate(special)}
 
 
+def _threads(number: float | None) -> int:
+    """Return the threads of a batch: at most one for each processor; ValueError below one, as
+    Python's ThreadPoolExecutor."""
+    if number is not None and number <= 0:
+        raise ValueError("max_workers must be greater than 0")
+    return available_threads() if number is None else max(1, int(min(number, available_threads())))
+
+
 def _repaired(text: Any) -> bytes:
     """A text with surrogates: pairs become characters, others U+FFFD."""
     if not isinstance(text, str):
@@ -425,7 +448,8 @@ def _repaired(text: Any) -> bytes:
 
 
 def _no_text(text: Any) -> NoReturn:
-    text.encode()
+    if isinstance(text, str):
+        text.encode()  # the UnicodeEncodeError of lone surrogates
     raise TypeError(f"argument 'text': '{type(text).__name__}' object is not a 'str'")
 
 

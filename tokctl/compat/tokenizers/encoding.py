@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from operator import index
 from typing import Any, Protocol
 
+from tokctl.compat.tokenizers import arguments
 from tokctl.tokenizer.postprocess import Truncation, trimmed
 
 Offsets = tuple[int, int]
@@ -319,12 +319,6 @@ def pad_rows(rows: Sequence[Row], padding: dict[str, Any]) -> list[Row]:
     return [row.padded(length, *token) for row in rows]
 
 
-def check_direction(direction: object) -> None:
-    """ValueError unless it is `left` or `right`."""
-    if direction not in ("left", "right"):
-        raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
-
-
 class Encoding:
     """What `Tokenizer.encode` gives: the tokens of a text, or of two. Every list has one entry per
     token, and is a new one each time.
@@ -348,6 +342,12 @@ class Encoding:
         made._set(row)
         return made
 
+    @classmethod
+    def _checked(cls, value: Any) -> Encoding:
+        if isinstance(value, cls):
+            return value
+        raise TypeError(f"'{type(value).__name__}' object is not an instance of 'Encoding'")
+
     def __len__(self) -> int:
         return self._row.size
 
@@ -366,7 +366,8 @@ class Encoding:
     @staticmethod
     def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
         """Several encodings as one. With `growing_offsets`, offsets continue from those before."""
-        return Encoding._of(merge([one._row for one in encodings], growing_offsets))
+        rows = [Encoding._checked(one)._row for one in encodings]
+        return Encoding._of(merge(rows, arguments.flag(growing_offsets)))
 
     # For questions that come one by one; lists that are asked for are made anew.
     @property
@@ -446,11 +447,11 @@ class Encoding:
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Lets all tokens belong to this sequence."""
-        self._row = self._row.with_sequence(unsigned(sequence_id))
+        self._row = self._row.with_sequence(arguments.unsigned(sequence_id))
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """The number of the text that a token belongs to."""
-        token_index = unsigned(token_index)
+        token_index = arguments.unsigned(token_index)
         ranges = self._row.ranges
         if token_index > len(self):
             return None
@@ -472,8 +473,8 @@ class Encoding:
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
         """The tokens of a word: (first, one past the last)."""
-        word_index = unsigned(word_index, 32)
-        start, stop = self._row.range_of(sequence_index)
+        word_index = arguments.unsigned(word_index, 32)
+        start, stop = self._row.range_of(arguments.unsigned(sequence_index))
         found = []
         for place, word in enumerate(self._numbers[start:stop], start):
             if word is not None and word > word_index:
@@ -491,8 +492,8 @@ class Encoding:
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The first token that covers a character of a text."""
-        char_pos = unsigned(char_pos)
-        start, stop = self._row.range_of(sequence_index)
+        char_pos = arguments.unsigned(char_pos)
+        start, stop = self._row.range_of(arguments.unsigned(sequence_index))
         for place, (first, end) in enumerate(self._places[start:stop], start):
             if first <= char_pos < end:
                 return place
@@ -513,34 +514,20 @@ class Encoding:
         pad_token: str = "[PAD]",
     ) -> None:
         """Fills up to a length. ValueError if the direction is none."""
-        length = unsigned(length)
-        check_direction(direction)
-        self._set(self._row.padded(length, pad_id, pad_type_id, pad_token, direction))
+        row = self._row.padded(
+            arguments.unsigned(length),
+            arguments.unsigned(pad_id, 32),
+            arguments.unsigned(pad_type_id, 32),
+            arguments.text(pad_token),
+            arguments.direction(direction),
+        )
+        self._set(row)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Cuts to a length. ValueError if the direction, or the stride, can't be."""
-        max_length, stride = unsigned(max_length), unsigned(stride)
-        if direction not in ("left", "right"):
-            raise ValueError(f"Invalid truncation direction value : {direction}")
+        max_length, stride = arguments.unsigned(max_length), arguments.unsigned(stride)
+        arguments.direction(direction)
         self._set(self._row.truncated(max_length, stride, direction))
-
-
-def unsigned(number: Any, bits: int = 64) -> int:
-    """Return a whole number, one of NumPy's too, as an int; TypeError or OverflowError if it is not
-    an unsigned number of so many bits."""
-    found = index(number)
-    if found < 0:
-        raise OverflowError("can't convert negative int to unsigned")
-    if found >> bits:
-        raise OverflowError(f"{found} does not fit {bits} bits")
-    return found
-
-
-def checked_flag(value: Any) -> bool:
-    """Return a boolean, one of NumPy's too; TypeError if it is not one."""
-    if type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
-    raise TypeError(f"'{type(value).__name__}' object is not an instance of 'bool'")
 
 
 def _state(row: Row) -> dict[str, Any]:

@@ -12,14 +12,12 @@ from typing import Any, ClassVar, TypeVar
 
 import tokctl
 from tokctl import _native
+from tokctl.compat.tokenizers import arguments
 from tokctl.compat.tokenizers.encoding import (
     Encoding,
     Row,
     RowPart,
-    check_direction,
-    checked_flag,
     pad_rows,
-    unsigned,
 )
 from tokctl.compat.tokenizers.processing import PostProcess
 from tokctl.compat.tokenizers.text_tokens import BareTokens, Engine, TextTokens, WordTokens
@@ -370,13 +368,13 @@ class Tokenizer:
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         """The id of each token."""
         found = dict(self._model_vocab)
-        if checked_flag(with_added_tokens):
+        if arguments.flag(with_added_tokens):
             found.update({token["content"]: id_ for id_, token in self._added.items()})
         return found
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """How many tokens there are."""
-        if not checked_flag(with_added_tokens):
+        if not arguments.flag(with_added_tokens):
             return self._model_size
         known = self._model_vocab
         return len(known) + sum(token["content"] not in known for token in self._added.values())
@@ -391,15 +389,14 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token; None if there is none."""
-        if not isinstance(token, str):
-            raise TypeError(f"'{type(token).__name__}' object is not an instance of 'str'")
+        token = arguments.text(token)
         if self._added_ids is None:
             self._added_ids = {added["content"]: id_ for id_, added in self._added.items()}
         return self._added_ids.get(token, self._model_vocab.get(token))
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
         """The token of an id; None if there is none."""
-        return self._token_of.get(unsigned(id, 32))
+        return self._token_of.get(arguments.unsigned(id, 32))
 
     def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
         """Adds tokens, which get ids after all others; how many were new or changed."""
@@ -480,14 +477,13 @@ class Tokenizer:
         direction: str = "right",
     ) -> None:
         """Cuts what is encoded from now on. ValueError if it can't be cut so."""
-        if strategy not in ("longest_first", "only_first", "only_second"):
+        max_length, stride = arguments.unsigned(max_length), arguments.unsigned(stride)
+        if arguments.text(strategy) not in ("longest_first", "only_first", "only_second"):
             raise ValueError(
                 f"Unknown `strategy`: `{strategy}`. Use one of `longest_first`, `only_first`, or "
                 "`only_second`"
             )
-        check_direction(direction)
-        if max_length < 0 or stride < 0:
-            raise OverflowError("can't convert negative int to unsigned")
+        arguments.direction(direction)
         added = self._process.added(False)
         if max_length - added < stride:
             raise ValueError(
@@ -516,14 +512,14 @@ class Tokenizer:
         pad_to_multiple_of: int | None = None,
     ) -> None:
         """Fills up what is encoded from now on; without a length, to the longest of a batch."""
-        check_direction(direction)
+        multiple = pad_to_multiple_of
         self._padding = {
-            "length": length,
-            "pad_to_multiple_of": pad_to_multiple_of,
-            "pad_id": pad_id,
-            "pad_token": pad_token,
-            "pad_type_id": pad_type_id,
-            "direction": direction,
+            "length": None if length is None else arguments.unsigned(length),
+            "pad_to_multiple_of": None if multiple is None else arguments.unsigned(multiple),
+            "pad_id": arguments.unsigned(pad_id, 32),
+            "pad_token": arguments.text(pad_token),
+            "pad_type_id": arguments.unsigned(pad_type_id, 32),
+            "direction": arguments.direction(direction),
         }
 
     def no_padding(self) -> None:
@@ -534,7 +530,7 @@ class Tokenizer:
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """How many special tokens come to a text, or to two."""
-        return self._process.added(checked_flag(is_pair))
+        return self._process.added(arguments.flag(is_pair))
 
     def encode(
         self,
@@ -554,10 +550,12 @@ class Tokenizer:
             TypeError: something is not a text.
             TokctlError: a character has no id, and no token stands for it.
         """
-        if pair is None and not is_pretokenized and isinstance(sequence, str):
+        add_special_tokens = add_special_tokens is True or arguments.flag(add_special_tokens)
+        if pair is None and is_pretokenized is False and isinstance(sequence, str):
             source = self._engine.tokens(sequence)
             row = self._single(source, len(source), add_special_tokens)
         else:
+            is_pretokenized = arguments.flag(is_pretokenized)
             first = _checked(sequence, is_pretokenized)
             second = None if pair is None else _checked(pair, is_pretokenized)
             given = [(first, second)]
@@ -594,6 +592,7 @@ class Tokenizer:
     ) -> list[Encoding]:
         if isinstance(texts, str):
             raise TypeError("Can't extract `str` to `Vec`")
+        add_special, is_pretokenized = arguments.flag(add_special), arguments.flag(is_pretokenized)
         given = [_input_of(one, is_pretokenized) for one in texts]
         rows = self._rows(given, is_pretokenized, add_special, kind)
         if self._padding is not None:
@@ -716,9 +715,9 @@ class Tokenizer:
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """Cuts, wraps and fills up encodings that were made without."""
-        row = self._processed(
-            encoding._row, None if pair is None else pair._row, add_special_tokens
-        )
+        first = Encoding._checked(encoding)._row
+        second = None if pair is None else Encoding._checked(pair)._row
+        row = self._processed(first, second, arguments.flag(add_special_tokens))
         return Encoding._of(row if self._padding is None else pad_rows([row], self._padding)[0])
 
     # -- decoding -----------------------------------------------------------------------------
@@ -727,7 +726,8 @@ class Tokenizer:
         """The text of ids. Those that no token has are left out. TypeError or OverflowError if one
         can't be an id."""
         ids = self._with_text(ids, False)
-        return self._tokenizer.decode(ids, skip_special=skip_special_tokens, errors="replace")
+        skip_special = arguments.flag(skip_special_tokens)
+        return self._tokenizer.decode(ids, skip_special=skip_special, errors="replace")
 
     def _with_text(self, ids: Sequence[int], skip_special: bool) -> list[int]:
         """The ids that `decode` reads."""

@@ -1,0 +1,46 @@
+"""Checks of arguments that raise what Hugging Face's `tokenizers` raises.
+
+The types are those of PyO3's conversions (`usize`, `u32`, `bool`, `str`): a whole number may be
+NumPy's, a boolean is no number, and text is no `bytes`.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+
+def unsigned(number: Any, bits: int = 64) -> int:
+    """Return a whole number as an int.
+
+    Raises:
+        TypeError: `number` is not a whole number.
+        OverflowError: `number` is negative or needs more than `bits` bits.
+    """
+    found = index(number)
+    if found < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if found >> bits:
+        raise OverflowError(f"{found} does not fit {bits} bits")
+    return found
+
+
+def flag(value: Any) -> bool:
+    """Return a boolean, Python's or NumPy's, as Python's; TypeError for other types."""
+    if type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"'{type(value).__name__}' object is not an instance of 'bool'")
+
+
+def text(value: Any) -> str:
+    """Return `value` if it is a str; TypeError for other types."""
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"'{type(value).__name__}' object is not an instance of 'str'")
+
+
+def direction(value: Any) -> str:
+    """Return `left` or `right`; TypeError for other types, ValueError for other words."""
+    if text(value) not in ("left", "right"):
+        raise ValueError(f"Unknown `direction`: `{value}`. Use one of `left` or `right`")
+    return str(value)
