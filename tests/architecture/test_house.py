@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.architecture.house import (
+from tests.tools.house import (
     ROOT,
     circles,
     class_names,

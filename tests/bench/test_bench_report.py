@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.bench import chart, curves, results, rows, targets
-from tests.bench.job import Sample
-from tests.bench.judge import (
+from tests.tools.bench import chart, curves, results, rows, targets
+from tests.tools.bench.job import Sample
+from tests.tools.bench.judge import (
     REFERENCE,
     RIGHT,
     UNCHECKED,
@@ -24,11 +24,11 @@ from tests.bench.judge import (
     judge,
     overlap,
 )
-from tests.bench.likelihood import PENALTY, SPACE, best_cost, bits_per_character
-from tests.bench.report import cells, markdown, show, targets_table
-from tests.bench.results import Measured
-from tests.bench.rows import Contender, Reported, Row
-from tests.bench.work.growth import CURVES
+from tests.tools.bench.likelihood import PENALTY, SPACE, best_cost, bits_per_character
+from tests.tools.bench.report import cells, markdown, show, targets_table
+from tests.tools.bench.results import Measured
+from tests.tools.bench.rows import Contender, Reported, Row
+from tests.tools.bench.work.growth import CURVES
 
 BOOKS = Row(
     "encoding",
@@ -290,7 +290,7 @@ def test_own_figures_memory_likelihood_and_vocabulary() -> None:
 
 
 def test_every_target_has_rows_in_a_whole_run() -> None:
-    from tests.bench.work import all_rows
+    from tests.tools.bench.work import all_rows
 
     keys = {row.key for row in all_rows(rows.Sizes())}
     empty = [

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import __main__ as suite
-from tests.bench import driver, made, page, recent, rows, work
-from tests.bench.driver import measure, presentable, run_job
-from tests.bench.job import Job, Sample, ids_from_bytes, ids_to_bytes
-from tests.bench.judge import REFERENCE, RIGHT, UNCHECKED, WRONG, judge
-from tests.bench.memory import memory_page
-from tests.bench.report import footnotes, markdown
-from tests.bench.results import Measured
-from tests.bench.rows import Contender, Row, Sizes
-from tests.bench.texts import Materials, zstd
+from tests.tools.bench import __main__ as suite
+from tests.tools.bench import driver, made, page, recent, rows, work
+from tests.tools.bench.driver import measure, presentable, run_job
+from tests.tools.bench.job import Job, Sample, ids_from_bytes, ids_to_bytes
+from tests.tools.bench.judge import REFERENCE, RIGHT, UNCHECKED, WRONG, judge
+from tests.tools.bench.memory import memory_page
+from tests.tools.bench.report import footnotes, markdown
+from tests.tools.bench.results import Measured
+from tests.tools.bench.rows import Contender, Row, Sizes
+from tests.tools.bench.texts import Materials, zstd
 
 pytest.importorskip("tokenizers")
 

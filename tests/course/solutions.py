@@ -1,7 +1,7 @@
 """A solution of every exercise of the tutorial, as a reader could write it.
 
-It is put at the end of the code of the pages (`tests.docs.tutorial.code_of`), uses what is defined
-there, and knows nothing of tokctl.
+Each is put at the end of the code of the pages (`tests.tools.docs.tutorial.code_of`), uses the
+names defined in that code, and knows nothing of tokctl.
 """
 # ruff: noqa: F821, RUF007, B905
 

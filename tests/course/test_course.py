@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import part_of_examples, shared_file
-from tests.docs.tutorial import (
+from tests.tools.docs.tutorial import (
     FOLDER,
     PAGES,
     built,
@@ -72,7 +72,9 @@ def test_python_prints_what_the_page_shows(page: Path) -> None:
         shared_file("corpora/treasure-island.txt")
     told = difference(page.name, text, built(text, code_before(page), commands=False))
     if told:
-        pytest.fail(f"{told}\n\nif that is right: python -m tests.docs.tutorial --write", False)
+        pytest.fail(
+            f"{told}\n\nif that is right: python -m tests.tools.docs.tutorial --write", False
+        )
 
 
 def test_the_course_has_all_pages() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests import systems
 from tests.cli.run import error, tokctl
-from tests.docs.tutorial import FOLDER, code_of
+from tests.tools.docs.tutorial import FOLDER, code_of
 from tokctl.analysis import exercises
 from tokctl.analysis.exercises import EXERCISES, PAGES, difference, exercise, judge
 from tokctl.errors import TokctlError

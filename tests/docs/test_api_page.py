@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import examples
+from tests.tools.docs import examples
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import run
+from tests.tools.docs.examples import run
 from tokctl import arrow
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "arrow.md").read_text(encoding="utf-8")

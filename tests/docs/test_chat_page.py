@@ -12,7 +12,7 @@ import pytest
 
 from tests.chat.forms import TEMPLATES, assistant, user, written
 from tests.cli import run as cli
-from tests.docs.examples import run
+from tests.tools.docs.examples import run
 from tokctl import Tokenizer, encode_chat
 from tokctl.chat import mask, sandbox
 from tokctl.idfiles.packing import OPEN

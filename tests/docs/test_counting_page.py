@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import run
+from tests.tools.docs.examples import run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "counting.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -26,7 +26,7 @@ def test_each_engine_has_an_example() -> None:
 #: which it was started.
 _RUN = """
 import sys
-from tests.docs.examples import run
+from tests.tools.docs.examples import run
 from tests.docs.test_engines_page import EXAMPLES, FIRST
 
 if __name__ == "__main__":

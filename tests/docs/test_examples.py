@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from tests.conftest import shared_file
-from tests.docs.tutorial import ROOT
+from tests.tools.docs.tutorial import ROOT
 from tokctl import Recommendation, Tokenizer, preset
 from tokctl.cli.app import build
 from tokctl.sources.corpora import corpus_path

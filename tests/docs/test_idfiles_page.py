@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.cli.run import tokctl
-from tests.docs.examples import run
 from tests.idfiles import made
+from tests.tools.docs.examples import run
 from tokctl import idfiles
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "idfiles.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.docs import pictures
-from tests.docs.tutorial import BOOK, FOLDER, PAGES, ROOT
+from tests.tools.docs import pictures
+from tests.tools.docs.tutorial import BOOK, FOLDER, PAGES, ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVERY = pytest.mark.parametrize("name", pictures.PICTURES)
@@ -27,12 +27,12 @@ def test_it_is_current(name: str) -> None:
     if name in pictures.OF_THE_BOOK and not BOOK.exists():
         pytest.skip(f"{BOOK.name} is not here: it lies beside the project's own checkouts only")
     held = pictures.path_of(name).read_text(encoding="utf-8")
-    assert pictures.PICTURES[name]() == held, "python -m tests.docs.pictures --write"
+    assert pictures.PICTURES[name]() == held, "python -m tests.tools.docs.pictures --write"
 
 
 def test_the_bytes_are_the_same_in_every_process() -> None:
     code = (
-        "from hashlib import sha256\nfrom tests.docs.pictures import *\n"
+        "from hashlib import sha256\nfrom tests.tools.docs.pictures import *\n"
         "drawn = [draw() for name, draw in PICTURES.items() if name not in OF_THE_BOOK]\n"
         "print(sha256(''.join(drawn).encode()).hexdigest())"
     )

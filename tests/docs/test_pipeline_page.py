@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.docs.pipeline_page import PAGE, page
+from tests.tools.docs.pipeline_page import PAGE, page
 
 
 def test_the_page_is_not_stale() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.docs.pipeline_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), (
+        "run python -m tests.tools.docs.pipeline_page"
+    )

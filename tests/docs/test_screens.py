@@ -16,8 +16,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from tests import systems
-from tests.docs import screens
-from tests.docs.tutorial import ROOT
+from tests.tools.docs import screens
+from tests.tools.docs.tutorial import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVERY = pytest.mark.parametrize("name", screens.SCREENS)
@@ -31,13 +31,13 @@ def test_it_is_current(name: str) -> None:
     systems.unix_module("termios")
     pytest.importorskip("textual", reason="the extra watch is not installed")
     held = (screens.FOLDER / name).read_text(encoding="utf-8")
-    assert screens.SCREENS[name]() == held, "python -m tests.docs.screens --write"
+    assert screens.SCREENS[name]() == held, "python -m tests.tools.docs.screens --write"
 
 
 @pytest.mark.slow
 def test_the_bytes_are_the_same_in_every_process() -> None:
     pytest.importorskip("textual", reason="the extra watch is not installed")
-    code = "from tests.docs import screens; print(screens.watch() + screens.word())"
+    code = "from tests.tools.docs import screens; print(screens.watch() + screens.word())"
     drawn = {
         subprocess.run(
             [sys.executable, "-c", code],

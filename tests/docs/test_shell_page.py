@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tokctl
-from tokctl.cli import shells
+from tests.tools import shells
 from tokctl.cli.app import EPILOG
 from tokctl.cli.options import PROGRESS
 from tokctl.cli.progress import PHASES

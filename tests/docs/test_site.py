@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.docs import site
-from tests.docs.screens import BROWSER
-from tokctl.cli import shells
+from tests.tools import shells
+from tests.tools.docs import site
+from tests.tools.docs.screens import BROWSER
 
 needs_zensical = pytest.mark.skipif(
     importlib.util.find_spec("zensical") is None, reason="the extra site is not installed"
@@ -156,7 +156,7 @@ def test_a_page_that_no_section_names_is_there() -> None:
 def test_a_description_of_two_arguments_is_one_of_each(tmp_path: Path) -> None:
     import griffe
 
-    from tests.docs.shared_descriptions import SharedDescriptions
+    from tests.tools.docs.shared_descriptions import SharedDescriptions
 
     (tmp_path / "shared.py").write_text(
         "def f(a: int, b: int) -> None:\n"

@@ -9,10 +9,10 @@ import numpy
 import pytest
 from safetensors.numpy import save_file
 
-from tests.docs import examples
 from tests.docs.test_compare_page import paths
 from tests.metrics.models import TEXT, document, model
 from tests.metrics.test_definitions import plain
+from tests.tools.docs import examples
 from tokctl.analysis.metrics import Definition, metric_names
 from tokctl.analysis.suite import DEFINITIONS, run_suite, splits
 from tokctl.analysis.suite.morphology import GoldWord

@@ -8,8 +8,8 @@ import pytest
 
 from tests import systems
 from tests.conftest import shared_file
-from tests.docs import tutorial
-from tests.docs.tutorial import (
+from tests.tools.docs import tutorial
+from tests.tools.docs.tutorial import (
     COOKBOOK,
     PAGES,
     BuildError,
@@ -35,7 +35,9 @@ def test_a_page_shows_what_its_commands_print(page: Path) -> None:
         shared_file("corpora/udhr/eng.txt")
     told = difference(page.name, text, built_page(page, text))
     if told:
-        pytest.fail(f"{told}\n\nif that is right: python -m tests.docs.tutorial --write", False)
+        pytest.fail(
+            f"{told}\n\nif that is right: python -m tests.tools.docs.tutorial --write", False
+        )
 
 
 def test_the_pages_have_commands() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import shared_file
-from tests.docs.tutorial import FOLDER, Step, steps
+from tests.tools.docs.tutorial import FOLDER, Step, steps
 
 WORDS, BPE, WORDPIECE, BOOK, COMPARING, ERRATUM = (
     "1-words-and-symbols",

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import shared_file
 from tests.exact.pipeline_peers import texts, training_text
 from tests.formats.models import RECIPES, with_added
-from tests.fuzz.seeds import seeds
+from tests.tools.fuzz.seeds import seeds
 from tokctl import TokctlError, Tokenizer, default_recipe, formats, preset
 from tokctl.formats import FORMATS, InexpressibleError
 from tokctl.formats.saving import save

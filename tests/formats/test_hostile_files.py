@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import systems
-from tests.fuzz.seeds import CUT, READERS, parted, seeds
+from tests.tools.fuzz.seeds import CUT, READERS, parted, seeds
 
 pytestmark = systems.limits
 

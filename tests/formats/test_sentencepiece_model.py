@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import shared_file
 from tests.exact.strings import strings
 from tests.formats import pipeline_twin as twin
-from tests.zoo.cases import Case
-from tests.zoo.peers import SentencePiece
+from tests.tools.zoo.cases import Case
+from tests.tools.zoo.peers import SentencePiece
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import sentencepiece
 from tokctl.model import FilledRecipe

@@ -1,4 +1,4 @@
-"""The targets under fire, the same shots every day; `python -m tests.fuzz` fires for longer."""
+"""A fixed set of mutated inputs for every target; `python -m tests.tools.fuzz` runs for longer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.corpus import cases
-from tests.fuzz.mutations import mutated
-from tests.fuzz.seeds import READERS, seeds
-from tests.fuzz.targets import TARGETS, read
+from tests.tools.fuzz.corpus import cases
+from tests.tools.fuzz.mutations import mutated
+from tests.tools.fuzz.seeds import READERS, seeds
+from tests.tools.fuzz.targets import TARGETS, read
 from tokctl import Tokenizer
 
 CASES = int(os.environ.get("TOKCTL_EXAMPLES", "300"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.targets import TARGETS
+from tests.tools.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 GUARDED = """
 import itertools, os, sys, tempfile
 from pathlib import Path
-from tests.fuzz.corpus import cases
-from tests.fuzz.seeds import seeds
-from tests.fuzz.targets import TARGETS
+from tests.tools.fuzz.corpus import cases
+from tests.tools.fuzz.seeds import seeds
+from tests.tools.fuzz.targets import TARGETS
 
 FORBIDDEN = (
     "import", "exec", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn",
@@ -85,7 +85,7 @@ DRAWN = """
 import sys
 from pathlib import Path
 from tests.cli.run import tokctl
-from tests.fuzz.targets import decoder
+from tests.tools.fuzz.targets import decoder
 from tokctl import formats
 from tokctl.render.charts.converter import _CODE
 

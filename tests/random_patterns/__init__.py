@@ -1,1 +1,0 @@
-"""Random regular expressions of a `tokenizer.json`: searched by Hugging Face and by tokctl."""

@@ -1,10 +1,10 @@
-"""Some pairs of every day; `python -m tests.random_patterns` compares more."""
+"""Some pairs of every day; `python -m tests.tools.random_patterns` compares more."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.random_patterns.compare import campaign
+from tests.tools.random_patterns.compare import campaign
 
 
 @pytest.mark.parametrize("seed", range(8))

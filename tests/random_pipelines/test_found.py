@@ -1,4 +1,4 @@
-"""What runs of `python -m tests.random_pipelines` have found, one small document for each class."""
+"""One small document for each class of fault `python -m tests.tools.random_pipelines` found."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tokenizers
 
-from tests.random_pipelines.compare import both, faulty, loaded
-from tests.random_pipelines.documents import Json
+from tests.tools.random_pipelines.compare import both, faulty, loaded
+from tests.tools.random_pipelines.documents import Json
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.formats.contract import lengths_lost
 

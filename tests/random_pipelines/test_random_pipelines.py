@@ -1,10 +1,10 @@
-"""Some seeds of every day; `python -m tests.random_pipelines` runs more."""
+"""Some seeds of every day; `python -m tests.tools.random_pipelines` runs more."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.random_pipelines.compare import compared
+from tests.tools.random_pipelines.compare import compared
 
 
 @pytest.mark.parametrize("first", range(0, 120, 10))

@@ -217,8 +217,8 @@ def test_texts_have_the_same_ids_as_in_tokctl(browser: Any) -> None:
 )
 def test_pipelines_put_together_at_random(browser: Any, first: int, count: int) -> None:
     pytest.importorskip("tokenizers", reason="the pipelines are made for Hugging Face's library")
-    from tests.random_pipelines.documents import document as random_document
-    from tests.random_pipelines.documents import text
+    from tests.tools.random_pipelines.documents import document as random_document
+    from tests.tools.random_pipelines.documents import text
 
     tokenizers: dict[str, Tokenizer] = {}
     texts: dict[str, list[str]] = {}

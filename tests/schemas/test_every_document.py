@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.fuzz import seeds, targets
 from tests.idfiles import made
 from tests.idfiles.shared import Stopped, Workers
 from tests.schemas.mutations import mutations
+from tests.tools.fuzz import seeds, targets
 from tokctl import TokctlError, Tokenizer, formats, idfiles
 from tokctl.chat.lines import conversation
 from tokctl.chat.template import TokenizerChat

@@ -334,7 +334,7 @@ import sys
 from pathlib import Path
 from tokctl import TokctlError, idfiles
 from tokctl.sources import open_sources
-from tests.fuzz.targets import decoder, texts_of
+from tests.tools.fuzz.targets import decoder, texts_of
 path, whole = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
 start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
 refused = 0
@@ -370,7 +370,7 @@ def test_no_damaged_footer_ends_the_process(column: str, tmp_path: Path) -> None
 #: Reads a table, and prints by how many MB this process has grown meanwhile.
 PEAK = """
 import sys
-from tests.fuzz.targets import texts_of
+from tests.tools.fuzz.targets import texts_of
 from tests.memory import peak
 from tokctl import TokctlError
 from tokctl.sources import open_sources

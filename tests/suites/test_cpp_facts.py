@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("sentencepiece")
 
-from tests.suites import cpp_facts
-from tests.suites.cpp_facts import FACTS
+from tests.tools.suites import cpp_facts
+from tests.tools.suites.cpp_facts import FACTS
 
 
 @pytest.mark.parametrize("test", sorted({fact.test for fact in FACTS}))

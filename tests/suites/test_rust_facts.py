@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.suites import rust_facts
-from tests.suites.rust_facts import FACTS, Fact
+from tests.tools.suites import rust_facts
+from tests.tools.suites.rust_facts import FACTS, Fact
 
 
 @pytest.mark.parametrize("test", sorted({fact.test for fact in FACTS}))

@@ -1,6 +1,6 @@
 """The harness of the peers' suites on a suite of its own, and what docs/formats.md says.
 
-The suites themselves are no part of the tests: `python -m tests.suites --checkouts DIR`.
+The suites themselves are no part of the tests: `python -m tests.tools.suites --checkouts DIR`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.suites import __main__ as suites
-from tests.suites import table
-from tests.suites.record import DIFFERS, SAME, UNTRANSLATABLE, Recorder, mirror
-from tests.suites.table import Row
+from tests.tools.suites import __main__ as suites
+from tests.tools.suites import table
+from tests.tools.suites.record import DIFFERS, SAME, UNTRANSLATABLE, Recorder, mirror
+from tests.tools.suites.table import Row
 
 THEIR_TESTS = """
 import tokenizers
@@ -82,7 +82,7 @@ def test_a_suite(tmp_path: Path) -> None:
     (folder / "tests").mkdir(parents=True)
     (folder / "tests" / "__init__.py").touch()
     (folder / "tests" / "test_theirs.py").write_text(THEIR_TESTS)
-    command = [sys.executable, "-m", "tests.suites", "--checkouts", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.tools.suites", "--checkouts", str(tmp_path)]
     command += ["--only", "tokenizers", "--records", str(tmp_path / "records")]
     ran = subprocess.run(command, cwd=suites.PROJECT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.random_pipelines.compare import loaded
-from tests.random_pipelines.documents import document, text
+from tests.tools.random_pipelines.compare import loaded
+from tests.tools.random_pipelines.documents import document, text
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.analysis.bench import bench
 from tokctl.analysis.verification import verify

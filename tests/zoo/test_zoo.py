@@ -1,6 +1,6 @@
 """The list of published tokenizers, what was measured of them, and what docs/formats.md says.
 
-The comparison itself is no part of the tests: `python -m tests.zoo --files DIR`.
+The comparison itself is no part of the tests: `python -m tests.tools.zoo --files DIR`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from tests.zoo import __main__ as zoo
-from tests.zoo import listed, table
-from tests.zoo.cases import Case, cases, damaged_lists
-from tests.zoo.listed import Listed
-from tests.zoo.peers import opened
-from tests.zoo.worker import compare
+from tests.tools.zoo import __main__ as zoo
+from tests.tools.zoo import listed, table
+from tests.tools.zoo.cases import Case, cases, damaged_lists
+from tests.tools.zoo.listed import Listed
+from tests.tools.zoo.peers import opened
+from tests.tools.zoo.worker import compare
 from tokctl import Tokenizer
 
 

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def completion(context: typer.Context, shell: options.Shell) -> None:
     """Write a script to stdout that lets your shell complete tokctl command lines."""
-    from tokctl.cli.shells import INSTALLED, SCRIPTS
+    from tokctl.cli.installed import INSTALLED, SCRIPTS
 
     world: World = context.obj
-    world.stdout.write((INSTALLED / SCRIPTS[shell][0]).read_bytes())
+    world.stdout.write((INSTALLED / SCRIPTS[shell]).read_bytes())

@@ -25,14 +25,17 @@ def register(app: typer.Typer) -> None:
 
 def man(context: typer.Context, command: options.CommandWords = None) -> None:
     """Show the manual page of a command: on a terminal with man, elsewhere as its roff source."""
-    from tokctl.cli import paging, shells
+    from tokctl.cli import paging
+    from tokctl.cli.app import COMMANDS
+    from tokctl.cli.installed import INSTALLED, page_path
 
     world: World = context.obj
     words = command or []
-    path = shells.INSTALLED / shells.page_path(["tokctl", *words])
+    path = INSTALLED / page_path(["tokctl", *words])
     if not (all(word.replace("-", "").isalpha() for word in words) and path.is_file()):
-        names = ", ".join(each.path[1] for each in shells.command_tree().commands)
-        raise TokctlError(f"there is no command {' '.join(words)!r}", f"choose one of: {names}")
+        raise TokctlError(
+            f"there is no command {' '.join(words)!r}", f"choose one of: {', '.join(COMMANDS)}"
+        )
     page = path.read_bytes()
     if not paging.pipe(world, "man -l -", page):
         world.stdout.write(page)

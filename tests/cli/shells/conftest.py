@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tokctl.cli import shells
+from tests.tools import shells
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import tokctl
+from tests.tools.shells import ShellCommand, page_name, roff
 from tokctl.cli.app import COMMANDS
-from tokctl.cli.shells import ShellCommand, page_name, roff
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-REFRESH = "python -m tokctl.cli.shells tokctl/installed/data"
+REFRESH = "python -m tests.tools.shells"
 
 
 def pages(files: dict[str, str]) -> dict[str, str]:
@@ -110,7 +110,7 @@ def test_the_same_in_every_process(files: dict[str, str], folder: Path) -> None:
         env = {**os.environ, "PYTHONHASHSEED": seed, "COLUMNS": columns, "HOME": str(folder)}
         made = folder / seed
         made.mkdir()
-        command = [sys.executable, "-m", "tokctl.cli.shells", str(made)]
+        command = [sys.executable, "-m", "tests.tools.shells", str(made)]
         subprocess.run(command, env=env, check=True, timeout=600)
         assert {name: (made / name).read_text(encoding="utf-8") for name in files} == files
 

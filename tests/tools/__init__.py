@@ -1,0 +1,1 @@
+"""Programs for the developers of tokctl: benchmarks, fuzzers, comparisons, document generators."""

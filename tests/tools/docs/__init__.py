@@ -1,0 +1,1 @@
+"""Generators of the documents: examples, pictures, pages, the site."""

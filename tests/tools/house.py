@@ -1,0 +1,196 @@
+"""The counts that say whether the structure is simple: `python -m tests.tools.house`.
+
+Files and lines of Python and Rust, modules that one other module imports, circles of folders
+(imports inside functions and for types alone included), classes with the same name, and how many
+files of tokctl run for usual commands.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "tokctl"
+
+RUN = """
+import atexit, sys
+def say():
+    own = {getattr(m, "__file__", None) for n, m in list(sys.modules.items())
+           if n.split(".")[0] == "tokctl"}
+    print("files", len([f for f in own if f and f.endswith(".py")]), file=sys.stderr)
+atexit.register(say)
+from tokctl.__main__ import main
+main()
+"""
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name, without the Rust tools."""
+    found: dict[str, Path] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if "native" in parts:
+            continue
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules of the package that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name in known}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name in known:
+                    found.add(name)
+                elif node.module in known:
+                    found.add(node.module)
+    return found
+
+
+def folder(name: str) -> str:
+    """The room of a module; what stands beside the rooms is a room by itself."""
+    return name.split(".")[1] if "." in name else ""
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: imports(path, known) - {name} for name, path in known.items()}
+
+
+def circles(edges: dict[str, set[str]]) -> list[set[str]]:
+    """The strongly connected components of more than one node (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in edges.get(node, ()):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            component: set[str] = set()
+            while True:
+                last = stack.pop()
+                component.add(last)
+                if last == node:
+                    break
+            if len(component) > 1:
+                found.append(component)
+
+    for node in edges:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def folder_edges() -> dict[str, set[str]]:
+    """Which room imports which. `tokctl/__init__.py` and `__main__.py` stand above all rooms."""
+    edges: dict[str, set[str]] = defaultdict(set)
+    for name, others in graph().items():
+        if folder(name) in ("", "__main__"):
+            continue
+        edges[folder(name)] |= {folder(other) for other in others} - {folder(name), ""}
+    return edges
+
+
+def class_names() -> Counter[str]:
+    """How often each class name is defined at the top of a module. Stand-ins for the classes of
+    other libraries have the names of these."""
+    names: Counter[str] = Counter()
+    for name, path in modules().items():
+        if folder(name) == "compat":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names.update(node.name for node in tree.body if isinstance(node, ast.ClassDef))
+    return names
+
+
+def names_defined_twice() -> list[str]:
+    """Names that a module gives to two things at its top: the second hides the first."""
+    found = []
+    for module, path in modules().items():
+        names: Counter[str] = Counter()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names[node.name] += 1
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, ast.AnnAssign):
+                targets = [node.target]
+            places = [place for target in targets for place in ast.walk(target)]
+            names.update(
+                place.id
+                for place in places
+                if isinstance(place, ast.Name) and isinstance(place.ctx, ast.Store)
+            )
+        found += [f"{module}.{name}" for name, count in names.items() if count > 1]
+    return found
+
+
+def lines(paths: list[Path]) -> int:
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def files_that_run() -> dict[str, int]:
+    """Files of tokctl that four commands import."""
+    from tokctl.sources.corpora import corpus_path
+
+    sample = str(corpus_path("sample"))
+    with tempfile.TemporaryDirectory() as folder:
+        model = f"{folder}/model.json"
+
+        def count(*arguments: str) -> int:
+            done = subprocess.run(
+                [sys.executable, "-c", RUN, *arguments],
+                input=b"text\n",
+                capture_output=True,
+                check=True,
+                cwd=folder,
+            )
+            return int(done.stderr.decode().rsplit("files ", 1)[1])
+
+        return {
+            "train": count("-q", "train", "--vocab", "400", "-o", model, sample),
+            "encode": count("encode", "-m", model),
+            "inspect --word": count("inspect", model, "--word", "lower"),
+            "compare --html": count("-q", "compare", "-m", model, sample, "--html", "page.html"),
+        }
+
+
+def main() -> None:
+    python = list(modules().values())
+    rust = [p for p in sorted((PACKAGE / "native").rglob("*.rs")) if "target" not in p.parts]
+    importers: Counter[str] = Counter()
+    for others in graph().values():
+        importers.update(others)
+    repeated = {name for name, count in class_names().items() if count > 1}
+    print(f"Python: {len(python)} files, {lines(python):,} lines")
+    print(f"Rust: {len(rust)} files, {lines(rust):,} lines")
+    single = sum(1 for name in modules() if importers[name] == 1)
+    print(f"modules with one importer: {single}")
+    print(f"modules of 60 lines or fewer: {sum(lines([path]) <= 60 for path in python)}")
+    print(f"circles of folders: {[sorted(each) for each in circles(folder_edges())] or 'none'}")
+    print(f"circles of files: {len(circles(graph()))}")
+    print(f"class names defined twice or more: {len(repeated)} {sorted(repeated)}")
+    for command, count in files_that_run().items():
+        print(f"files that run for {command}: {count}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Random regular expressions of a `tokenizer.json`: searched by Hugging Face and by tokctl."""
