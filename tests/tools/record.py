@@ -43,6 +43,8 @@ PRESETS = [
     "sentencepiece-bpe",
     "sentencepiece-unigram",
     "t5",
+    "wordpiece-count",
+    "wordpiece-likelihood",
 ]
 
 #: Name of a model file -> the options of `train` that make it from `story.txt`.
@@ -89,6 +91,17 @@ MODELS: dict[str, str] = {
     "unigram-no-fuse": "--algo unigram --no-fuse-unknown --vocab 1500",
     "word-punctuation": "--algo word --pretokenize whitespace --vocab 800",
     "decoder": "--algo wordpiece --decoder wordpiece,join --vocab 900",
+    "superbpe": "--algo superbpe --transition 60% --vocab 1500",
+    "boundless": "--algo boundless --vocab 1500",
+    "picky": "--algo picky --vocab 1500",
+    "picky-threshold": "--algo picky --threshold 0.8 --vocab 1500",
+    "scaffold": "--algo scaffold --vocab 1500",
+    "bpe-whole-characters": "--whole-characters --vocab 900",
+    "bpe-initial-token": "--initial-token lighthouse --initial-token ' the' --vocab 900",
+    "bpe-forbid": "--forbid lamp --vocab 900",
+    "bpe-max-words": "--algo superbpe --transition 400 --max-words 2 --vocab 900",
+    "parity-window": "--lang a=lines.txt --lang b=other.txt --parity window --vocab 600",
+    "parity": "--lang en=lines.txt --lang de=other.txt --vocab 600",
     "counts": "--word-counts words.tsv --vocab 300",
     "jsonl": "--text-field text --vocab 900 documents.jsonl",
 }
@@ -101,6 +114,35 @@ ASKED = (
     "algo-word",
     "algo-char",
     "preset-notebook-bpe",
+    "preset-notebook-wordpiece",
+    "wordpiece-merges",
+    "superbpe",
+    "boundless",
+    "picky",
+    "scaffold",
+    "parity",
+)
+
+#: The forms that `encode --as` writes.
+ID_FORMS = ("ids", "tokens", "pieces", "jsonl", "bin", "npy", "parquet", "megatron", "safetensors")
+
+#: The formats that `convert --to` writes, and what each file is called.
+FORMATS = {
+    "tokctl": "x.tokctl.json",
+    "huggingface": "x.json",
+    "huggingface-folder": "hff",
+    "vocab-merges": "vmf",
+    "bert-vocab": "vocab.txt",
+    "sentencepiece": "x.model",
+    "word-counts": "x.tsv",
+    "sentencepiece-vocab": "x.vocab",
+    "gguf": "x.gguf",
+    "tiktoken": "x.tiktoken",
+}
+COMMANDS = (
+    *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt", "bench"),
+    *("check", "corpora", "corpora list", "corpora fetch", "corpora path", "check-exercise"),
+    *("completion", "man"),
 )
 
 #: Command lines, run in the folder of the models; `tokctl` is left out. `|` makes a pipe.
@@ -108,19 +150,18 @@ LINES: list[str] = [
     "",
     "--help",
     "--version",
-    *(
-        f"{name} --help"
-        for name in (
-            "train",
-            "encode",
-            "decode",
-            "inspect",
-            "compare",
-            "recommend",
-            "convert",
-            "corpora",
-        )
-    ),
+    *(f"{name} {option}" for name in COMMANDS for option in ("--help", "-h")),
+    "man",
+    "man encode",
+    "man nonsense",
+    *(f"completion {shell} | md5" for shell in ("bash", "zsh", "fish", "nonsense")),
+    "help train",
+    "check-exercise --list",
+    "check-exercise --list --json",
+    "check-exercise 2.1 answer.py",
+    "check-exercise 2.1 answer.py --json",
+    "check-exercise 9.9 answer.py",
+    "check-exercise 2.1 missing.py",
     "train --list-presets",
     "convert --list-formats",
     "corpora list",
@@ -235,6 +276,114 @@ LINES: list[str] = [
     "convert --prune 600 -o small.json algo-bpe.json; md5 small.json",
     "convert algo-bpe.json --to vocab-merges -o vm --json; md5 vm/merges.txt",
     "convert algo-bpe.json --to huggingface -o hf.json --verify lines.txt",
+    *(
+        f"encode -m algo-bpe.json --as {form} -o f-{form} lines.txt; "
+        f"decode -m algo-bpe.json --from {form} f-{form} | md5"
+        for form in ID_FORMS
+    ),
+    *(
+        f"encode -m algo-bpe.json --as {form} --shard-size 2K -o s-{form} story.txt other.txt; "
+        f"check s-{form}; md5 s-{form}/manifest.json; decode -m algo-bpe.json s-{form} | md5"
+        for form in ("bin", "npy", "parquet", "megatron", "safetensors")
+    ),
+    "check s-bin s-npy missing",
+    "check story.txt",
+    "encode -m algo-bpe.json --as bin --shard-size 2K -o s-bin story.txt other.txt",
+    "encode -m algo-bpe.json --as bin --shard-size 2K --resume -o s-bin story.txt other.txt",
+    "encode -m algo-bpe.json --as bin --shard-size 2K --resume -o s-bin story.txt",
+    "encode -m algo-bpe.json --as bin --shard-size 0 -o s-none story.txt",
+    "encode -m algo-bpe.json --as npy --pack 64 --eos '</s>' -o p.npy lines.txt",
+    "encode -m bpe-special.json --as npy --pack 64 --eos '</s>' -o p.npy lines.txt; md5 p.npy",
+    "encode -m bpe-special.json --as bin --dtype uint8 -o u8.bin lines.txt",
+    "encode -m preset-bert.json --json --full --pair-field b --text-field a pairs.jsonl",
+    "encode -m algo-bpe.json --text-field nothing pairs.jsonl",
+    "encode -m algo-bpe.json --lang de lines.txt",
+    "encode -m algo-bpe.json --threads 0 lines.txt",
+    "encode -m algo-bpe.json --max-length x lines.txt",
+    "encode -m algo-bpe.json --pad 8 lines.txt",
+    "encode -m algo-bpe.json --alpha 0.1 lines.txt",
+    "encode -m algo-bpe.json --chat lines.txt",
+    "encode -m algo-bpe.json -o algo-bpe.json lines.txt",
+    "encode -m algo-bpe.json -o lines.txt lines.txt",
+    "encode -m algo-bpe.json --as bin",
+    "encode -m cut.json lines.txt",
+    "encode -m empty.txt lines.txt",
+    "encode -m algo-bpe.json empty.txt",
+    "encode -m algo-bpe.json --files-from names.txt --count",
+    "encode -m algo-bpe.json --include '*.txt' --count texts",
+    *(
+        f"convert {model}.json --to {form} -o {name} --json; md5 {name}"
+        for form, name in FORMATS.items()
+        for model in ("algo-bpe", "algo-wordpiece", "algo-unigram", "preset-llama2")
+    ),
+    *(
+        f"convert {model}.json -o verified.json --verify lines.txt --json"
+        for model in ("algo-bpe", "algo-wordpiece", "algo-unigram", "superbpe", "picky")
+    ),
+    "convert algo-bpe.json --to tekken -o x",
+    "convert cut.json --to tiktoken -o x",
+    "convert algo-bpe.json -o algo-bpe.json",
+    "convert algo-wordpiece.json --drop-normalizer -o x.json",
+    "adapt -m algo-bpe.json --prune 700 -o a1.json lines.txt; md5 a1.json",
+    "adapt -m algo-bpe.json --min-uses 1 -o a2.json lines.txt --json; md5 a2.json",
+    "adapt -m algo-bpe.json --residues 0.1 -o a3.json story.txt; md5 a3.json",
+    "adapt -m algo-bpe.json --vocab 1700 -o a4.json other.txt; md5 a4.json",
+    "adapt -m algo-unigram.json --prune 700 -o a5.json lines.txt; md5 a5.json",
+    "adapt -m algo-wordpiece.json --prune 700 -o a6.json lines.txt; md5 a6.json",
+    "adapt -m algo-bpe.json -o a7.json lines.txt",
+    "adapt -m algo-bpe.json --prune 700 --min-uses 2 -o a7.json lines.txt",
+    "adapt -m algo-bpe.json --vocab 1700 --embeddings missing.npy -o a7.json lines.txt",
+    "recommend --sizes 300,600 --algo bpe,unigram story.txt",
+    "recommend --sizes 300,600 --algo bpe,unigram --json story.txt",
+    "recommend --sizes 300 --algo nonsense story.txt",
+    "bench missing.json lines.txt",
+    "bench algo-bpe.json --repeat 0 lines.txt",
+    "corpora path nonsense",
+    "corpora fetch nonsense",
+    "compare --suite -m algo-bpe.json -m algo-unigram.json lines.txt",
+    "compare --suite -m algo-bpe.json -m algo-unigram.json lines.txt --json",
+    "compare --suite -m algo-bpe.json lines.txt --markdown",
+    "compare -m algo-bpe.json -m superbpe.json -m picky.json -m parity.json lines.txt",
+    "compare -m missing.json lines.txt",
+    "compare -m algo-bpe.json --baseline nonsense lines.txt",
+    "compare --algo bpe,nonsense story.txt",
+    "compare --vocab x story.txt",
+    "inspect superbpe.json --token ' of the'",
+    "inspect picky.json --merges 1:30",
+    "inspect picky.json --state 5 toy.txt",
+    "inspect parity.json --merges 1:10 --json",
+    "inspect scaffold.json --check --json",
+    "inspect algo-bpe.json --merges 5-10",
+    "inspect algo-bpe.json --state 99999 toy.txt",
+    "inspect algo-bpe.json --use",
+    "inspect algo-bpe.json --rounds",
+    "inspect algo-bpe.json --markdown",
+    "inspect algo-bpe.json --latex",
+    "inspect algo-bpe.json --plot p.svg --chart merges; md5 p.svg",
+    "inspect algo-bpe.json --plot p.svg --chart nonsense",
+    "inspect algo-unigram.json --check --fail-on info",
+    "inspect cut.json",
+    "inspect missing.json",
+    "train --vocab 300 -o x.json empty.txt",
+    "train --vocab 300 -o x.json --word-counts bad-counts.tsv",
+    "train --vocab 300 -o x.json --extend missing.json story.txt",
+    "train --vocab 300 -o x.json --extend story.txt story.txt",
+    "train --vocab -3 -o x.json story.txt",
+    "train --vocab 300 -o no-such-folder/x.json story.txt",
+    "train --vocab 300 -o x.json --special-token '' story.txt",
+    "train --vocab 300 -o x.json --pretokenize 'regex:(' story.txt",
+    "train --vocab 300 -o x.json --normalize nonsense story.txt",
+    "train --vocab 300 -o x.json --algo unigram --tie-break lowest-id story.txt",
+    "train --vocab 300 -o x.json --transition 50% story.txt",
+    "train --vocab 300 -o x.json --memory 1 story.txt",
+    "train --vocab 300 -o x.json --lang en=story.txt",
+    "train --vocab 300 --vcoab 400 story.txt",
+    "train --vocab 300 -o story.txt story.txt",
+    "train --vocab 400 -o algo-bpe.json story.txt",
+    "train --progress json --vocab 300 -o x.json --force story.txt | md5",
+    "--color never compare --vocab 300",
+    "--color nonsense compare",
+    "--debug encode -m missing.json lines.txt | md5",
     "nonsense",
     "encode --nonsense",
 ]
@@ -312,6 +461,15 @@ def sources(folder: Path, sample: Path) -> None:
     (folder / "unseen.txt").write_text("日本語 and ẞ\n", encoding="utf-8")
     (folder / "special.txt").write_text("a <s> b </s> c\n", encoding="utf-8")
     (folder / "bad.txt").write_bytes(b"one\ntwo \xff three\nfour\n")
+    (folder / "empty.txt").write_bytes(b"")
+    (folder / "cut.json").write_text('{"version": "1.0", "model": {"type": "BPE", "vo')
+    (folder / "bad-counts.tsv").write_text("low\tmany\n", encoding="utf-8")
+    (folder / "names.txt").write_text("story.txt\nlines.txt\n", encoding="utf-8")
+    (folder / "answer.py").write_text("def train(counts, size):\n    return []\n")
+    (folder / "pairs.jsonl").write_text('{"a": "one", "b": "two"}\n{"a": "three"}\n')
+    (folder / "texts").mkdir()
+    (folder / "texts" / "a.txt").write_text("a light\n", encoding="utf-8")
+    (folder / "texts" / "b.md").write_text("a lamp\n", encoding="utf-8")
     (folder / "ids.txt").write_text("1 2 3\n4 99999999 5\n", encoding="utf-8")
     (folder / "words.tsv").write_text("low\t5\nlower\t2\nnewest\t6\nwidest\t3\n", encoding="utf-8")
     rows = [f'{{"text": "{line}"}}' for line in lines[:30] if '"' not in line and "\\" not in line]
@@ -331,8 +489,12 @@ def one_line(
                 if len(words) == 1:
                     text = hashlib.md5(text).hexdigest().encode()
                 for name in words[1:]:
-                    data = (folder / name).read_bytes() if (folder / name).exists() else b"absent"
-                    text += f"{name} {hashlib.md5(data).hexdigest()}\n".encode()
+                    path = folder / name
+                    each = sorted(path.rglob("*")) if path.is_dir() else [path]
+                    for file in each:
+                        data = file.read_bytes() if file.is_file() else b"absent"
+                        where = file.relative_to(folder)
+                        text += f"{where} {hashlib.md5(data).hexdigest()}\n".encode()
                 continue
             done = subprocess.run(
                 [tokctl, *words], cwd=folder, env=environment, capture_output=True, input=text
@@ -360,6 +522,8 @@ def record(tokctl: str, out: Path, ids: bool) -> None:
     for name, options in MODELS.items():
         words = shlex.split(options)
         text = [] if words[-1].endswith((".jsonl", ".tsv")) else ["story.txt"]
+        if "--lang" in words:
+            text = []
         if "--word-counts" in words:
             words, text = ["--word-counts", *words[2:]], ["words.tsv"]
         path = folder / f"{name}.json"
