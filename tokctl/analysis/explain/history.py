@@ -37,14 +37,14 @@ class MergeRecord:
     """A merge of a training, with its symbols by name.
 
     Attributes:
-        step: Step of the training; in a model segmented by ranks, the rank.
-        left: Left symbol of the pair.
-        right: Right symbol of the pair.
-        token: Token that the merge makes.
-        count: Weighted occurrences of the pair before the merge; None if the file lacks them.
-        score: Exact count(ab) / (count(a) * count(b)) if the training compared scores; else None.
-        stage: Stage of a staged training, from 1; None if there was one stage or it is not known.
-        language: Language that chose the merge in a parity-aware training, empty if all languages
+        step: step of the training; in a model segmented by ranks, the rank.
+        left: left symbol of the pair.
+        right: right symbol of the pair.
+        token: token that the merge makes.
+        count: weighted occurrences of the pair before the merge; None if the file lacks them.
+        score: exact count(ab) / (count(a) * count(b)) if the training compared scores; else None.
+        stage: stage of a staged training, from 1; None if there was one stage or it is not known.
+        language: language that chose the merge in a parity-aware training, empty if all languages
             chose together; None in any other training.
     """
 
@@ -107,8 +107,8 @@ class History(MergeRules):
         """Index the merges of `tokenizer`.
 
         Args:
-            tokenizer: Tokenizer whose merges are indexed.
-            supermerges: Merges of whole pre-tokens, appended as steps after all merges.
+            tokenizer: tokenizer whose merges are indexed.
+            supermerges: merges of whole pre-tokens, appended as steps after all merges.
         """
         super().__init__(tokenizer)
         events = tokenizer.model.events
@@ -342,15 +342,16 @@ def merge_records(
     """Return the merges of steps `first` to `last`, both included, supermerges after all others.
 
     Args:
-        tokenizer: Tokenizer of a model with a merge history.
-        first: First step, from 1.
-        last: Last step; None, or a number after the last step, means the last step.
+        tokenizer: tokenizer of a model with a merge history.
+        first: first step, from 1.
+        last: last step; None, or a number after the last step, means the last step.
 
     Raises:
-        TokctlError: The model has no merges, or no step `first`.
+        TokctlError: the model has no merges, or no step `first`.
 
     Example:
-        `merge_records(tokenizer, 1, 10)` returns the first ten merges.
+        >>> merge_records(tokenizer, 1, 10)[0].step
+        1
     """
     history = full_history_of(tokenizer)
     return [history.record(rank) for rank in merge_range(tokenizer, first, last)]
@@ -417,9 +418,9 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     """Raise TokctlError if the model has no corpus state after `step`.
 
     Args:
-        tokenizer: Tokenizer whose merges are counted; supermerges have no states.
-        step: Step to check.
-        lowest: Lowest step allowed: 0 is the state before the first merge.
+        tokenizer: tokenizer whose merges are counted; supermerges have no states.
+        step: step to check.
+        lowest: lowest step allowed: 0 is the state before the first merge.
     """
     check_merges(tokenizer)
     check_states(tokenizer)
@@ -448,10 +449,10 @@ def name_symbols(
     A symbol without an id is named by its own text, with its marker.
 
     Args:
-        tokenizer: Tokenizer that names the ids.
-        data: Bytes of the pre-token.
-        ids: Id of each symbol, or `NO_ID`.
-        lengths: Number of bytes of `data` that each symbol covers.
+        tokenizer: tokenizer that names the ids.
+        data: bytes of the pre-token.
+        ids: id of each symbol, or `NO_ID`.
+        lengths: number of bytes of `data` that each symbol covers.
     """
     tokens = tokenizer.tokens
     if NO_ID not in ids:
@@ -481,7 +482,7 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
     """Return the rounds of a Unigram training, first to last.
 
     Raises:
-        TokctlError: The model is of another algorithm, or its file does not describe the training.
+        TokctlError: the model is of another algorithm, or its file does not describe the training.
     """
     if not tokenizer.recipe.traits.has_scores:
         algorithm = tokenizer.recipe.algorithm

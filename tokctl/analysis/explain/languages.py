@@ -14,10 +14,10 @@ class LanguageShare:
     """Language of a parity-aware training.
 
     Attributes:
-        name: Name of the language.
-        merges: Number of merges that the language chose.
-        before: Tokens of the measured text before the first merge.
-        after: Tokens of the measured text after the last merge.
+        name: name of the language.
+        merges: number of merges that the language chose.
+        before: tokens of the measured text before the first merge.
+        after: tokens of the measured text after the last merge.
         cost_before: `before` divided by the length of the text in the measure's unit; equal to
             `before` if the measure has no divisor.
         cost_after: `after` divided by the same length.
@@ -36,8 +36,8 @@ class LanguageShares:
     """Languages of a parity-aware training, in the order given to the training.
 
     Attributes:
-        record: Record of the training in the model file.
-        languages: Results of each language.
+        record: record of the training in the model file.
+        languages: results of each language.
         gini_before: Gini coefficient of the languages' costs before the first merge.
         gini_after: Gini coefficient of the languages' costs after the last merge.
     """

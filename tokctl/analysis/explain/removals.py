@@ -26,14 +26,14 @@ class RemovalRecord:
     """A removal, with its tokens by name.
 
     Attributes:
-        step: Merge after which the token was removed.
-        token: The removed token.
-        by: Token that this merge made; None for a residue.
-        count: Occurrences; see `tokctl.model.Removal` for the meaning in each algorithm.
-        whole: Occurrences to compare `count` with; see `tokctl.model.Removal`.
-        scaffold: Whether the token was removed for being rarer than the next pair (Scaffold-BPE),
+        step: merge after which the token was removed.
+        token: the removed token.
+        by: token that this merge made; None for a residue.
+        count: occurrences; see `tokctl.model.Removal` for the meaning in each algorithm.
+        whole: occurrences to compare `count` with; see `tokctl.model.Removal`.
+        scaffold: whether the token was removed for being rarer than the next pair (Scaffold-BPE),
             not because most of its occurrences had become part of `by` (PickyBPE, BoundlessBPE).
-        residue: Whether the token was removed after the training, because texts hardly used it
+        residue: whether the token was removed after the training, because texts hardly used it
             except as a part of other tokens (LiteToken).
     """
 
@@ -72,15 +72,15 @@ class EventStep:
     """A merge or a split in the segmentation of a pre-token.
 
     Attributes:
-        step: The merge, or the merge after which a token was removed; None if a scaffold token or a
+        step: the merge, or the merge after which a token was removed; None if a scaffold token or a
             residue is split, which happens after all merges.
-        token: Token that is made or split.
-        parts: Tokens that `token` is made of, or is split into.
-        count: Weighted occurrences of the pair before the merge; None for a split, or if not known.
-        removal: Why the token was removed; None for a merge.
-        apart: Whether the token is split.
-        places: Indices in `state` of the symbols that the step made, from 0.
-        state: Symbols of the pre-token after the step.
+        token: token that is made or split.
+        parts: tokens that `token` is made of, or is split into.
+        count: weighted occurrences of the pair before the merge; None for a split, or if not known.
+        removal: why the token was removed; None for a merge.
+        apart: whether the token is split.
+        places: indices in `state` of the symbols that the step made, from 0.
+        state: symbols of the pre-token after the step.
     """
 
     step: int | None
@@ -98,12 +98,12 @@ class RefinedWord:
     """A pre-token that is segmented by merges and removals.
 
     Attributes:
-        data: Bytes of the pre-token, normalized and rewritten.
-        symbols: Initial symbols.
-        steps: Merges and splits, in order; empty if the pre-token is `whole`.
-        whole: Whether the pre-token is a token and is kept whole.
-        tokens: Tokens as `encode` names them.
-        ids: Id of each token; None for a character without an id.
+        data: bytes of the pre-token, normalized and rewritten.
+        symbols: initial symbols.
+        steps: merges and splits, in order; empty if the pre-token is `whole`.
+        whole: whether the pre-token is a token and is kept whole.
+        tokens: tokens as `encode` names them.
+        ids: id of each token; None for a character without an id.
     """
 
     data: bytes
@@ -120,13 +120,13 @@ def refined_word(
     """Return how merges and removals segment one pre-token.
 
     Args:
-        tokenizer: Tokenizer of a model that removed tokens.
-        data: Bytes of the pre-token, normalized and rewritten.
-        names: Tokens that the encoder made of the pre-token.
-        final: Ids of these tokens.
+        tokenizer: tokenizer of a model that removed tokens.
+        data: bytes of the pre-token, normalized and rewritten.
+        names: tokens that the encoder made of the pre-token.
+        final: ids of these tokens.
 
     Raises:
-        TokctlError: The pre-token has more than `LONGEST` symbols, or the model removes no tokens.
+        TokctlError: the pre-token has more than `LONGEST` symbols, or the model removes no tokens.
     """
     events = tokenizer.model.events
     if events is None:

@@ -27,11 +27,11 @@ class PreTokenState:
     """A distinct pre-token in a corpus state.
 
     Attributes:
-        tokens: Symbols of the pre-token, by name.
-        count: Occurrences in the text.
-        changed: Whether the step that leads to this state rewrote the pre-token.
-        before: Symbols before that step; None if the step did not change them.
-        places: Indices in `tokens` of the symbols that the step merged, from 0.
+        tokens: symbols of the pre-token, by name.
+        count: occurrences in the text.
+        changed: whether the step that leads to this state rewrote the pre-token.
+        before: symbols before that step; None if the step did not change them.
+        places: indices in `tokens` of the symbols that the step merged, from 0.
     """
 
     tokens: tuple[str, ...]
@@ -48,17 +48,16 @@ def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tup
     pre-tokens that merges rewrote come after the others.
 
     Args:
-        tokenizer: Tokenizer of a model with a merge history.
-        step: Number of merges; 0 is the state before the first merge.
-        text: Text to segment, as one document.
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges; 0 is the state before the first merge.
+        text: text to segment, as one document.
 
     Raises:
-        TokctlError: The model has no such step.
+        TokctlError: the model has no such step.
 
     Example:
-        A tokenizer whose first merge joins `l` and `o`::
-
-            corpus_state(tokenizer, 1, "low low")  # {("lo", "w"): 1, ("Ġ", "lo", "w"): 1}
+        >>> corpus_state(tokenizer, 1, "low low")  # the first merge joins "l" and "o"
+        {('lo', 'w'): 1, ('Ġ', 'lo', 'w'): 1}
     """
     data = tokenizer.as_bytes(text)
     document = Document("the text", len(data), lambda: iter([data]))
@@ -80,12 +79,12 @@ def count_pre_tokens(
     (`tokctl.sources.Batch`) is counted that often.
 
     Args:
-        tokenizer: Tokenizer whose recipe splits the text.
-        sources: Texts to read.
+        tokenizer: tokenizer whose recipe splits the text.
+        sources: texts to read.
         errors: `strict`, or `replace` to put U+FFFD where text is not UTF-8.
 
     Raises:
-        TokctlError: Text is not UTF-8, for a character-level model and `errors="strict"`.
+        TokctlError: text is not UTF-8, for a character-level model and `errors="strict"`.
     """
     from tokctl import training
 
@@ -117,7 +116,7 @@ def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, i
     apply.
 
     Raises:
-        TokctlError: A line has another form; the message names the file and the line.
+        TokctlError: a line has another form; the message names the file and the line.
     """
     from tokctl import training
 
@@ -131,12 +130,12 @@ def state_words(
     """Return the corpus state of counted pre-tokens after `step` merges, in scan order.
 
     Args:
-        tokenizer: Tokenizer of a model with a merge history.
-        step: Number of merges, from 0.
-        counts: Pre-tokens with their counts, in first-seen order.
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges, from 0.
+        counts: pre-tokens with their counts, in first-seen order.
 
     Raises:
-        TokctlError: The model has no such step.
+        TokctlError: the model has no such step.
     """
     check_step(tokenizer, step)
     split = _as_split(tokenizer, stage_of(tokenizer, step), counts)
@@ -178,16 +177,16 @@ def count_pairs(
     """Count the symbols and the neighbouring pairs of a corpus state.
 
     Args:
-        tokenizer: Tokenizer of a model with a merge history.
-        step: Number of merges that led to the state, from 0.
-        counts: Pre-tokens with their counts, in first-seen order.
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges that led to the state, from 0.
+        counts: pre-tokens with their counts, in first-seen order.
 
     Returns:
         Weighted counts by id and by pair of ids, in the scan order of the tie rule. `NO_ID` stands
         for symbols that the model lacks.
 
     Raises:
-        TokctlError: The model has no such step.
+        TokctlError: the model has no such step.
     """
     check_step(tokenizer, step)
     replay = history_of(tokenizer).replayer.replay
@@ -264,22 +263,22 @@ class Criterion:
     """The rule by which a model's training chose its merges.
 
     Attributes:
-        known: Whether the file records the training. If not, pairs are compared by count, equal
+        known: whether the file records the training. If not, pairs are compared by count, equal
             counts by their ids, and any pair may merge that spells no special token.
-        by_language: Whether the languages of a parity-aware training chose, each by its own text;
+        by_language: whether the languages of a parity-aware training chose, each by its own text;
             then one text can't say which pair merges next.
-        by_score: Whether `count(ab) / (count(a) * count(b))` is compared; else `count(ab)` is.
-        tie_break: Name of the tie rule; see `tokctl.model.Recipe`.
-        least: Lowest count at which a pair may merge.
-        first: Number of steps before the first step chosen by this rule; they make initial tokens.
+        by_score: whether `count(ab) / (count(a) * count(b))` is compared; else `count(ab)` is.
+        tie_break: name of the tie rule; see `tokctl.model.Recipe`.
+        least: lowest count at which a pair may merge.
+        first: number of steps before the first step chosen by this rule; they make initial tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer, stage: TrainingStage | None = None) -> None:
         """Read the criterion from a tokenizer's model.
 
         Args:
-            tokenizer: Tokenizer whose training is described.
-            stage: Stage of the training whose limits apply; None means the last stage.
+            tokenizer: tokenizer whose training is described.
+            stage: stage of the training whose limits apply; None means the last stage.
         """
         model = tokenizer.model
         recipe, training = model.recipe, model.training
@@ -351,7 +350,7 @@ class Criterion:
 
 
 def _keep_whole(left: bytes, joined: bytes) -> bool:
-    """Return whether merging `left` into `joined` keeps characters whole (see `docs/algorithms.md`)."""
+    """Return whether merging `left` into `joined` keeps characters whole (docs/algorithms.md)."""
     try:
         text = getincrementaldecoder("utf-8")().decode(joined)
         if not text:
@@ -368,16 +367,16 @@ class PairCount:
     """A pair of neighbouring symbols in a corpus state.
 
     Attributes:
-        left: Left symbol.
-        right: Right symbol.
-        count: Weighted occurrences of the pair, overlapping ones included.
-        left_count: Weighted occurrences of the left symbol.
-        right_count: Weighted occurrences of the right symbol.
-        by_score: Whether the training compares `score`; else it compares `count`.
-        step: First later step at which the model merges the pair; None if it never does.
-        refused: Why the training would not merge the pair: `rare` (below the lowest allowed count),
+        left: left symbol.
+        right: right symbol.
+        count: weighted occurrences of the pair, overlapping ones included.
+        left_count: weighted occurrences of the left symbol.
+        right_count: weighted occurrences of the right symbol.
+        by_score: whether the training compares `score`; else it compares `count`.
+        step: first later step at which the model merges the pair; None if it never does.
+        refused: why the training would not merge the pair: `rare` (below the lowest allowed count),
             or a reason of `Criterion.refusal`; None if it may merge.
-        wins: Whether the training would merge this pair next if this were the state of its corpus.
+        wins: whether the training would merge this pair next if this were the state of its corpus.
             False for every pair if that is not known.
     """
 
@@ -404,14 +403,14 @@ class PairCounts:
     """The pairs of a corpus state.
 
     Attributes:
-        step: Number of merges that led to the state.
-        pairs: Pairs in the order that the training prefers, equal ones by the recipe's tie rule.
+        step: number of merges that led to the state.
+        pairs: pairs in the order that the training prefers, equal ones by the recipe's tie rule.
             Pairs that the training would not merge come last.
-        unknown: Weighted occurrences of pairs, not listed in `pairs`, with a character that the
+        unknown: weighted occurrences of pairs, not listed in `pairs`, with a character that the
             model has no symbol for.
-        known: Whether the model file records how the training chose. If not, pairs are ordered by
+        known: whether the model file records how the training chose. If not, pairs are ordered by
             count, equal counts by their ids.
-        by_language: Whether the languages of a parity-aware training chose; see `Criterion`.
+        by_language: whether the languages of a parity-aware training chose; see `Criterion`.
     """
 
     step: int
@@ -425,19 +424,17 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     """Return the pairs of a corpus state, in the order that the training prefers.
 
     Args:
-        tokenizer: Tokenizer of a model with a merge history.
-        step: Number of merges that led to the state, from 0.
-        counts: Pre-tokens with their counts, in first-seen order.
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges that led to the state, from 0.
+        counts: pre-tokens with their counts, in first-seen order.
 
     Raises:
-        TokctlError: The model has no such step.
+        TokctlError: the model has no such step.
 
     Example:
-        Show the pair that the training would merge first::
-
-            counts = count_pre_tokens(tokenizer, sources)
-            pair = pair_counts(tokenizer, 0, counts).pairs[0]
-            print(pair.left, pair.right, pair.count)
+        >>> best = pair_counts(tokenizer, 0, [(b"low", 2), (b"lot", 1)]).pairs[0]
+        >>> best.left, best.right, best.count
+        ('l', 'o', 3)
     """
     stage = stage_of(tokenizer, step + 1)
     symbols, found = count_pairs(tokenizer, step, _as_split(tokenizer, stage, counts))
