@@ -1,6 +1,6 @@
 """Models that removed tokens: which were removed and why, and how pre-tokens are segmented.
 
-The steps of such a model are its merges. The removals of a step come after its merge. A removed
+The steps of the training are its merges. The removals of a step come after its merge. A removed
 token has no id, but a number after the last id.
 """
 
