@@ -355,7 +355,7 @@ def _character(tokenizer: Tokenizer, text: str, special: Special, row: list[int]
 
 
 def _tokens_around(ids: list[int], at: int, token: Callable[[int], str]) -> Tokens:
-    """Return the ids around index `at` with their tokens; "?" if the token can't be looked up."""
+    """Return the ids around index `at`, each with its token, or a question mark if unknown."""
     found = []
     for id_ in ids[max(0, at - _BEFORE) : at + _AFTER]:
         try:
