@@ -297,7 +297,7 @@ class PathPiece:
     Attributes:
         text: text of the span.
         token: the piece; None for unknown characters.
-        score: natural log probability of the piece; for unknown characters, `unknown_score` for each.
+        score: natural log probability of the piece; `unknown_score` for each unknown character.
         fallback: byte tokens of the unknown characters if the model has them.
     """
 
@@ -367,7 +367,8 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
         for ids, lengths, score in [taken, *others[: most - 1]]
     ]
     if tokenizer.model.user_defined:
-        # User-defined pieces score by length: the n-best search counts characters, the encoder bytes.
+        # User-defined pieces score by length: the n-best search counts characters, the encoder
+        # bytes.
         summed = ((pieces, _sum(pieces)) for pieces, _ in paths[1:])
         paths[1:] = sorted(summed, key=lambda path: -path[1])
     # The encoder may sum in single precision; the total over all paths is in double precision.
