@@ -31,7 +31,7 @@ _MOST = 3000
 
 
 def verdict_answer(verdict: ExerciseVerdict) -> Answer:
-    """Return the result of each case, and the first failed case in full."""
+    """Return the document of a verdict: all cases in short, the first failed one in full."""
     return Answer(
         "check-exercise",
         f"Exercise {verdict.exercise.number}",
@@ -41,7 +41,7 @@ def verdict_answer(verdict: ExerciseVerdict) -> Answer:
 
 
 def exercises_answer(exercises: Iterable[Exercise]) -> Answer:
-    """Return the list of all exercises, grouped by page."""
+    """Return the document that lists all exercises, grouped by page."""
     found = list(exercises)
     return Answer(
         "check-exercise",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-#: Background colours of neighbouring tokens; readable on light and dark themes.
+#: Background colours of neighbouring tokens; distinct on light and dark themes.
 BACKGROUNDS = ("#1f6f8b", "#8b5e1f", "#3f7f3f", "#7f3f7f", "#8b2f3f")
 #: Separator between tokens.
 BAR = "│"

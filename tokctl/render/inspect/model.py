@@ -95,7 +95,7 @@ def _summary_records(name: str, summary: Summary) -> Iterator[Record]:
 class SummaryPart(NamedTuple):
     """Part of a summary: a block for people and records with its contents.
 
-    `label` is the title of the records; if it is empty, they have `title`, too.
+    `title` heads the block, and `label` the records; an empty `label` stands for `title`.
     """
 
     title: str

@@ -142,7 +142,7 @@ def _hexadecimal(data: bytes) -> str:
 
 
 def _step_name(token: TokenHistory) -> str:
-    """Return whether the number of a merge is called "rank" or "step"."""
+    """Return the name of a merge's number: "rank" or "step"."""
     return "rank" if token.ranked else "step"
 
 

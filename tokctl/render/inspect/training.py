@@ -34,7 +34,7 @@ from tokctl.render.document import (
 from tokctl.render.visible import brief, names, visible
 from tokctl.wording import plural
 
-#: Most lines of a corpus state or of its pairs on a terminal.
+#: Lines of a corpus state or of its pairs that a terminal shows unless `--limit` says otherwise.
 FITTING = 30
 #: Most tokens of one word on a terminal.
 _LONGEST = 60

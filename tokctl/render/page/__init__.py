@@ -663,8 +663,8 @@ LONGEST_TEXT = 2_000
 def spelling(text: str) -> str:
     """Return a token for the page, with spaces drawn and unprintable characters escaped.
 
-    So no token can reverse the page around it (U+202E). A combining mark at its start stands on a
-    dotted circle, not on the token before.
+    So no character of a token can reverse the page around it (U+202E) or end an element. A
+    combining mark at its start stands on a dotted circle, not on the token before.
     """
     return _cut(text, LONGEST_TOKEN, drawn)
 

@@ -307,7 +307,7 @@ def _history(model: FilledRecipe) -> dict[str, Any]:
 
 
 def _unknown_score(model: FilledRecipe) -> float:
-    """Return the lowest score minus 10.
+    """Return the score of an unknown character: the lowest score minus 10.
 
     SentencePiece takes the lowest score of the pieces, Hugging Face the lowest of all tokens.
     """
@@ -387,9 +387,9 @@ _BY_MERGES = {"merges", "replay", "events", "events-to-symbols", "demolish", "re
 def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[int]) -> bytes:
     """Return merges as varints: their number, whether they are plain, and the merges.
 
-    Merges are plain if each joins two tokens of the vocabulary to a third. Then the ids of the new
-    tokens follow, as steps from the next id, and then the lengths of the left sides. Other merges
-    have left, right and new id.
+    Merges are plain if both sides of each can be found by their spelling. Then the ids of the new
+    tokens follow, each as its zigzag-coded distance from the id after the last one, and then the
+    lengths of the left sides. Other merges have left, right and new id.
     """
     ids = sorted(range(len(texts)), key=lambda id_: id_ not in reserved)
     known = {texts[id_]: id_ for id_ in ids}

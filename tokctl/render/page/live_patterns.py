@@ -70,7 +70,7 @@ class Translated(NamedTuple):
     classes: tuple[tuple[int, int], ...]
 
 
-#: First private-use character; they stand for character sets until their classes are known.
+#: First of the private-use characters that stand for character sets until classes are known.
 _FIRST_SET = 0xE000
 
 
