@@ -208,6 +208,10 @@ def recognized(path: str | Path) -> Format | None:
     The path of a model is a file or a folder. The result is None for texts, for missing files and
     for tables of words with numbers. Only the beginning of a text is read; JSON that may be a model
     is read whole.
+
+    Example:
+        >>> recognized("book.json").name
+        'tokctl'
     """
     path = Path(path)
     try:

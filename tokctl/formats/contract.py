@@ -65,7 +65,7 @@ class Loss(NamedTuple):
 
 
 def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
-    """Return the loss of the training record, or of other training data that is true in `known`."""
+    """Return the loss of the training record, or of training data if one of `known` is true."""
     if model.training is None and not any(known):
         return []
     return [Loss("what is known of its training", minor=True)]

@@ -225,6 +225,10 @@ def pre_tokenizers_of(pattern: str) -> str:
     Raises:
         InexpressibleError: the pattern is not valid, means something else in Python, or leaves out
             a part of some text, which tiktoken then drops.
+
+    Example:
+        >>> pre_tokenizers_of("(?s:.)"), pre_tokenizers_of("[a-z]|[^a-z]")
+        ('characters', 'regex:[a-z]|[^a-z]')
     """
     if len(pattern) > _LONGEST:
         raise InexpressibleError(f"its pattern is longer than {_LONGEST} characters")

@@ -51,8 +51,8 @@ from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken
 # -- SentencePiece's BPE (`llm_tokenizer_spm`) ---------------------------------------
 
 SPACE = "▁"
-#: The limit of work for checking how control tokens can be split, in squared characters. No real
-#: vocabulary reaches this limit.
+#: Most work for checking how control tokens can be split, in squared characters. No real
+#: vocabulary needs more.
 _MOST_SPLITS = 1 << 24
 _DEEPEST = 200
 
@@ -92,7 +92,7 @@ def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[st
 
 
 def spaces(prefix: bool) -> tuple[Part, ...]:
-    """Return the normalizers that replace spaces by `▁`, and with `prefix` begin with one."""
+    """Return the normalizers that put `▁` for spaces and, with `prefix`, before the text."""
     parts = [NORMALIZERS.part("prepend", text=" ")] if prefix else []
     return (*parts, NORMALIZERS.part("replace", pattern=" ", content=SPACE))
 
@@ -363,7 +363,7 @@ def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
 
 # -- SentencePiece's Unigram (`llm_tokenizer_ugm`) -----------------------------------
 
-#: The limit of the squared lengths of user-defined tokens, whose prefixes the rules leave
+#: Largest sum of the squared lengths of user-defined tokens, whose prefixes the rules leave
 #: unchanged.
 _MOST_KEPT = 1 << 20
 

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 from tokctl.formats.contract import Source
 
 MAGIC = b"GGUF"
-#: The limit of texts in one list. The largest vocabularies have 260,000 tokens and 600,000 merges.
+#: Most texts in one list. The largest vocabularies have 260,000 tokens and 600,000 merges.
 MOST_TEXTS = 1 << 20
 #: Limits in bytes: of all values that are kept, and of one text in a list.
 MOST_KEPT = 1 << 25
@@ -57,7 +57,7 @@ _NUMBERS = {
 
 
 class _Bytes:
-    """A file that is read in blocks, with errors (ValueError) if it ends too early."""
+    """A file that is read in blocks; reading beyond the end raises ValueError."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self.file = file

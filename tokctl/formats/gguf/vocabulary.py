@@ -34,8 +34,8 @@ _ENDS = (
     *("<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>"),
     *("<\uff5cend▁of▁sentence\uff5c>", "[e~["),
 )
-#: Spellings of fill-in-the-middle tokens, by the keys of their ids. Unless a key names it, one
-#: token of each entry is a control token.
+#: Spellings of fill-in-the-middle tokens, by the keys of their ids. If no key names
+#: one, one token of each entry is a control token.
 _GAPS = {
     ("fim_pre", "prefix"): (
         *(
@@ -76,9 +76,9 @@ _GAPS = {
 }
 #: Tokens that llama.cpp always shows, which makes them user-defined whatever their type.
 _SHOWN = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
-#: The limit of tokens: twice the size of the largest vocabularies.
+#: Most tokens of a file: twice as many as the largest vocabularies have.
 _MOST_TOKENS = 1 << 19
-#: The limit of characters to compare among added tokens. No real vocabulary reaches this limit.
+#: Most characters to compare among added tokens. No real vocabulary needs more.
 _MOST_WORK = 1 << 22
 
 

@@ -17,7 +17,7 @@ from tokctl.formats.contract import ANOTHER
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS
 
-# -- what is filled in ------------------------------------------------------------------
+# -- placeholders -------------------------------------------------------------------------
 
 
 class Setting(NamedTuple):

@@ -183,7 +183,7 @@ Ids = Callable[[str], int | None]
 
 # -- reading fields of components ----------------------------------------------------
 
-#: The limit of nested sequences. No tokenizer comes near it.
+#: Deepest nesting of sequences. No tokenizer comes near it.
 _DEEPEST = 20
 _REQUIRED = object()
 _NAMES = {str: "a text", bool: "true or false", int: "a whole number"}

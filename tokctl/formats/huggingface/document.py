@@ -527,8 +527,8 @@ def model_size(model: FilledRecipe) -> int:
     listed = {token.id for token in model.added if not token.ordinary and not token.made}
     highest = None
     while size > 1 and size - 1 in listed and size - 1 != unk_id:
-        # A token outside the vocabulary gets the score 0 when it is read, or a higher highest
-        # score.
+        # A token outside the vocabulary gets the score 0 when it is read, or the highest score if
+        # that is above 0.
         if model.scores and highest is None:
             highest = max(model.scores)
         if highest is not None and (highest > 0 or model.scores[size - 1]):

@@ -58,7 +58,7 @@ VOCABULARIES = (
 #: Files that are kept unread with the model.
 COMPANIONS = (CONFIG, SPECIAL_MAP, ADDED, TEMPLATE)
 _TEMPLATE_NAME = re.compile(rf"{TEMPLATES}/[\w.+ -]{{1,100}}\.jinja", re.ASCII)
-#: The limit of bytes of a companion. People write companions, and never this much.
+#: Most bytes of a companion file. People write these files, and never this much.
 _LONGEST_TEXT = 1 << 22
 _MOST_TEMPLATES = 64
 _MOST_TEXT = 1 << 24

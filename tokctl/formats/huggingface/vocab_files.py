@@ -20,7 +20,7 @@ _WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2
 _WHITE += "\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
-#: The limit of lines. No vocabulary comes near it: a larger file is not a vocabulary.
+#: Most lines of a vocabulary file. No vocabulary comes near this number.
 _MOST_LINES = 1 << 20
 
 
