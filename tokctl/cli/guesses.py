@@ -123,7 +123,7 @@ def explained(error: Any, command: str | None) -> tuple[str, str]:
 
 
 def _command(word: str, known: Mapping[str, Any]) -> str:
-    if "fetch" in known:  # the commands of corpora
+    if "fetch" in known:  # the group `tokctl corpora`
         near = ["fetch"] if word in ("get", "download") else get_close_matches(word, known, 1)
     elif word in COMMANDS:
         return COMMANDS[word]

@@ -98,7 +98,7 @@ def check_paths(world: World, paths: Sequence[str]) -> None:
     """Raise TokctlError if a file would replace an input or another output, or can't be written."""
     for path in paths:
         world.inputs.write(path)
-        if Path(path).parent.is_dir():  # else it is in a folder that will be made
+        if Path(path).parent.is_dir():  # otherwise the folder will be created
             streams.check_output(world, path)
 
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from tokctl.cli.world import World
     from tokctl.render.document import Answer
 
-#: Settings of the pager unless the environment has its own. `less` quits at once if the text fits
+#: Settings of the pager unless the environment sets them. `less` quits at once if the text fits
 #: on one screen, passes colours through and leaves the text on the screen; output is UTF-8.
 _MANNERS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
 
 
 def form(**wanted: bool) -> str | None:
-    """Return the name of the requested output form, or None if there is none.
+    """Return the name of the requested output form, or None if no form is requested.
 
     Raises:
         TokctlError: two forms are requested.
