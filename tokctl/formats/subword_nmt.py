@@ -3,9 +3,9 @@
 A word is its characters, the last one with `</w>`, and the merges apply in order. subword-nmt ends
 each token with `@@` unless it ends a word: its `low@@ er` is `low` and `er</w>` in tokctl. A token
 that the vocabulary lacks is split again, as by `subword-nmt apply-bpe --vocabulary`: into the pair
-that first merged to it, until each part is in the vocabulary or is a character. Ids are the line
-numbers of the vocabulary. Characters that the codes have and the vocabulary lacks get the ids after
-them.
+that was first merged into it, until each part is in the vocabulary or is a character. Ids are the
+line numbers of the vocabulary, from 0. Characters that the codes have and the vocabulary lacks get
+the ids after them.
 """
 
 from __future__ import annotations
