@@ -12,9 +12,9 @@ from tokctl import systems
 #: do not check that each name they look up was found.
 _FRAGILE = ("orjson",)
 
-#: Functions that Python itself calls. It drops an exception from them with a message or, in
-#: `__set_name__` before 3.12, turns it into a RuntimeError. `cb` is importlib's callback that
-#: removes unused module locks.
+#: Functions that Python itself calls. Python drops an exception from them with a message or, in
+#: `__set_name__` before 3.12, turns the exception into a RuntimeError. `cb` is importlib's callback
+#: that removes unused module locks.
 _CALLED_BY_PYTHON = ("__set_name__", "__del__", "cb")
 
 #: Seconds by which a signal at a bad moment is postponed.

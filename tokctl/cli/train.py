@@ -595,8 +595,8 @@ def stem(source: str) -> str:
 def temporary_folder(world: World, path: str) -> str | None:
     """Return the folder for counts that exceed `--memory`; None: the system's default.
 
-    That is `$TMPDIR`, or else the folder of the model: /tmp is small more often, and can be in
-    memory. If the model goes to a device or a pipe, it is the system's default.
+    The folder is `$TMPDIR`, or else the model's: /tmp has less room more often, and can be in
+    memory. If the model goes to a device or a pipe, the system's default is used.
     """
     if given := world.environ.get("TMPDIR"):
         return given

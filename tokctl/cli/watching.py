@@ -132,10 +132,10 @@ def sample_path() -> str:
 
 
 def is_light(world: World) -> bool:
-    """Return whether the terminal has a light background, as COLORFGBG says if it is set.
+    """Return whether COLORFGBG, which some terminals set, names a light background.
 
-    COLORFGBG holds color numbers with semicolons between them. The last one is the background: 7
-    and 15 are white.
+    The variable holds colour numbers with semicolons between them. The last one is the background:
+    7 and 15 are white.
     """
     return world.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
