@@ -348,7 +348,7 @@ def intervals(
     }
 
 
-#: The value in each resample, or an Absent that says why it has none.
+#: The value in each resample, or an Absent with the reason.
 _Resampled = list[Figure] | Absent
 
 
