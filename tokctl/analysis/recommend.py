@@ -41,8 +41,7 @@ from tokctl.training.options import Number
 from tokctl.values import available_threads
 from tokctl.wording import listed, percent, plural, times
 
-# -- Candidates and sizes
-# ---------------------------------------------------------------------------
+# -- Candidates and sizes --------------------------------------------------------------------------
 
 #: Sizes at which every candidate is trained, each twice the previous one.
 SIZES = tuple(1024 << octave for octave in range(8))

@@ -190,7 +190,7 @@ def summary(measured: Measured, documents: int) -> TextSummary:
     )
 
 
-# -- Every two models ----------------------------------------------------------------------------
+# -- Pairs of models -----------------------------------------------------------------------------
 
 Matrix = tuple[tuple[Figure, ...], ...]
 

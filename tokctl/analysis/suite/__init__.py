@@ -153,7 +153,7 @@ class Suite:
         return _document(self)
 
 
-# -- Running it --------------------------------------------------------------------------------
+# -- Measuring ---------------------------------------------------------------------------------
 
 #: A model with a larger share of unknown tokens is not compared by its number of tokens.
 MOST_UNKNOWN = 0.01
