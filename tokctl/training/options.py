@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: A share or a weight. A float stands for the decimal that Python prints for it.
 Number: TypeAlias = "int | float | str | Decimal | Fraction"
 
-#: Exclusive limit of numbers that pass into the core, so that they also fit a signed 64-bit integer.
+#: Exclusive limit of numbers that pass into the core, so that they fit a signed 64-bit integer.
 MOST = 2**63
 
 #: The options that are numbers, named so that messages suit Python and the command line.

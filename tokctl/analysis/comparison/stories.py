@@ -319,7 +319,7 @@ class Reasons:
         history = history_of(tokenizer)
         if self.texts is None:
             pair = self._spelled(candidates[0])
-            # replayed after the merge's rank had passed
+            # The merges were replayed, and the pair formed after the rank of its merge had passed.
             if ranks := history.ranks_of(candidates[0]):
                 return (
                     f"{pair} only came side by side after step {ranks[-1] + 1:,}, which merges them"
