@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: Default steps of the search for a lower bound. Twice as many raise it by 0.01 %.
 ROUNDS = 100
 #: Most edges of the linear program that can change, at about 40 bytes of memory each. An edge is an
-#: occurrence of a string in a distinct pre-token. Edges of rarer strings stay fixed. With over twice
-#: as many edges the program is skipped.
+#: occurrence of a string in a distinct pre-token. Edges of rarer strings stay fixed. With over
+#: twice as many edges the program is skipped.
 _MOST_EDGES = 3 << 23
 #: Default number of pre-tokens to list as losing most.
 SHOWN = 30

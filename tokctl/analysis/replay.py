@@ -586,7 +586,7 @@ class Replay(ABC):
 
     @abstractmethod
     def find_token(self, token: str, after: int) -> int:
-        """Return the first step after `after` that makes a token, or else the first step that makes it.
+        """Return the first step after `after` that makes a token, else the first that makes it.
 
         Raises:
             TokctlError: no step makes the token.
@@ -594,7 +594,7 @@ class Replay(ABC):
 
     @abstractmethod
     def stages(self, number: int) -> tuple[Stage, ...]:
-        """Return the forms of pre-token `number`: the first, then one for each step that changes it.
+        """Return the forms of pre-token `number`: the initial form, then one for each change.
 
         Raises:
             TokctlError: the pre-token is longer than `LONGEST_FOLLOWED`.
@@ -769,7 +769,7 @@ class MergeReplay(Replay):
         return FrameWord(number, tokens, more, self.counts[number][1], bool(made), made)
 
     def _segmented(self, number: int, step: int) -> tuple[tuple[str, ...], int, tuple[int, ...]]:
-        """Return a word's first tokens after a step, the number of other tokens, and those just made.
+        """Return a word's first tokens after a step, the number of other tokens, and the new ones.
 
         If the step merges only later tokens, the last token returned is marked instead.
         """
@@ -786,7 +786,7 @@ class MergeReplay(Replay):
         return tuple(names), max(0, len(ids) - MOST_SYMBOLS), made
 
     def stages(self, number: int) -> tuple[Stage, ...]:
-        """Return the forms of pre-token `number`, one for each step that changes it."""
+        """Return the forms of pre-token `number`: the initial form, then one for each change."""
         pre_token = self.counts[number][0]
         if len(pre_token) > LONGEST_FOLLOWED:
             raise TokctlError(
@@ -798,7 +798,7 @@ class MergeReplay(Replay):
         return tuple(Stage(step, *self._segmented(number, step)) for step in steps)
 
     def find_token(self, token: str, after: int) -> int:
-        """Return the first step after `after` that makes a token, or else the first."""
+        """Return the first step after `after` that makes a token, else the first that makes it."""
         tokenizer = self.tokenizer
         spellings = spelled_like(tokenizer, token)
         ids = [id_ for id_, name in enumerate(tokenizer.tokens) if name in spellings]
