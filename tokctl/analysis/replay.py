@@ -427,7 +427,7 @@ class Choice:
     Attributes:
         kind: `best` (no pair has a higher count or score), `tie` (others have an equal one, and the
             tie rule chooses this pair), `other` (another pair leads on this text), `initial` (the
-            merge makes an initial token, which no count chose), `split` (another pair leads, and
+            merge makes an initial token, not chosen by the text), `split` (another pair leads, and
             the training split the text further in this stage), `absent` (the pair is not in this
             text), `unknown` (the file does not record how the training chose; only counts are
             shown), `language` (a language chose it, by its own text).

@@ -286,7 +286,7 @@ def _fallbacks(
 
 #: Default number of segmentations.
 BEST = 5
-#: Score of an unknown character below that of the worst piece (SentencePiece's `kUnkPenalty`).
+#: How far an unknown character scores below the worst piece (SentencePiece's `kUnkPenalty`).
 UNKNOWN_PENALTY = 10.0
 
 

@@ -16,8 +16,8 @@ each id:
   are the first component themselves.
 
 **Known to be unused** are rows after the last id (padding of the matrix), fillers of holes, bytes
-that never occur in UTF-8, and special or added tokens named as unused or reserved. Only without
-any of these are the tokens that no text gives used instead.
+that never occur in UTF-8, and special or added tokens named as unused or reserved. If a model has
+no such row, the tokens that no text gives take their place.
 
 **Examined** are tokens that some text gives and that are whole characters. Special and added
 tokens, single bytes, parts of characters and unreachable tokens are counted separately.
