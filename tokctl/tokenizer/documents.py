@@ -1,4 +1,4 @@
-"""The one driver from sources to ids: it reads and checks documents, and feeds the encoder.
+"""The shared driver from sources to ids: it reads and checks documents, and feeds the encoder.
 
 A source is a `Document`, one text in blocks, or `Records`, small texts in batches. A
 `DocumentEncoder` holds the model and the options for reading texts:
