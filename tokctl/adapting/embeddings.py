@@ -183,7 +183,7 @@ def _chosen(weights: Weights, size: int, tensors: Sequence[str]) -> list[Embeddi
     return [weights.matrix(name, size, (1, 2)) for name in dict.fromkeys(tensors)]
 
 
-# -- where rows come from -----------------------------------------------------------------------
+# -- origins of rows ----------------------------------------------------------------------------
 
 
 def row_origins(

@@ -145,7 +145,7 @@ def _units(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
     return ids, numpy.rint(vectors, out=vectors)
 
 
-# -- the file ---------------------------------------------------------------------------------
+# -- the file of vectors ----------------------------------------------------------------------
 
 
 def check_vectors(path: str | Path) -> None:

@@ -231,8 +231,8 @@ def _made(residue: Residue) -> int:
 def _in_order(model: FilledRecipe, taken: Collection[int]) -> list[Merge]:
     """Return the merges, each after the merges that make its parts.
 
-    Merges that no text makes are left out if their parts are made later, or if their token is in
-    `taken`, which must have a single pair.
+    A merge that no text makes is left out if its parts are made later. So is every merge that makes
+    a token in `taken` from another pair than the one that texts make it from.
     """
     pairs = {token: (left, right) for left, right, token in _pairs(model)}
     known = set(range(model.size)).difference(merge.token for merge in model.merges)

@@ -270,7 +270,7 @@ def borders(pieces: Sequence[PlacedPiece], size: int) -> Iterator[int]:
                 target = border + size
 
 
-# -- from a part of a source to chunks ------------------------------------------------------
+# -- parts of sources to chunks -------------------------------------------------------------
 
 
 def chunks_of(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:

@@ -93,7 +93,7 @@ class Place(ABC):
     def locked(self) -> AbstractContextManager[None]:
         """Create the folder, and keep other processes from writing to it until the block ends.
 
-        A store has no locks: there, nothing is created or kept out.
+        A store has no locks: for a store, this creates nothing and keeps no process out.
 
         Raises:
             TokctlError: the folder can't be created, or another process writes to it.

@@ -65,7 +65,7 @@ def read_numbers(
         end: byte of the file where the numbers end; None: the end of the stream.
 
     Returns:
-        The byte of the file behind the last whole number.
+        The byte of the file after the last whole number.
     """
     width = dtype.width
     done, rest = start, b""

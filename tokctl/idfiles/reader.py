@@ -467,7 +467,7 @@ def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
 
 
 def separated(parts: Iterable[IdPart], last: int) -> Iterator[IdPart]:
-    """Yield the parts, cut after each id `last`: a document ends there, and the id is left out.
+    """Yield the parts, cut after each id `last`, which ends a document and is left out.
 
     Args:
         parts: the ids.

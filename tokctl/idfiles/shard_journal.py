@@ -422,7 +422,7 @@ class Journal:
             line["ids"],
         )
         facts = {int(number): one for number, one in line["sources"].items()}
-        begun = position.resume  # a resume point is never behind its position
+        begun = position.resume  # a resume point is never after its position
         if (begun.documents, begun.ids) > (position.documents, position.ids):
             raise ValueError
         known = len(self._file.header["sources"])

@@ -145,7 +145,7 @@ class Job:
 
 
 class Unit(NamedTuple):
-    """A whole source, or a part of one, that is read at once."""
+    """A whole source, or a part of one, that a task reads."""
 
     source: int
     part: SourcePart
@@ -473,7 +473,7 @@ class _Run:
                 )
         return made
 
-    # -- what an earlier run has left ------------------------------------------------------
+    # -- files of an earlier run -----------------------------------------------------------
 
     def _clean(self) -> None:
         """Remove files that the journal does not record, and forget what can't be used any more.

@@ -231,7 +231,7 @@ class Weights:
         places = ((name, self._place(name)[1]) for name in sorted(self.files))
         return [name for name, tensor in places if rows in tensor.shape]
 
-    # -- writing the files anew ----------------------------------------------------------
+    # -- writing new files ---------------------------------------------------------------
 
     def target(self, output: str | Path) -> Path:
         """Return where `copy` writes: a file, or the folder if there are several files."""
