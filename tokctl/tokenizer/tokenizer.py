@@ -115,7 +115,7 @@ class Tokenizer(Answering):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            # Setting such a part works in Hugging Face's class; here it would have no effect.
+            # Hugging Face's class lets callers set these parts; tokctl would ignore them silently.
             if name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
                 raise AttributeError(
                     f"a tokenizer never changes, and its {name} is part of its recipe: give "
@@ -357,6 +357,10 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: see `tokctl.training.parity.train_by_language`.
+
+        Example:
+            >>> Tokenizer.train_by_language({"fi": "fi.txt", "sw": "sw.txt"}, vocab_size=270)
+            <Tokenizer bpe, 270 tokens>
         """
         from tokctl import training
         from tokctl.sources import AUTO
@@ -510,6 +514,9 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: the model can't be loaded (see `load`), or a local path has a revision.
+
+        Example:
+            >>> tok = Tokenizer.from_pretrained("openai-community/gpt2")
         """
         from pathlib import Path
 
@@ -1080,6 +1087,12 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: see `encode_iter` and `encode_array`.
+
+        Example:
+            >>> for ids, offsets in tok.encode_iter_array(["a lot", "of"]):
+            ...     print(list(ids), list(offsets))
+            [64, 281] [0, 2]
+            [78, 69] [0, 2]
         """
         from array import array
 
@@ -1172,6 +1185,10 @@ class Tokenizer(Answering):
 
         Raises:
             TokctlError: see `encode_file`.
+
+        Example:
+            >>> sum(len(ids) for ids in tok.encode_file_iter("book.txt", lines=True))
+            1100
         """
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
@@ -1281,8 +1298,8 @@ class Tokenizer(Answering):
         """Return the post-processor, which adds special tokens around the tokens."""
         from tokctl.tokenizer.postprocess import PostProcessor
 
-        # Hugging Face names these tokens by their text in the input: added tokens, and the unknown
-        # token of a Unigram model.
+        # For trimming, Hugging Face uses the text in the input of these tokens, not their spelling:
+        # some added tokens, and the unknown token of a Unigram model.
         as_in_text = {
             token.id: token.text if token.id == self.unk_id else None
             for token in self.model.added
@@ -1589,7 +1606,12 @@ class Tokenizer(Answering):
         return token_history(self, token)
 
     def corpus_state(self, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
-        """Return the segmented pre-tokens of a text, with their counts, after `step` merges."""
+        """Return the segmented pre-tokens of a text, with their counts, after `step` merges.
+
+        Example:
+            >>> tok.corpus_state(3, "a lot")
+            {('a',): 1, ('Ġ', 'l', 'o', 't'): 1}
+        """
         from tokctl import corpus_state
 
         return corpus_state(self, step, text)
