@@ -1,4 +1,4 @@
-"""tokctl trains, runs, inspects and compares subword tokenizers.
+"""Train, run, inspect and compare subword tokenizers.
 
     from tokctl import Tokenizer
 
@@ -8,7 +8,7 @@
     enc = tok.encode("There is still a lot of treasure")
     tok.decode(enc.ids)
 
-The names below are imported when they are first used: a command that needs few of them
+The names below are imported when they are first used, so that a command that needs few of them
 starts fast.
 """
 
@@ -75,7 +75,8 @@ _MODULES = {
     "train": "tokctl.tokenizer",
 }
 
-#: What names of other packages are called here; `tokctl.habits` has those of their classes.
+#: tokctl's counterparts of other packages' top-level names. `tokctl.habits` has the counterparts of
+#: the attributes of their classes.
 _ELSEWHERE = {
     "get_encoding": 'Tokenizer.load("cl100k_base.tiktoken") reads a file of ranks; '
     "tokctl.compat.tiktoken has it, too",

@@ -1,4 +1,4 @@
-"""`tokctl`, and `python -m tokctl`."""
+"""The entry point of `tokctl` and `python -m tokctl`."""
 
 import contextlib
 import gc
@@ -6,28 +6,28 @@ import os
 import sys
 from typing import NoReturn
 
-#: Objects made before Python's collector looks for cycles. A command imports thousands of
-#: objects that stay, and the default of 700 would walk them over and over.
+#: New objects between two runs of Python's garbage collector. A command imports thousands of
+#: objects that stay, and with the default of 700 the collector would walk them over and over.
 _BETWEEN_COLLECTIONS = 100_000
 
-#: As `tokctl.errors` has it, which is not imported yet where this is needed.
+#: Equals `ExitCode.INTERRUPTED`. `tokctl.errors` may not be imported yet when this is needed.
 _INTERRUPTED = 130
-#: From here on, exit codes are those of signals.
+#: Exit codes from 128 on stand for signals.
 _SIGNALLED = 128
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     _read_arguments_as_utf8()
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     try:
         try:
             _run()
-        except KeyboardInterrupt:  # while it was being imported, or as the last was written
+        except KeyboardInterrupt:  # during an import, or the last writes
             _end_by(SystemExit(_INTERRUPTED))
         except SystemExit as end:
             _end_by(end)
-    except KeyboardInterrupt:  # in the moment before `_end_by` expects it
+    except KeyboardInterrupt:  # before `_end_by` has entered its `try`
         os._exit(_INTERRUPTED)
 
 
@@ -41,8 +41,10 @@ def _run() -> None:
 
 
 def _end_by(end: SystemExit) -> NoReturn:
-    """Ends the process. A signal that comes meanwhile does so at once, as does a lack of memory:
-    what there was to write is written."""
+    """End the process with the exit code of `end`.
+
+    A signal or a lack of memory meanwhile ends the process at once, because all output is written.
+    """
     try:
         _end(end)
     except KeyboardInterrupt:
@@ -58,29 +60,33 @@ def _end_by(end: SystemExit) -> NoReturn:
 
 
 def _read_arguments_as_utf8() -> None:
-    """Starts Python anew where it takes the locale C at its word (`PYTHONUTF8=0`), and would know
-    no character of an argument, nor of a file's name, beyond ASCII. A program that Python
-    has read from stdin goes on as it is: it can't be read again."""
+    """Restart Python in UTF-8 mode if the encoding of arguments and file names is ASCII.
+
+    The locale C with `PYTHONUTF8=0` sets that encoding. A program that Python reads from stdin is
+    not restarted, because stdin can't be read again.
+    """
     anew = sys.executable and sys.argv[:1] != ["-"]
     if anew and sys.getfilesystemencoding() == "ascii":
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _end(end: SystemExit) -> NoReturn:
-    """Ends the process at once, when all is written: to take Python's modules and objects apart
-    would take as long as to read a model. Where threads are left, or a debugger or a profiler
-    watches, it ends as usual."""
+    """End the process as soon as all output is written.
+
+    Python's usual clean-up of modules and objects would take as long as reading a model. If other
+    threads are running, or a debugger or profiler is active, the process ends in the usual way.
+    """
     import atexit
     import threading
 
     if type(end.code) is int and end.code >= _SIGNALLED:
         _drop_output()
-        # A signal can come between what a `with` does first and its block. What it does last is
-        # done when nothing refers to it any more.
+        # A signal can arrive after `__enter__` and before the block of a `with`, so that `__exit__`
+        # does not run. The clean-up then happens when the object is collected.
         end.__traceback__ = end.__context__ = None
         gc.collect()
-    # CPython remembers a Ctrl-C that came while a string was executed, as dataclasses are made, and
-    # would end by that signal, although it was caught. The next string makes it forget.
+    # CPython remembers a Ctrl-C that arrived while it executed a string (dataclasses do that), and
+    # would end by that signal, although it was caught. Executing another string clears this.
     with contextlib.suppress(MemoryError):
         exec("")
     watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect
@@ -97,8 +103,11 @@ def _end(end: SystemExit) -> NoReturn:
 
 
 def _drop_output() -> None:
-    """What stdout still holds goes nowhere: who reads it may have stopped doing so, and a write
-    would wait for a second signal. It is a part of what was wanted in any case."""
+    """Discard the output that stdout still buffers.
+
+    The reader may have stopped reading, and then a write would block until a second signal. The
+    output of an interrupted command is incomplete in any case.
+    """
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.__stdout__.fileno() if sys.__stdout__ else 1)

@@ -1,4 +1,4 @@
-"""Encoding and counting as pure functions from Arrow tables to Arrow tables, for any engine.
+"""Encoding, and counting pre-tokens, as pure functions from Arrow tables to Arrow tables.
 
     from tokctl import Tokenizer, arrow
 
@@ -7,13 +7,13 @@
     counts = arrow.counts_from_table(arrow.merge_counts(parts))
     tokenizer = Tokenizer.train_on_counts(counts, vocab_size=10_000)
 
-A table is one of pyarrow, or any object with Arrow's PyCapsule interface: a DataFrame of polars or
+A table is a pyarrow table, or any object with Arrow's PyCapsule interface: a DataFrame of polars or
 of pandas 2.2 and later, a batch of `datasets`. The text column can be strings or binary, of any
 layout (large, views, dictionaries), in any number of chunks; `a.b` is the field `b` of the column
 `a`. A null text has no ids, and is not counted.
 
-The functions keep no state except the models that they have read, so you can call them in any
-order, in any process, and more than once. Messages number rows from 1.
+The functions keep no state except the models that they have read. So an engine can call them in any
+order, in any process, and more than once. Errors number rows from 1.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 __all__ = ["count_table", "counts_from_table", "encode_table", "merge_counts", "partition_counts"]
 
-#: Models that a process keeps.
+#: The most models that a process keeps.
 _MODELS = 8
-#: Bytes of text whose ids are one chunk, unless a single text has more.
+#: The most bytes of text whose ids become one chunk, unless a single text is longer.
 _CHUNK = 1 << 28
-#: What a list with offsets of 32 bits holds at most.
+#: The most ids in a chunk of lists with 32-bit offsets.
 _LONGEST = 2**31 - 1
-#: The columns of counts.
+#: The columns of a table of counts.
 _COUNTED = ("pre_token", "count", "source", "place")
 
 
@@ -71,25 +71,32 @@ def encode_table(
     errors: str = "strict",
     threads: int = 1,
 ) -> pa.Table:
-    """The table with two more columns: the ids of each text, as `Tokenizer.encode_ids` returns
-    them, and their number. Both are null if the text is null.
+    """Return the table with two more columns: the ids of each text, and the number of ids.
+
+    The ids equal those of `Tokenizer.encode_ids`. Both columns are null if the text is null.
 
     Args:
-        table: see above.
+        table: see the module's description.
         model: a tokenizer, or a path for `Tokenizer.load`. A path is read once in each process, and
             again if the file has changed.
         text: the column of the texts.
-        ids: the name of the column of ids. Its type is `list<uint32>`, or `large_list<uint32>` if
-            a chunk has 2^31 ids or more.
-        count: the name of the column of their number. Its type is `int64`.
-        replace: may these columns replace existing ones of the same name?
-        special, add_special, truncation: as those of `Tokenizer.encode`.
+        ids: the name of the new column of ids. Its type is `list<uint32>`, or `large_list<uint32>`
+            if a chunk has 2^31 ids or more.
+        count: the name of the new column of counts. Its type is `int64`.
+        replace: whether the new columns replace existing columns of the same names.
+        special: the special tokens to recognize in texts, as in `Tokenizer.encode`.
+        add_special: whether to add special tokens around each text, as in `Tokenizer.encode`.
+        truncation: how to cut the ids of each text, as in `Tokenizer.encode`.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
         threads: the number of threads. The ids do not depend on it.
 
     Raises:
         TokctlError: the column is missing or holds no text; a new column's name is already used;
             any error of `Tokenizer.encode_ids`, with the row.
+
+    Example:
+        table = pyarrow.table({"text": ["a lot", "of treasure"]})
+        encode_table(table, "book.json")["count"].to_pylist()  # [2, 3]
     """
     pa = _pyarrow()
     tokenizer = _tokenizer(model)
@@ -150,27 +157,35 @@ def count_table(
     memory: int | None = None,
     temporary: str | Path | None = None,
 ) -> pa.Table:
-    """The distinct pre-tokens of the texts, in the order in which they are first seen.
+    """Count the pre-tokens of the texts; return the distinct ones in first-seen order.
 
     Args:
-        table: see above. Of a `pyarrow.RecordBatchReader`, one batch is in memory at a time.
-        recipe: how texts are normalized and split: a recipe, that of a tokenizer, the name of an
-            algorithm or of a preset, or what `Tokenizer.load` reads.
+        table: see the module's description. A `pyarrow.RecordBatchReader` is read one batch at a
+            time.
+        recipe: the normalizer and pre-tokenizer to use: a recipe, a tokenizer, the name of an
+            algorithm or of a preset, or a path for `Tokenizer.load`.
         text: the column of the texts.
-        source: the number of this part, for texts that are counted in parts: number the parts in
-            the order of the texts.
-        weight: how much an occurrence counts.
+        source: the number of this part, if texts are counted in parts. Number the parts in the
+            order of the texts.
+        weight: how often each occurrence counts.
         errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
-        threads, memory, temporary: as those of `Tokenizer.train`. The result does not depend on
-            them.
+        threads: the number of threads. The result does not depend on it.
+        memory: the limit on memory in bytes, as in `Tokenizer.train`. The result does not depend on
+            it.
+        temporary: the folder for temporary files, as in `Tokenizer.train`.
 
     Returns:
-        `pre_token` (`large_binary`), `count`, `source` (that of the call) and `place` (how many
-        other pre-tokens were seen before), which are `uint64`.
+        A table with the columns `pre_token` (`large_binary`), `count`, `source` (the argument) and
+        `place` (the number of distinct pre-tokens seen before); the last three are `uint64`.
 
     Raises:
         TokctlError: the column is missing or holds no text; a text is not UTF-8 and the recipe is
             character-level (the error names the row); a count is 2^63 or more.
+
+    Example:
+        counted = count_table(pyarrow.table({"text": ["low low low"]}), "bpe")
+        counted["pre_token"].to_pylist()  # [b'low', b' low']
+        counted["count"].to_pylist()  # [1, 2]
     """
     pa = _pyarrow()
     split = recipe_of(recipe)
@@ -193,7 +208,7 @@ def count_table(
 
 
 def table_of_counts(counts: _native.Counts, source: int, before: int = 0) -> pa.Table:
-    """Counts as `count_table` gives them, behind so many others of the same source."""
+    """Return a table of counts like `count_table`, with places that begin at `before`."""
     pa = _pyarrow()
     size = len(counts)
     ones = pa.repeat(pa.scalar(1, pa.uint64()), size)
@@ -203,14 +218,21 @@ def table_of_counts(counts: _native.Counts, source: int, before: int = 0) -> pa.
 
 
 def merge_counts(counted: Iterable[Any]) -> pa.Table:
-    """Merges tables of `count_table`, or of this function: each pre-token once, with its total
-    count and its first place, sorted by source and place.
+    """Merge tables of counts: each pre-token once, with its total count and its first position.
 
-    The result is the same in whatever order and grouping tables are merged. If the sources are
-    numbered in the order of the texts, it has the first-seen order of all texts together.
+    The rows are sorted by source and place. The result does not depend on the order and grouping in
+    which tables are merged. If the sources are numbered in the order of the texts, the rows are in
+    the first-seen order of all texts together.
+
+    Args:
+        counted: tables from `count_table`, or from this function.
 
     Raises:
-        TokctlError: a table has other columns, or a null; a count of 2^63 or more.
+        TokctlError: a table has other columns, or a null; a count is 2^63 or more.
+
+    Example:
+        parts = [count_table(table, "bpe", source=n) for n, table in enumerate(tables)]
+        merge_counts(parts) == merge_counts(reversed(parts))  # True
     """
     pa = _pyarrow()
     counts, *placed = _merged(pa, counted)
@@ -218,20 +240,28 @@ def merge_counts(counted: Iterable[Any]) -> pa.Table:
 
 
 def partition_counts(counted: Any, partitions: int) -> list[pa.Table]:
-    """Divides the rows of a table of counts into `partitions` tables, in their order. All rows of a
-    pre-token are in the same partition, on every machine, so partitions can be merged separately.
+    """Divide the rows of a table of counts into `partitions` tables, keeping their order.
 
-    The number of its partition is the 64-bit FNV-1a hash of the pre-token modulo `partitions`.
+    The partition of a row is the 64-bit FNV-1a hash of its pre-token modulo `partitions`. So all
+    rows of a pre-token are in the same partition on every machine, and partitions can be merged
+    separately.
+
+    Args:
+        counted: a table of counts.
+        partitions: the number of tables.
 
     Raises:
         TokctlError: the table has other columns, or a null.
+
+    Example:
+        sum(map(len, partition_counts(counted, 4))) == len(counted)  # True
     """
     _check_number("partitions", partitions, 1, 2**32)
     return list(partitioned(counted, range(partitions), partitions))
 
 
 def partitioned(counted: Any, chosen: range, partitions: int) -> Iterator[pa.Table]:
-    """Some of the tables of `partition_counts`, made one after the other."""
+    """Yield the tables of `partition_counts` with the numbers in `chosen`, one at a time."""
     pa = _pyarrow()
     with _damaged(pa):
         whole = _count_columns(pa, counted).combine_chunks()
@@ -245,15 +275,18 @@ def partitioned(counted: Any, chosen: range, partitions: int) -> Iterator[pa.Tab
 
 
 def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
-    """Turns one or several tables of counts, in any order, into what `Tokenizer.train_on_counts`
-    takes.
+    """Turn tables of counts into the argument of `Tokenizer.train_on_counts`.
 
     Args:
-        counted: tables as for `merge_counts`, or one table.
-        min_count: pre-tokens that occur less often are left out.
+        counted: one table, or tables as for `merge_counts`, in any order.
+        min_count: the least count of a pre-token; pre-tokens with fewer occurrences are left out.
 
     Raises:
-        TokctlError: as `merge_counts`.
+        TokctlError: see `merge_counts`.
+
+    Example:
+        counts = counts_from_table(counted, min_count=2)
+        Tokenizer.train_on_counts(counts, vocab_size=10_000)
     """
     pa = _pyarrow()
     _check_number("min_count", min_count, 1, MOST)
@@ -263,12 +296,15 @@ def counts_from_table(counted: Any, min_count: int = 1) -> _native.Counts:
 
 
 def collected(stretches: Iterable[Sequence[pa.Table]], rows: int, size: int) -> _native.Counts:
-    """The same of tables that come some at a time, each of them merged, and with each pre-token
-    once in all of them: first those of the least places, then those of the next. No more than
-    the counts and the tables of one time are in memory.
+    """Turn merged tables that arrive in groups into the argument of `Tokenizer.train_on_counts`.
+
+    Only the counts and the tables of one group are in memory.
 
     Args:
-        rows, size: how many there are, and bytes of all pre-tokens, for the room.
+        stretches: groups of tables, each with the next range of (source, place). Each pre-token is
+            in one row of one table only.
+        rows: the number of rows in all tables, to reserve memory.
+        size: the bytes of all pre-tokens, to reserve memory.
     """
     pa = _pyarrow()
     columns = ([row for table in some for row in _rows(pa, table)] for some in stretches)
@@ -284,11 +320,11 @@ class _Texts:
 
     Attributes:
         column: the texts, without nulls.
-        valid: which rows have one; None: all.
+        valid: for each row, whether it has a text; None: all rows have one.
     """
 
     def __init__(self, texts: Any, before: int) -> None:
-        """`before`: rows of the table in front of these."""
+        """Wrap an array of texts that has `before` rows of the table in front of it."""
         from pyarrow import compute
 
         valid = tables.is_valid(texts)
@@ -298,12 +334,16 @@ class _Texts:
         self.column = tables.text_column(texts, self._rows)
 
     def row(self, number: int) -> int:
-        """The row of a text, from 1."""
+        """Return the row in the table, from 1, of text `number` in `column`, from 0."""
         within = number if self._rows is None else self._rows[number].as_py()
         return self._before + within + 1
 
     def checked(self, errors: str) -> Sequence[bytes]:
-        """The texts, all UTF-8."""
+        """Return the texts, all of them valid UTF-8.
+
+        Raises:
+            TokctlError: a text is not UTF-8, and `errors` is not `replace`.
+        """
         number = self.column.first_not_utf8()
         if number is None:
             return self.column
@@ -317,7 +357,7 @@ class _Texts:
 
 
 def _texts(schema: pa.Schema, some: Iterable[pa.Table], text: str) -> Iterator[_Texts]:
-    """The texts of a column of tables, which follow each other, some rows at a time."""
+    """Yield the texts in column `text` of consecutive tables, some rows at a time."""
     pa = _pyarrow()
     first, *below = tables.path_to(schema, text, "the table", "text=…")
     before = 0
@@ -329,7 +369,7 @@ def _texts(schema: pa.Schema, some: Iterable[pa.Table], text: str) -> Iterator[_
 
 
 def _parts(texts: Any, before: int) -> Iterator[_Texts]:
-    """An array of texts in parts of up to `_CHUNK` bytes."""
+    """Yield an array of texts in parts of at most `_CHUNK` bytes, or of a single text."""
     found = _Texts(texts, before)
     if len(texts) < 2 or found.column.size <= _CHUNK:
         yield found
@@ -340,7 +380,7 @@ def _parts(texts: Any, before: int) -> Iterator[_Texts]:
 
 
 class _Lists:
-    """The ids of some rows: `count` numbers."""
+    """The ids of some rows, `count` in all, with the offset where the ids of each text begin."""
 
     def __init__(self, pa: Any, ids: _native.IdArray, offsets: bytes, valid: Any) -> None:
         self.count = len(ids)
@@ -350,7 +390,7 @@ class _Lists:
         self._offsets = pa.Array.from_buffers(pa.int64(), ends, [None, pa.py_buffer(offsets)])
 
     def array(self, kind: Any) -> Any:
-        """As an array of that type of lists."""
+        """Return the ids as an Arrow array of lists; `kind` is the type of list."""
         pa = self._pa
         if pa.types.is_large_list(kind):
             lists = pa.LargeListArray.from_arrays(self._offsets, self._ids)
@@ -364,14 +404,14 @@ class _Lists:
 
 
 class _Wrap:
-    """What becomes of the ids of each text: they are cut, and special tokens are put around."""
+    """Truncation, and special tokens added around the ids of each text."""
 
     def __init__(self, around: Sequence[list[int]], truncation: Truncation | None) -> None:
         before, behind = around
         self._around = before, behind
         self._truncation = truncation
         if truncation is not None:
-            truncation.room(len(before) + len(behind))  # an error now
+            truncation.room(len(before) + len(behind))  # raises now if there is no room
 
     def applied(self, ids: _native.IdArray, offsets: bytes) -> tuple[_native.IdArray, bytes]:
         added = sum(map(len, self._around))
@@ -382,7 +422,7 @@ class _Wrap:
             ends = memoryview(offsets).cast("q")
             if cut.strategy == "only-second" and len(ends) > 1:
                 longest = max(map(int.__sub__, ends[1:], ends))
-                cut.lengths(longest, None, added)  # an error if it is too long
+                cut.lengths(longest, None, added)  # raises if the text is too long
         return ids.wrapped(
             offsets, *self._around, most, cut is not None and cut.direction == "left"
         )
@@ -414,7 +454,7 @@ def _merged(pa: Any, counted: Iterable[Any]) -> tuple[_native.Counts, bytes, byt
 
 
 def _rows(pa: Any, counted: Any) -> Iterator[tuple[_native.TextColumn, Any, Any, Any]]:
-    """A table of counts as the core takes it, in batches."""
+    """Yield the columns of a table of counts, batch by batch, as the native core takes them."""
     for batch in _count_columns(pa, counted).to_batches():
         texts, *numbers = batch.columns
         counts, sources, places = map(tables.numbers, numbers)
@@ -432,7 +472,11 @@ def _too_large() -> Iterator[None]:
 
 
 def _count_columns(pa: Any, counted: Any) -> pa.Table:
-    """The columns of a table of counts, without nulls. Engines may have changed their types."""
+    """Return the columns of a table of counts in their types, which engines may have changed.
+
+    Raises:
+        TokctlError: a column is missing, has a null, or can't be cast.
+    """
     table = _table(pa, counted)
     if missing := [name for name in _COUNTED if table.column_names.count(name) != 1]:
         raise TokctlError(
@@ -451,12 +495,12 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
         ) from None
 
 
-# -- what is given ---------------------------------------------------------------------------------
+# -- arguments -------------------------------------------------------------------------------------
 
 
 def _pyarrow() -> Any:
     pa = tables.pyarrow("tokctl.arrow")
-    import pyarrow.compute  # noqa: F401  (what `pa.compute` needs)
+    import pyarrow.compute  # noqa: F401  (makes `pa.compute` available)
 
     return pa
 
@@ -475,7 +519,7 @@ def _table(pa: Any, given: Any) -> pa.Table:
 
 @contextlib.contextmanager
 def in_part(name: str) -> Iterator[None]:
-    """TokctlErrors name a part of a table: rows are numbered in it."""
+    """Put the name of a part of a table, in which rows are numbered, before errors of the block."""
     try:
         yield
     except TokctlError as error:
@@ -484,7 +528,7 @@ def in_part(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _damaged(pa: Any) -> Iterator[None]:
-    """pyarrow's errors, and those of `text_column`, as TokctlErrors."""
+    """Turn errors of pyarrow and `text_column` into TokctlErrors."""
     try:
         yield
     except (pa.ArrowException, ValueError) as error:
@@ -503,7 +547,11 @@ def _check_number(name: str, value: object, least: int, end: int) -> None:
 
 
 def recipe_of(given: Recipe | Tokenizer | str | os.PathLike[str]) -> Recipe:
-    """What `count_table` takes as its recipe. Raises TokctlError."""
+    """Return the recipe that the argument `recipe` of `count_table` names.
+
+    Raises:
+        TokctlError: the model can't be loaded.
+    """
     if isinstance(given, Recipe):
         return given
     if isinstance(given, str) and given in ALGORITHMS:
@@ -517,7 +565,7 @@ def _tokenizer(model: Tokenizer | str | os.PathLike[str]) -> Tokenizer:
     if isinstance(model, Tokenizer):
         return model
     if not isinstance(model, (str, os.PathLike)):
-        return Tokenizer.load(model)  # which says what it takes
+        return Tokenizer.load(model)  # raises an error that says what can be loaded
     path = os.fspath(model)
     return _loaded(path, _stamp(Path(path)))
 
@@ -528,7 +576,10 @@ def _loaded(path: str, _stamp: object) -> Tokenizer:
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
-    """What changes when a model's file does, or one in its folder; empty if there is none."""
+    """Return a value that changes with a model's file or the files in its folder.
+
+    The value is empty if there is no file at `path`.
+    """
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         found = [file.stat() for file in files if file.is_file()]

@@ -1,4 +1,4 @@
-"""tokctl on Dask (https://dask.org): `tokctl.arrow` on the partitions of a DataFrame.
+"""tokctl on Dask (https://dask.org), which applies `tokctl.arrow` to the partitions of a DataFrame.
 
     import dask.dataframe
     import tokctl.dask
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count", "encode"]
 
-#: So many tables of counts are merged at a time.
+#: The number of tables of counts that are merged at a time.
 _FAN_IN = 16
 
 
@@ -48,18 +48,21 @@ def encode(
     text: str = "text",
     **options: Any,
 ) -> DataFrame:
-    """The frame with two more columns, computed by `tokctl.arrow.encode_table` when they are
-    needed: the ids of each text, and their number. Both have pandas' Arrow types, so no Python
-    object is created for each id.
+    """Return the frame with two more columns: the ids of each text, and the number of ids.
+
+    `tokctl.arrow.encode_table` computes the columns when they are needed. Both have pandas' Arrow
+    types, so no Python object is created for each id.
 
     Args:
+        frame: the texts.
         model: a tokenizer or a path. A path is read once in each process, and must lead to the same
             file everywhere.
-        text, options: those of `encode_table`.
+        text: the column of the texts.
+        options: further options of `encode_table`.
 
     Raises:
-        TokctlError: as `encode_table`, at once for all errors except those in a text. These are
-            raised when the columns are computed, and name the partition, from 0, and the row in it.
+        TokctlError: see `encode_table`. Errors in a text are raised when the columns are computed,
+            and name the partition, from 0, and the row in the partition; all others at once.
     """
     given = {"model": model, "text": text, **options}
     return frame.map_partitions(_encoded, meta=_encoded(frame._meta, **given), **given)
@@ -71,19 +74,23 @@ def count(
     text: str = "text",
     **options: Any,
 ) -> Delayed:
-    """The counts of the pre-tokens, as a delayed table of `tokctl.arrow.merge_counts`: partitions
-    are counted separately, and merged in a tree. `source` is the number of the partition. Pass the
-    table to `tokctl.arrow.counts_from_table`.
+    """Count the pre-tokens; return a delayed table, like that of `tokctl.arrow.merge_counts`.
+
+    Partitions are counted separately, and their tables are merged in a tree. `source` is the number
+    of the partition. Pass the computed table to `tokctl.arrow.counts_from_table`.
 
     Args:
-        recipe, text, options: those of `tokctl.arrow.count_table`.
+        frame: the texts.
+        recipe: the normalizer and pre-tokenizer to use, as in `tokctl.arrow.count_table`.
+        text: the column of the texts.
+        options: further options of `count_table`.
 
     Raises:
-        TokctlError: as `encode`.
+        TokctlError: see `count_table`; at the same moments as in `encode`.
     """
     given = {"recipe": recipe, "text": text, **options}
     _counted(frame._meta, **given)
-    # Counted where a partition is read: only tables go from there to others.
+    # A partition is counted where it is read, so only tables of counts move between workers.
     meta = pd.Series([], dtype=object)
     counted = frame.map_partitions(_counted, meta=meta, enforce_metadata=False, **given)
     tables = counted.to_delayed()
@@ -119,10 +126,10 @@ def _counted(
 
 
 def _columns(part: pd.DataFrame, text: str, *others: str) -> pa.Table:
-    """What is needed of a partition: other columns may hold what Arrow can't."""
+    """Return the needed columns of a partition; Arrow may have no type for the others."""
     names = {text, text.partition(".")[0]}
     if names.isdisjoint(part.columns):
-        names = set(part.columns)  # for the message
+        names = set(part.columns)  # the error lists them
     kept = part.loc[:, [name for name in part.columns if name in names.union(others)]]
     return pa.Table.from_pandas(kept, preserve_index=False)
 

@@ -1,11 +1,13 @@
-"""tokctl in pipelines of datatrove (https://github.com/huggingface/datatrove): two steps.
+"""Two steps for pipelines of datatrove (https://github.com/huggingface/datatrove).
 
-from datatrove.executor import LocalPipelineExecutor
-from datatrove.pipeline.readers import ParquetReader
-from tokctl.datatrove import DocumentTokenizer
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline.readers import ParquetReader
+    from tokctl.datatrove import DocumentTokenizer
 
-pipeline = [ParquetReader("corpus/"), DocumentTokenizer("tokens/", "m.json")]
-LocalPipelineExecutor(pipeline, tasks=8).run()
+    pipeline = [ParquetReader("corpus/"), DocumentTokenizer("tokens/", "m.json")]
+    LocalPipelineExecutor(pipeline, tasks=8).run()
+
+The other step, `PreTokenCounter`, counts pre-tokens for a training.
 """
 
 from __future__ import annotations
@@ -46,8 +48,10 @@ __all__ = ["DocumentTokenizer", "PreTokenCounter"]
 
 
 class DocumentTokenizer(tokens.DocumentTokenizer):
-    """Replaces datatrove's step of the same name: takes the same options and writes the same files,
-    which `DocumentTokenizerMerger` and `DatatroveFolderDataset` read."""
+    """A replacement for datatrove's step of the same name, with the same options and files.
+
+    `DocumentTokenizerMerger` and `DatatroveFolderDataset` read the files.
+    """
 
     def __init__(
         self,
@@ -58,15 +62,22 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
         threads: int = 1,
         **options: Any,
     ) -> None:
-        """
+        """Create the step.
+
         Args:
-            tokenizer_name_or_path: the path of a model for `Tokenizer.load`; it must be there for
-                every worker.
+            output_folder: a path or an address, as in datatrove.
+            tokenizer_name_or_path: the path of a model for `Tokenizer.load`; every worker must find
+                the model there.
+            args: further arguments of datatrove's step.
             special: the special tokens to recognize in texts, as in `Tokenizer.encode`.
                 (datatrove's step recognizes all.)
             threads: the number of threads for a batch.
-            args, options: datatrove's. Loss masks are not supported. `eos_token` is a token of the
-                vocabulary to add after each document; the model's template is not applied.
+            options: further options of datatrove's step. Loss masks are not supported. `eos_token`
+                is a token of the vocabulary to add after each document; the model's template is not
+                applied.
+
+        Raises:
+            TokctlError: the options ask for loss masks.
         """
         super().__init__(output_folder, os.fspath(tokenizer_name_or_path), *args, **options)
         if self.save_loss_metadata:
@@ -78,13 +89,22 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
+        """The model, loaded when it is first used."""
         return Tokenizer.load(self.tokenizer_name_or_path)
 
     @cached_property
     def token_size(self) -> int:
+        """The number of bytes per id in the files."""
         return unsigned_for(self.tokenizer.vocab_size).width
 
     def write_unshuffled(self, data: Iterable[Document], filename: str) -> TokenizedFile:
+        """Write the ids of documents in their order, and return the closed file.
+
+        Args:
+            data: the documents.
+            filename: the name of the file in the output folder; before shuffling, in the local
+                working folder if there is one.
+        """
         documents = DocumentEncoder(self.tokenizer, special=self._special, threads=self._threads)
         last = None if self.eos_token is None else end_id(self.tokenizer, self.eos_token)
         encoder = NativeEncoder(documents, self.token_size, last)
@@ -114,10 +134,11 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
 
 
 class PreTokenCounter(PipelineStep):
-    """Counts the pre-tokens of the documents, for `Tokenizer.train_on_counts`: the last step of a
-    pipeline. Each task writes a table of `tokctl.arrow.count_table`, `00000.counts.parquet`, whose
-    `source` is the number of the task. Pass all of these tables to
-    `tokctl.arrow.counts_from_table`."""
+    """The last step of a pipeline that counts pre-tokens for `Tokenizer.train_on_counts`.
+
+    Each task writes a table of `tokctl.arrow.count_table`, `00000.counts.parquet`, whose `source`
+    is the number of the task. Pass all of these tables to `tokctl.arrow.counts_from_table`.
+    """
 
     name = "🔠 Pre-token counter"
     type = "🔢 - TOKENIZER"
@@ -129,11 +150,13 @@ class PreTokenCounter(PipelineStep):
         batch_size: int = 10_000,
         **options: Any,
     ) -> None:
-        """
+        """Create the step.
+
         Args:
             output_folder: a path or an address, as in datatrove.
-            recipe, options: those of `count_table`.
+            recipe: the normalizer and pre-tokenizer to use, as in `count_table`.
             batch_size: the number of documents in memory.
+            options: further options of `count_table`.
         """
         super().__init__()
         self.output_folder = get_datafolder(output_folder)
@@ -142,6 +165,13 @@ class PreTokenCounter(PipelineStep):
         self.options = options
 
     def run(self, data: Iterable[Document], rank: int = 0, world_size: int = 1) -> None:  # noqa: ARG002
+        """Count the pre-tokens of a task's documents, and write the table.
+
+        Args:
+            data: the documents.
+            rank: the number of the task.
+            world_size: the number of tasks; not used.
+        """
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -166,5 +196,5 @@ def _records(name: str, batch: Batch) -> Records:
 
 
 def _bytes(document: Document) -> bytes:
-    """A document without a text is an empty one."""
+    """Return the text of a document in UTF-8; empty if the document has no text."""
     return (document.text or "").encode()

@@ -1,4 +1,4 @@
-"""The exception that a person sees, and the exit codes of the command line."""
+"""The errors that tokctl reports to its users, and the exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ExitCode(IntEnum):
-    """What the process returns to the shell."""
+    """Exit codes of the command line."""
 
     DONE = 0
     CONDITION_FAILED = 1
@@ -15,13 +15,15 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-#: The hint of errors in a file that tokctl has written.
+#: The hint of errors about damaged files that tokctl has written.
 AGAIN = "train it again, or copy it again from where it came"
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters and lone surrogates escaped: a name or a token can
-    hold anything, and a terminal obeys some of it."""
+    """Return `text` with unprintable characters (controls, lone surrogates) escaped.
+
+    File names and tokens can contain control characters, which a terminal would obey.
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -31,12 +33,18 @@ def printable(text: str) -> str:
 
 
 class TokctlError(Exception):
-    """An error that the user can put right.
+    """An error that the user can correct.
 
     Args:
-        message: what is wrong, naming the file and the place; no final full stop.
-        hint: what to do about it.
-        exit_code: what the command line returns.
+        message: what is wrong, with the file and the position in it; without a final full stop.
+        hint: what to do about the error.
+        exit_code: the exit code of the command line.
+
+    Example:
+        try:
+            Tokenizer.load("missing.json")
+        except TokctlError as error:
+            print(error.message, error.hint, sep="; ")
     """
 
     def __init__(self, message: str, hint: str, exit_code: int = ExitCode.BAD_INPUT) -> None:
@@ -50,12 +58,12 @@ class TokctlError(Exception):
         return printable(self.message) + hint
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process needs what a person sees; a subclass would ask for more.
+        # Another process needs only the message and the hint. Subclasses have other constructors.
         return TokctlError, (self.message, self.hint, self.exit_code)
 
 
 class OutOfMemoryError(TokctlError, MemoryError):
-    """The system has no memory for what an input needs. The native core raises it, too."""
+    """The system has too little memory for an input; the native core raises this, too."""
 
     def __init__(self) -> None:
         super().__init__("out of memory", "give it less text at a time")
@@ -71,12 +79,13 @@ _ANY_CORE_HINT = "check that the text or the ids and the model belong together"
 
 
 class CoreError(TokctlError):
-    """An error of the native core, which raises it.
+    """An error that the native core raises.
 
     Args:
-        kind: `invalid`, `too-large`, `no-id`, `unknown-id` and others; callers tell by it what they
-            know better.
-        details: the figures of the error, for the kinds that have some.
+        message: what is wrong.
+        kind: `invalid`, `too-large`, `no-id`, `unknown-id` and others. Callers use it to raise a
+            more specific error.
+        details: the numbers of the error, such as an id or a position; 0 where a kind has fewer.
     """
 
     def __init__(self, message: str, kind: str, details: tuple[int, int, int]) -> None:

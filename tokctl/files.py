@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and files that belong together and are replaced together."""
+"""Atomic output: files that are whole or absent, and groups of files that are replaced together."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from tokctl.errors import TokctlError
 
 
 class FilesRead:
-    """The files that a piece of work reads, so that none of its outputs replaces one of them.
+    """The files that a task reads, recorded so that no output of the task replaces one of them.
 
-    While `watched` is open, the functions that open files to read note them here, and `WholeFiles`
-    asks here before it writes. Files are told apart by device and number: links are no other file.
+    Inside a `watched` block, the functions that open files for reading record them here, and
+    `WholeFiles` checks here before it writes. Files are identified by device and inode, so a link
+    and its target are the same file.
     """
 
     def __init__(self) -> None:
-        #: The name of each file, by its identity; `-` is stdin.
+        #: The name of each file by (device, inode); `-` is stdin.
         self._paths: dict[tuple[int, int], str] = {}
 
     def read(self, path: str, status: os.stat_result | None = None) -> None:
-        """Note a file that is read. What is not a regular file can't be replaced."""
+        """Record a file that is read. Only regular files are recorded: others can't be replaced."""
         status = status or status_at(path)
         if status is not None and stat.S_ISREG(status.st_mode):
             self._paths.setdefault((status.st_dev, status.st_ino), path)
 
     def check(self, path: str | Path) -> None:
-        """Check that writing to `path` replaces no file that is read.
+        """Check that writing to `path` replaces no recorded file.
 
         Raises:
-            TokctlError: it is one of them, under this name or another.
+            TokctlError: the file at `path` was recorded, under this name or another.
         """
         status = status_at(path)
         found = status and self._paths.get((status.st_dev, status.st_ino))
-        # A temporary file that was read may be gone, and have left its number to another.
+        # A temporary file that was read may be gone, and a new file may have its inode number.
         if status and found and (found == "-" or os.path.samestat(status, os.stat(found))):  # noqa: PTH116
             raise self.refuse(str(path), found)
 
@@ -58,8 +59,11 @@ _watching: ContextVar[tuple[FilesRead, ...]] = ContextVar("_watching", default=(
 
 @contextlib.contextmanager
 def watched(work: FilesRead | None = None) -> Iterator[FilesRead]:
-    """Let `work` know every file that is opened to read until the block ends, and refuse to write
-    over one of them."""
+    """Record all files that the block opens for reading, and refuse to write over one of them.
+
+    Args:
+        work: where the files are recorded; None: in a new record. The block gets this object.
+    """
     work = FilesRead() if work is None else work
     token = _watching.set((*_watching.get(), work))
     try:
@@ -70,7 +74,7 @@ def watched(work: FilesRead | None = None) -> Iterator[FilesRead]:
 
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
-    """Read files that may be replaced afterwards: an older output."""
+    """Record no files in this block, which reads an older output that may be replaced later."""
     token = _watching.set(())
     try:
         yield
@@ -79,19 +83,28 @@ def unwatched() -> Iterator[None]:
 
 
 def note_read(path: str | Path, status: os.stat_result | None = None) -> None:
-    """Tell the work at hand that a file is read; `-` with its status is stdin."""
+    """Record in all open `watched` blocks that a file is read.
+
+    Args:
+        path: the path of the file; `-` is stdin.
+        status: the status of the file; None: that of the file at `path`.
+    """
     for work in _watching.get():
         work.read(str(path), status)
 
 
 def check_unread(path: str | Path) -> None:
-    """Check that the work at hand reads no file at `path`; TokctlError if it does."""
+    """Check that no open `watched` block has recorded the file at `path`.
+
+    Raises:
+        TokctlError: the file was recorded.
+    """
     for work in _watching.get():
         work.check(path)
 
 
 def status_at(path: str | Path) -> os.stat_result | None:
-    """Return the status of what is at `path`, links followed; None if nothing can be seen there."""
+    """Return the status of the file at `path`, links followed; None if it can't be read."""
     try:
         return os.stat(path)  # noqa: PTH116  (for 10,000 texts, Path takes twice as long)
     except (OSError, ValueError):
@@ -100,15 +113,19 @@ def status_at(path: str | Path) -> os.stat_result | None:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write to, which replaces `path` when the block ends without an error.
+    """Open a file for writing that replaces `path` when the block ends without an error.
 
-    It grows beside the target under another name and is renamed when it is complete and
-    on the disk, so that a stop at any moment leaves the old file or the new one. What is
-    not a regular file (a pipe, `/dev/null`) is written to directly. A link's target is
-    replaced, not the link. What a process that was killed left for the same target goes.
+    The data goes to a hidden file in the folder of the target, which is renamed when it is complete
+    and on the disk. A stop at any moment leaves the old file or the new one. If `path` is not a
+    regular file (a pipe, `/dev/null`), the data is written to it directly. If `path` is a link, the
+    target of the link is replaced. Hidden files that killed processes left are removed.
 
     Raises:
         TokctlError: the file can't be written.
+
+    Example:
+        with whole_file("a.json") as file:
+            file.write(b"{}")
     """
     with whole_files() as together:
         yield together.open(path)
@@ -116,18 +133,19 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def whole_files() -> Iterator[WholeFiles]:
-    """Files that belong together: they replace their targets when the block ends without an error.
+    """Write files that belong together, and replace their targets when the block ends.
 
-        with whole_files() as together:
-            index = together.open("ids.idx")  # which says that the others are there
-            data = together.open("ids.bin")
-
-    The file that is opened first gets its name last, and what had that name before loses it first,
-    each step on the disk before the next: so nobody ever finds it beside another's companions,
-    even after a power failure. An error on the way brings the old files back.
+    The file that is opened first gets its name last, and an old file of that name loses the name
+    first. Each step is on the disk before the next one. So the first file is never next to files of
+    another version, even after a power failure. If an error occurs, the old files are restored.
 
     Raises:
         TokctlError: a file can't be written.
+
+    Example:
+        with whole_files() as together:
+            index = together.open("ids.idx")  # an index shows that its data is there
+            data = together.open("ids.bin")
     """
     together = WholeFiles()
     try:
@@ -135,7 +153,7 @@ def whole_files() -> Iterator[WholeFiles]:
             yield together
     except OSError as error:
         if systems.is_closed_pipe(error) or not together.path:
-            raise  # the reader has gone, which is no error of the writer; or of something else
+            raise  # the pipe's reader has gone, or the error comes from something else
         close_it = "close the program that has it open, or " * systems.may_be_open(error)
         raise TokctlError(
             f"can't write {together.path}: {error.strerror or error}",
@@ -144,7 +162,7 @@ def whole_files() -> Iterator[WholeFiles]:
 
 
 class WholeFiles:
-    """What `whole_files` gives, with the system's errors as they are.
+    """The group of files of `whole_files`, which raises the system's errors unchanged.
 
     Attributes:
         path: the file that was worked on last, for messages.
@@ -170,7 +188,11 @@ class WholeFiles:
                     device.close()
 
     def open(self, path: str | Path) -> BinaryIO:
-        """A file that will be at `path`."""
+        """Open a file for writing that will be at `path`.
+
+        Raises:
+            TokctlError: `path` is a folder, or a file that a `watched` block has read.
+        """
         self.path = path = Path(path)
         status = _status(path)
         if status and stat.S_ISDIR(status.st_mode):
@@ -209,7 +231,7 @@ class WholeFiles:
             sync_folder(first.target.parent)
 
     def _step(self, growing: list[_Growing], do: Callable[[_Growing], bool]) -> None:
-        """Does it with each, and waits until that is on the disk."""
+        """Apply `do` to each file, and wait until the changes of names are on the disk."""
         changed: set[Path] = set()
         for one in growing:
             self.path = one.path
@@ -220,7 +242,7 @@ class WholeFiles:
 
 
 class _Growing:
-    """A file that grows beside its target, `status` of which is None if there is none yet."""
+    """A hidden file next to its target; `status` is None if the target does not exist."""
 
     def __init__(self, path: Path, target: Path, status: os.stat_result | None) -> None:
         self.path = path
@@ -234,27 +256,27 @@ class _Growing:
         self._aside: _Aside | None = None
 
     def sync(self) -> None:
-        """Brings it to the disk."""
+        """Set the permissions of the file, and wait until it is on the disk."""
         self.file.flush()
-        # A new file gets the usual rights, a replaced one keeps its own.
+        # A new file gets the usual permissions; a replaced file's permissions stay.
         mode = stat.S_IMODE(self._old.st_mode) if self._old else 0o666 & ~umask()
         systems.set_mode(self.file.fileno(), mode)
         os.fsync(self.file.fileno())
 
     def rename(self) -> bool:
-        """Gives it its name."""
+        """Give the file its final name."""
         if not systems.CAN_MOVE_OPEN_FILES:
             self.file.close()
         if not systems.is_at(
             self._name, self._identity
-        ):  # locks failed, and somebody took it for litter
+        ):  # without locks, another process may have removed it as a leftover
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._name))
         self._name.replace(self.target)
         self._forget_name()
         return True
 
     def set_aside(self) -> bool:
-        """Takes the name from what has it; False if nothing has."""
+        """Move the old file to a hidden name; return whether there was one."""
         try:
             held = os.open(self.target, os.O_RDONLY)
         except FileNotFoundError:
@@ -264,7 +286,7 @@ class _Growing:
             os.close(descriptor)
             lasting = None
             if systems.CAN_MOVE_OPEN_FILES:
-                with contextlib.suppress(OSError):  # as a hidden file of ours it is locked, too
+                with contextlib.suppress(OSError):  # all hidden files are locked
                     systems.lock(held)
                 lasting = os.dup(held)
             self._aside = _Aside(name, lasting, os.fstat(held))
@@ -272,7 +294,7 @@ class _Growing:
         return True
 
     def restore(self) -> None:
-        """The old file has its name again, or nothing has."""
+        """Give the old file its name again; remove the new file if there was no old one."""
         with contextlib.suppress(OSError):
             if self._aside is not None:
                 if systems.is_at(self._aside.name, self._aside.status):
@@ -286,7 +308,7 @@ class _Growing:
             _tell_names()
 
     def abandon(self) -> None:
-        """Removes what still has a hidden name."""
+        """Remove the files that still have hidden names."""
         self._forget_name()
         if self._aside is not None:
             with contextlib.suppress(OSError):
@@ -304,7 +326,7 @@ class _Growing:
 
 
 class _Aside(NamedTuple):
-    """An old file under a hidden name. The descriptor holds its lock, where there is one."""
+    """An old file under a hidden name. The descriptor holds its lock; None: not locked."""
 
     name: Path
     descriptor: int | None
@@ -313,10 +335,12 @@ class _Aside(NamedTuple):
 
 @contextlib.contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which is at `path`, on the disk, when the block ends without an error.
+    """Make a folder to fill, which is moved to `path` when the block ends without an error.
+
+    The files are on the disk before the folder gets its name.
 
     Raises:
-        OSError: it can't be made, or something is at `path`.
+        OSError: the folder can't be made, or `path` exists.
     """
     with _claimed_folder(path) as name:
         yield name
@@ -332,10 +356,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder that is gone when the block ends. What a process that was killed left goes, too.
+    """Make a temporary folder, which is removed when the block ends.
+
+    Folders that killed processes left are removed, too.
 
     Raises:
-        OSError: it can't be made.
+        OSError: the folder can't be made.
     """
     import tempfile
 
@@ -345,13 +371,13 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _claimed_folder(target: Path) -> Iterator[Path]:
-    """A hidden folder beside the target, which is gone afterwards where it still has its name."""
+    """Make a hidden folder next to the target; remove it at the end if it has its hidden name."""
     with _signals_wait():
         descriptor, name = _claim(target, folder=True)
     try:
         yield name
     finally:
-        # The folder that is locked, and not one that has the name by now.
+        # Another process may have made a folder of this name: remove only the one locked here.
         with contextlib.suppress(OSError):
             if systems.is_held(name, descriptor):
                 shutil.rmtree(name, ignore_errors=True)
@@ -359,7 +385,11 @@ def _claimed_folder(target: Path) -> Iterator[Path]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What stands at `path`, links followed; None if nothing does."""
+    """Return the status of the file at `path`, links followed; None if it does not exist.
+
+    Raises:
+        TokctlError: `path` can't be the name of a file.
+    """
     try:
         return path.stat()
     except FileNotFoundError:
@@ -371,14 +401,17 @@ def _status(path: Path) -> os.stat_result | None:
         ) from None
 
 
-#: Hidden files that grow.
+#: Names of the hidden files that are being written.
 _names: list[str] = []
 _last_words: Callable[[list[str]], None] | None = None
 
 
 def prepare_last_words() -> None:
-    """For a process that is nothing but a command: where the native code can't go on, as there is
-    no memory left even to end in order, it says so and deletes the hidden files."""
+    """Let the native code report an out-of-memory abort and delete the hidden files.
+
+    When there is too little memory even for an orderly end, the native code ends the process. Call
+    this only in a process that runs one command and nothing else.
+    """
     global _last_words
     from tokctl._native import last_words
 
@@ -391,8 +424,8 @@ def _tell_names() -> None:
         _last_words(list(_names))
 
 
-#: True while a file is being made whose name nobody knows yet, and while files are renamed. What
-#: turns signals into exceptions (`tokctl.cli.signals`) waits until it is over.
+#: True while a hidden file is created, before its name is recorded, and while files are renamed.
+#: The handlers that turn signals into exceptions (`tokctl.cli.signals`) wait meanwhile.
 is_making = False
 
 
@@ -406,17 +439,17 @@ def _signals_wait() -> Iterator[None]:
         is_making = False
 
 
-#: The file system has no locks, and nothing is swept there.
+#: Errors of a file system without locks, on which leftover files stay.
 _NO_LOCKS = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOLCK)
-#: Processes that write to one target at a time. No more are waited for.
+#: The most processes that can write to one target at the same time.
 _MOST_AT_ONCE = 100
 
 
 def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
-    """A new hidden file or folder beside the target: its descriptor, and its name.
+    """Create and lock a hidden file or folder next to the target; return descriptor and name.
 
-    The names are counted. Whoever makes one locks it, and the lock ends with the process, however
-    that ends: so one that nobody has locked was left behind by a process that was killed, and goes.
+    The names are numbered. The lock ends with the process, in whatever way the process ends. So an
+    unlocked hidden file was left by a killed process, and is removed.
     """
     claimed: tuple[int, Path] | None = None
     for number in range(_MOST_AT_ONCE):
@@ -433,13 +466,13 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
             else:
                 descriptor = systems.open_new(name)
         except (FileExistsError, FileNotFoundError) as error:
-            # Somebody has that name, or swept the folder that was just made.
+            # Another process has that name, or has swept the folder that was just made.
             if isinstance(error, FileNotFoundError) and not folder:
                 raise
             continue
         try:
             systems.lock(descriptor)
-        except BlockingIOError:  # who sweeps was faster
+        except BlockingIOError:  # another process has locked the file to sweep it
             os.close(descriptor)
             continue
         except OSError as error:
@@ -458,31 +491,31 @@ def _claim(target: Path, *, folder: bool = False) -> tuple[int, Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes the hidden files in a folder that grow no more: their processes are gone."""
+    """Remove the hidden files in `folder` whose processes are gone."""
     with contextlib.suppress(OSError):
         for name in folder.glob(".*.tokctl-*.tmp"):
             systems.sweep(name)
 
 
 def umask() -> int:
-    """The rights that new files and folders do not get."""
+    """Return the process's mask of permissions that new files and folders do not get."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def sync_folder(folder: Path) -> None:
-    """Brings the names in a folder to the disk, where the file system can."""
+    """Wait until the names in `folder` are on the disk, if the file system supports that."""
     try:
         systems.sync(folder)
     except OSError as error:
-        # A folder that may not be read, or a file system that has nothing to do.
+        # The folder is not readable, or the file system does not sync folders.
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP, errno.EBADF):
             raise
 
 
 def is_plain_name(name: object) -> TypeGuard[str]:
-    """Is it the name of something in a folder, and not a way out of it?"""
+    """Return whether `name` is a plain file name, without a path that leads to another folder."""
     if not isinstance(name, str) or name in ("", ".", "..") or "\0" in name:
         return False
     return Path(name).name == name  # Windows has more than one separator, and drives

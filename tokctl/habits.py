@@ -1,7 +1,7 @@
-"""What people know from other libraries, and what it is called here.
+"""Names of other libraries, and tokctl's names for the same things.
 
-Names of Hugging Face's, tiktoken's and SentencePiece's libraries are not second names here: the
-error that Python raises for them says which name is ours. So does the one for a misspelt option.
+Names from Hugging Face's libraries, tiktoken and SentencePiece are not aliases in tokctl: the error
+that Python raises for one of them gives tokctl's name. So does the error for a misspelt option.
 """
 
 from __future__ import annotations
@@ -90,14 +90,14 @@ _ENCODING = {
 
 _STREAM = {"step": "push(ids)", "flush": "finish()"}
 
-#: Attributes, by the classes of ours that are asked for them.
+#: Foreign attributes and their counterparts, by the tokctl class on which users look for them.
 NAMES = {
     "Tokenizer": _TOKENIZER,
     "Encoding": _ENCODING,
     "DecodeStream": _STREAM,
 }
 
-#: Options, and what they are called. Where it is more than a name, a sentence.
+#: Foreign options and their counterparts: the name of an option, or a phrase to show.
 OPTIONS = {
     "add_special_tokens": "add_special",
     "add_bos": "add_special",
@@ -130,9 +130,9 @@ OPTIONS = {
 
 
 class _Foreign:
-    """An attribute that is not there, whose error says what it is called here.
+    """A descriptor for a foreign name, which raises an AttributeError with tokctl's name.
 
-    A `__getattr__` would say the same, and make every other attribute of the class slower.
+    A `__getattr__` could do this as well, but would make every other attribute of the class slower.
     """
 
     def __init__(self, name: str, answer: str) -> None:
@@ -142,19 +142,19 @@ class _Foreign:
     def __get__(self, instance: object, owner: type) -> Never:
         kind = repr(owner.__name__)
         owned = f"type object {kind}" if instance is None else f"{kind} object"
-        # With its name, so that Python's own guess is not added.
+        # `name=` keeps Python from adding its own guess.
         raise AttributeError(
             f"{owned} has no attribute {self._name!r}; in tokctl: {self._answer}", name=self._name
         )
 
 
 class AnsweringType(type):
-    """The type of classes that answer to names of other libraries, and do not list them."""
+    """The metaclass of `Answering`, which adds the foreign names and hides them from `dir`."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
         super().__init__(name, bases, members)
         for foreign, answer in NAMES.get(name, {}).items():
-            # SentencePiece has its names in capitals, too: EncodeAsPieces.
+            # SentencePiece also has its names in CamelCase: EncodeAsPieces.
             for one in (foreign, "".join(map(str.capitalize, foreign.split("_")))):
                 setattr(cls, one, _Foreign(one, answer))
 
@@ -163,7 +163,7 @@ class AnsweringType(type):
 
 
 class Answering(metaclass=AnsweringType):
-    """A class whose errors for names of other libraries say what they are called here."""
+    """A class whose errors for foreign attributes give tokctl's name."""
 
     def __dir__(self) -> list[str]:
         return _own(type(self), super().__dir__())
@@ -176,7 +176,12 @@ def _own(kind: type, names: Iterable[str]) -> list[str]:
 
 
 def no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError:
-    """The error for an option that a function lacks, with the one that may be meant."""
+    """Return the error for an unknown option, with the option that the caller may have meant.
+
+    Args:
+        function: the function that was called.
+        unknown: the names of the options in the call, of which at least one is unknown.
+    """
     from difflib import get_close_matches
 
     names = names_of(function)
@@ -190,7 +195,12 @@ def no_option(function: Callable[..., Any], unknown: Iterable[str]) -> TypeError
 
 
 def needs_names(function: Callable[..., Any], given: int) -> TypeError:
-    """The error for `given` arguments without a name, which are too many."""
+    """Return the error for a call with too many positional arguments.
+
+    Args:
+        function: the method that was called.
+        given: the number of positional arguments, `self` included.
+    """
     most = function.__code__.co_argcount
     options = ", ".join(f"{name}=…" for name in names_of(function)[most : most + 3])
     return TypeError(
@@ -200,11 +210,11 @@ def needs_names(function: Callable[..., Any], given: int) -> TypeError:
 
 
 def names_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of its arguments."""
+    """Return the names of the arguments of `function`."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def spoken(function: Callable[..., Any]) -> str:
-    """How a function is called, or the class that it makes."""
+    """Return the name of a function, or of the class if `function` is an `__init__`."""
     return function.__qualname__.removesuffix(".__init__").rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""orjson, or what stands in for it where it can't be installed: on Python without a GIL."""
+"""orjson, or `tokctl.plain_json` where orjson can't be installed: on Python without a GIL."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""JSON by the standard library, as orjson reads and writes it; `tokctl.orjson` falls back on it.
+"""A replacement for orjson based on the standard library, used by `tokctl.orjson`.
 
-It writes the same bytes, and reads and refuses the same texts, except those with values nested
-hundreds of levels deep. It is slower, and words the messages about damaged JSON in another way.
+The module writes the same bytes as orjson, and reads and refuses the same texts, except texts with
+values nested hundreds of levels deep. It is slower, and its messages about damaged JSON differ.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ OPT_INDENT_2 = 1
 OPT_SORT_KEYS = 1 << 5
 OPT_APPEND_NEWLINE = 1 << 10
 
-#: Where an escape could be half a character.
+#: An escape that may be half of a surrogate pair.
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Fragment(NamedTuple):
-    """JSON that is written as it stands."""
+    """JSON text that is written unchanged."""
 
     contents: str | bytes
 
 
 def loads(given: bytes | bytearray | memoryview | str) -> Any:
-    """The value that the JSON says; JSONDecodeError where it is none.
+    """Return the value of a JSON text.
 
-    Unlike `json.loads`, it refuses NaN, infinities, numbers beyond a double and half surrogate
-    pairs, and takes whole numbers beyond 64 bits as floats.
+    Unlike `json.loads`, this function refuses NaN, infinities, numbers beyond a double and half
+    surrogate pairs, and reads whole numbers beyond 64 bits as floats.
+
+    Raises:
+        JSONDecodeError: `given` is not valid JSON.
     """
     data = given.encode(errors="surrogatepass") if isinstance(given, str) else bytes(given)
     try:
@@ -49,7 +52,16 @@ def loads(given: bytes | bytearray | memoryview | str) -> Any:
 
 
 def dumps(value: Any, *, option: int = 0) -> bytes:
-    """The value as JSON; TypeError where it has none."""
+    """Return `value` as JSON text.
+
+    Args:
+        value: None, a bool, number, string, list, tuple, dict with string keys, dataclass, enum or
+            `Fragment`.
+        option: the sum of `OPT_…` flags.
+
+    Raises:
+        TypeError: a value can't be written as JSON.
+    """
     text = _written(value, option)
     try:
         return (text + "\n" if option & OPT_APPEND_NEWLINE else text).encode()
@@ -77,7 +89,7 @@ _DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_double, parse_const
 
 
 def _written(value: Any, option: int) -> str:
-    """Recursive, but no data of tokctl's is deep."""
+    """Return `value` as JSON text, recursively: tokctl's data is never nested deeply."""
     parts: list[str] = []
     indents = option & OPT_INDENT_2
 
@@ -127,7 +139,7 @@ def _written(value: Any, option: int) -> str:
 
 
 def _float(value: float) -> str:
-    """The shortest digits that say this number, as Python has them; but not its exponents."""
+    """Return the shortest digits of a float, like Python, but with exponents like orjson."""
     if not isfinite(value):
         return "null"
     digits, _, exponent = float.__repr__(value).partition("e")

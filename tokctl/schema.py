@@ -1,22 +1,22 @@
-"""Schemas of the JSON documents that tokctl reads, as plain data, and one check of a document.
+"""Schemas for the JSON documents that tokctl reads, as plain data, and a function to check them.
 
     SHARD = {"file": str, "bytes": COUNT, "index?": {"file": str}}
     check(document, {"shards": [SHARD]}, "manifest.json", "tokctl encode --shard-size writes it")
 
-A schema is one of
+A schema is one of:
 
     str, bool, int, float, dict, list    a type; `float` also takes whole numbers
     object                               any value
     None                                 null
-    Whole(low, high), OneOf(…)           a whole number of a range, one of some values
-    Satisfies(expected, is_valid)        what a function accepts
+    Whole(low, high), OneOf(…)           a whole number in a range, one of several values
+    Satisfies(expected, is_valid)        a value that a function accepts
     AnyOf(schema, …)                     a document that fits one of several schemas
     [schema]                             a list whose items all fit
     (schema, …)                          a list of exactly these items
     {"key": schema, "key?": schema}      an object; a key with ? may be missing, others are ignored
     {str: schema}                        an object whose values all fit
 
-No schema is recursive, so that the depth of the check is the depth of the schema.
+Schemas are not recursive, so the depth of the check is the depth of the schema.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Satisfies(NamedTuple):
     """Values that a function accepts.
 
     Attributes:
-        expected: what the values are, for messages.
-        is_valid: returns whether a value is one of them; it must take any value.
+        expected: a description of the values, for messages.
+        is_valid: returns whether a value is valid; it must accept values of any type.
     """
 
     expected: str
@@ -48,7 +48,7 @@ class Whole(NamedTuple):
 
 
 class OneOf:
-    """A value out of some strings or numbers."""
+    """A value from a list of strings or numbers."""
 
     def __init__(self, *values: str | int) -> None:
         self.values = values
@@ -61,10 +61,10 @@ class AnyOf:
         self.schemas = schemas
 
 
-#: Numbers of things, such as bytes or ids.
+#: Counts of bytes, ids and the like.
 COUNT = Whole(0)
 
-#: Names in a document that lists files beside itself.
+#: Names of files in the same folder as the document.
 PLAIN_NAME = Satisfies("the name of a file in this folder", is_plain_name)
 
 _TYPES: dict[Any, str] = {
@@ -80,13 +80,19 @@ _TYPES: dict[Any, str] = {
 
 
 def check(document: Any, schema: Any, name: str, hint: str) -> Any:
-    """Return the document.
+    """Check that a document fits a schema, and return it.
 
     Args:
-        name: the file or the place of the document, for messages.
+        document: the parsed JSON.
+        schema: see the module's description.
+        name: the file of the document, or the position in a file, for messages.
+        hint: the hint of the error.
 
     Raises:
-        TokctlError: the document does not fit; the message names the first value that is wrong.
+        TokctlError: the document does not fit; the message names the first wrong value.
+
+    Example:
+        check({"file": "a"}, {"file": str, "bytes?": COUNT}, "a.json", "write the file again")
     """
     if (found := mismatch(document, schema)) is not None:
         raise TokctlError(f"{name}: {found}", hint)
@@ -99,8 +105,11 @@ def fits(document: Any, schema: Any) -> bool:
 
 
 def mismatch(value: Any, schema: Any, path: str = "") -> str | None:
-    """Return what is wrong with the first value that does not fit, such as
-    `shards[0].bytes is a string, not a whole number from 0 on`; None if all do."""
+    """Return a description of the first value that does not fit the schema; None if all values fit.
+
+    For example: `shards[0].bytes is a string, not a whole number from 0 on`. `path` is the position
+    of `value` in the document.
+    """
     if isinstance(schema, dict):
         if not isinstance(value, dict):
             return _is_not(value, schema, path)

@@ -1,5 +1,6 @@
-"""tokctl on Apache Spark (https://spark.apache.org), 4.0 and later: `tokctl.arrow` by
-`mapInArrow` and `applyInArrow`.
+"""tokctl on Apache Spark (https://spark.apache.org), version 4.0 or later.
+
+The functions apply `tokctl.arrow` with `mapInArrow` and `applyInArrow`.
 
     import tokctl.spark
     from tokctl import Tokenizer, arrow
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["count", "encode"]
 
-#: Rows that are sent to Spark at a time.
+#: The most rows that are sent to Spark at a time.
 _ROWS = 1 << 16
 
-#: The columns of counts, as Spark has them: it knows no unsigned numbers.
+#: The columns of counts in Spark's types, which include no unsigned numbers.
 _COUNTS = "pre_token binary, count bigint, source bigint, place bigint"
 _COUNT_TYPES = {
     "pre_token": pa.binary(),
@@ -59,17 +60,23 @@ def encode(
     count: str = "count",
     **options: Any,
 ) -> DataFrame:
-    """The frame with two more columns, computed by `tokctl.arrow.encode_table` when they are
-    needed: the ids of each text, `array<int>` (Spark has no `uint32`), and their number, `bigint`.
+    """Return the frame with two more columns: the ids of each text, and the number of ids.
+
+    `tokctl.arrow.encode_table` computes the columns when they are needed. Their types are
+    `array<int>`, because Spark has no `uint32`, and `bigint`.
 
     Args:
+        frame: the texts.
         model: a tokenizer or a path. A path is read once in each Python worker, and must lead to
             the same file everywhere.
-        text, ids, count, options: those of `encode_table`.
+        text: the column of the texts.
+        ids: the name of the new column of ids.
+        count: the name of the new column of counts.
+        options: further options of `encode_table`.
 
     Raises:
-        TokctlError: as `encode_table`, at once for all errors except those in a text. For these,
-            Spark raises an exception that names the partition, from 0, and the row in it.
+        TokctlError: see `encode_table`. For an error in a text, Spark raises an exception when the
+            columns are computed, which names the partition, from 0, and the row in the partition.
     """
     options = {"text": text, "ids": ids, "count": count, **options}
     arrow.encode_table(frame.limit(0).toArrow(), model, **options)
@@ -97,20 +104,22 @@ def count(
     partitions: int = 64,
     **options: Any,
 ) -> DataFrame:
-    """The counts of the pre-tokens, as `tokctl.arrow.merge_counts` returns them but not sorted:
-    `pre_token`, `count`, `source` (the number of the frame's partition) and `place`. Pass its
-    `toArrow()` to `tokctl.arrow.counts_from_table`.
+    """Count the pre-tokens; return rows like those of `tokctl.arrow.merge_counts`, unsorted.
 
-    First-seen order is that of the frame's partitions, one after the other; `frame.orderBy(…)`
-    changes it.
+    The columns are `pre_token`, `count`, `source` (the number of the frame's partition) and
+    `place`. Pass `toArrow()` of the result to `tokctl.arrow.counts_from_table`. First-seen order is
+    the order of the frame's partitions; `frame.orderBy(…)` changes it.
 
     Args:
-        partitions: the number of partitions of the counts, by a hash of the pre-token. Each is
-            merged in the memory of one worker.
-        recipe, text, options: those of `count_table`.
+        frame: the texts.
+        recipe: the normalizer and pre-tokenizer to use, as in `tokctl.arrow.count_table`.
+        text: the column of the texts.
+        partitions: the number of partitions of the counts, by a hash of the pre-token. Each
+            partition is merged in the memory of one worker.
+        options: further options of `count_table`.
 
     Raises:
-        TokctlError: as `encode`.
+        TokctlError: see `count_table`; at the same moments as in `encode`.
     """
     nothing = frame.limit(0).toArrow()
     arrow.partition_counts(arrow.count_table(nothing, recipe, text, **options), partitions)
@@ -133,14 +142,14 @@ def count(
 
 
 def _partition() -> int:
-    """The number of the partition whose rows this worker has."""
+    """Return the number of the partition that this task works on."""
     context = TaskContext.get()
     assert context is not None
     return int(context.partitionId())
 
 
 def _batches(table: pa.Table, kinds: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-    """A table as Spark takes it: some rows at a time, with other types of some columns."""
+    """Yield a table in batches of `_ROWS` rows, with the columns in `kinds` cast to their types."""
     fields = [field.with_type(kinds.get(field.name, field.type)) for field in table.schema]
     for batch in table.to_batches(max_chunksize=_ROWS):
         yield from pa.Table.from_batches([batch]).cast(pa.schema(fields)).to_batches()

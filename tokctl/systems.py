@@ -1,9 +1,9 @@
-"""What Unix and Windows do differently: locks, the removal of open files, rights, terminals.
+"""Differences between Unix and Windows: locks, open files, permissions, terminals, signals.
 
-Everything else in tokctl calls these functions, and asks for no system by its name.
+All other modules call these functions, and never ask which system they run on.
 
-On Windows an open file can be neither renamed nor removed, by nobody. So there a file that grows is
-safe from other processes by being open, and is closed just before it gets its name.
+On Windows no process can rename or remove an open file. So a hidden file that is being written is
+safe from other processes while it is open, and is closed just before it gets its final name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ __all__ = [
 
 
 def is_at(name: Path, status: os.stat_result) -> bool:
-    """Does a file have that name? OSError if nothing has it."""
+    """Return whether `name` is the file with this status.
+
+    Raises:
+        OSError: no file has the name.
+    """
     return os.path.samestat(name.lstat(), status)
 
 
@@ -64,17 +68,24 @@ if sys.platform == "win32":
     TERMINAL = "CONIN$"
 
     def open_new(name: Path) -> int:
-        """A descriptor of a file that was not there; FileExistsError if it was."""
+        """Create a file, and return its descriptor.
+
+        Raises:
+            FileExistsError: the file exists.
+        """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_BINARY | os.O_NOINHERIT
         return os.open(name, flags, 0o600)
 
     def make_folder(name: Path) -> None:
-        """A new folder. (From 3.12.4 on, Python would make one of mode 0o700 private for good.)"""
+        """Create a folder. A mode of 0o700 would make it private for good from Python 3.12.4 on."""
         name.mkdir()
 
     def open_folder(name: Path) -> int:
-        """A descriptor to `lock` a folder with: that of a file beside it, as folders can't be
-        opened here. The system deletes it with the last descriptor, however the process ends."""
+        """Return a descriptor for locking the folder.
+
+        Windows can't open folders, so the descriptor is of a file next to the folder. The system
+        deletes that file when its last descriptor is closed, in whatever way the process ends.
+        """
         if not name.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(name))
         beside = name.absolute().with_name(f".{name.absolute().name[:80]}.tokctl-lock")
@@ -82,17 +93,21 @@ if sys.platform == "win32":
         return os.open(beside, flags, 0o600)
 
     def lock(descriptor: int) -> None:
-        """Locks it until it is closed; BlockingIOError if another process has it."""
+        """Lock a file until its descriptor is closed.
+
+        Raises:
+            BlockingIOError: another process has locked the file.
+        """
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except PermissionError as error:
             raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK)) from error
 
     def sweep(name: Path) -> bool:
-        """Removes a hidden file or folder whose process is gone; was anything there?"""
+        """Remove a hidden file or folder whose process is gone; return whether it existed."""
         if not os.path.lexists(name):
             return False
-        with contextlib.suppress(OSError):  # somebody works on it, or it can't be removed
+        with contextlib.suppress(OSError):  # another process uses it, or it can't be removed
             if name.is_dir():
                 descriptor = open_folder(name)
                 try:
@@ -105,23 +120,23 @@ if sys.platform == "win32":
         return True
 
     def is_held(name: Path, descriptor: int) -> bool:
-        """Has what the descriptor locks that name? A folder that is locked can't be another."""
+        """Return whether the descriptor locks `name`. Nobody can replace a locked folder."""
         return name.is_dir() or is_at(name, os.fstat(descriptor))
 
     def may_be_open(error: OSError) -> bool:
-        """Can it be that a file was not replaced as some program has it open?"""
+        """Return whether the error can mean that another program has the file open."""
         return isinstance(error, PermissionError)
 
     def is_closed_pipe(error: OSError) -> bool:
-        """Has the reader of a pipe gone? C's library makes EINVAL of the system's ERROR_NO_DATA."""
+        """Return whether a pipe's reader has gone; C's library reports ERROR_NO_DATA as EINVAL."""
         unnamed = error.filename is None and error.errno == errno.EINVAL
         return unnamed or isinstance(error, BrokenPipeError)
 
     def set_mode(descriptor: int, mode: int) -> None:
-        """A file has the rights of its folder here."""
+        """Do nothing: on Windows a file has the permissions of its folder."""
 
     def sync(path: Path) -> None:
-        """Brings a file to the disk; of folders the system takes care itself."""
+        """Wait until a file is on the disk; do nothing for folders, which Windows syncs itself."""
         if path.is_dir():
             return
         descriptor = os.open(path, os.O_RDWR | os.O_BINARY)
@@ -131,20 +146,22 @@ if sys.platform == "win32":
             os.close(descriptor)
 
     def read_at(file: FileIO, size: int, start: int) -> bytes:
-        """Up to `size` bytes from a place on. The file's own position moves."""
+        """Read up to `size` bytes from offset `start`, which moves the file's own position."""
         file.seek(start)
         return file.read(size)
 
     def is_non_blocking(_number: int) -> bool:
-        """A stream gives nothing only at its end here."""
+        """Return False: on Windows a stream returns no bytes only at its end."""
         return False
 
     def wait_for_input(_number: int) -> None:
-        """Nothing is non-blocking."""
+        """Do nothing, because no stream is non-blocking."""
 
     def later(seconds: float, handler: Callable[..., None]) -> None:
-        """Calls a signal handler in the main thread, after a while. There is no alarm here, and
-        nothing sends SIGBREAK but Ctrl-Break, which ends a process in any case."""
+        """Call a signal handler in the main thread after some seconds.
+
+        Windows has no alarm signal. Only Ctrl-Break sends SIGBREAK, and it ends a process anyway.
+        """
         import signal
         import threading
 
@@ -154,51 +171,59 @@ if sys.platform == "win32":
         timer.start()
 
     def end_group(process: subprocess.Popen[bytes]) -> None:
-        """Ends a process; what it has started goes on."""
+        """Kill a process, but not the processes that it has started."""
         with contextlib.suppress(OSError):
             process.kill()
 
     def ended_by(_number: int) -> AbstractContextManager[None]:
-        """No signal comes from a pipe."""
+        """Return a context that does nothing: on Windows a closed pipe sends no signal."""
         return contextlib.nullcontext()
 
     def write_no_core() -> None:
-        """This system writes no core files."""
+        """Do nothing: Windows writes no core files."""
 
     def real_path(path: str) -> str:
-        """The path without links, and in one case: two names of a file are equal then."""
+        """Return the path without links, in lower case, so that all names of a file are equal."""
         return os.path.realpath(path).lower()
 
 else:
     import fcntl
 
-    #: Can a file that is open be renamed and removed?
+    #: Whether an open file can be renamed and removed.
     CAN_MOVE_OPEN_FILES = True
-    #: How the shell ends where a command is not there, or can't be run.
+    #: Exit codes of a shell whose command does not exist or can't be run.
     NOT_STARTED = (126, 127)
-    #: The flag of a child process that opens no window.
+    #: The creation flag that keeps a child process from opening a window.
     NO_WINDOW = 0
-    #: The terminal of this process, where stdin is something else.
+    #: The file of this process's terminal, for when stdin is not the terminal.
     TERMINAL = "/dev/tty"
 
     def open_new(name: Path) -> int:
-        """A descriptor of a file that was not there; FileExistsError if it was."""
+        """Create a file, and return its descriptor.
+
+        Raises:
+            FileExistsError: the file exists.
+        """
         return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
     def make_folder(name: Path) -> None:
-        """A new folder that nobody else may open."""
+        """Create a folder that other users can't open."""
         name.mkdir(0o700)
 
     def open_folder(name: Path) -> int:
-        """A descriptor to `lock` a folder with: its own. Such a lock leaves no file behind."""
+        """Return a descriptor of the folder, for `lock`. This lock leaves no file behind."""
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY)
 
     def lock(descriptor: int) -> None:
-        """Locks it until it is closed; BlockingIOError if another process has it."""
+        """Lock a file or folder until its descriptor is closed.
+
+        Raises:
+            BlockingIOError: another process has locked it.
+        """
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def sweep(name: Path) -> bool:
-        """Removes a hidden file or folder whose process is gone; was anything there?"""
+        """Remove a hidden file or folder whose process is gone; return whether it existed."""
         try:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
@@ -214,29 +239,29 @@ else:
                 elif stat.S_ISREG(status.st_mode):
                     name.unlink()
         except OSError:
-            pass  # somebody works on it, or it can't be removed
+            pass  # another process uses it, or it can't be removed
         finally:
             os.close(descriptor)
         return True
 
     def is_held(name: Path, descriptor: int) -> bool:
-        """Has what the descriptor locks that name?"""
+        """Return whether the file or folder that the descriptor locks has this name."""
         return is_at(name, os.fstat(descriptor))
 
     def may_be_open(_error: OSError) -> bool:
-        """Who has a file open keeps the old one."""
+        """Return False: an open file can be replaced, and its readers keep the old one."""
         return False
 
     def is_closed_pipe(error: OSError) -> bool:
-        """Has the reader of a pipe gone?"""
+        """Return whether the reader of a pipe has gone."""
         return isinstance(error, BrokenPipeError)
 
     def set_mode(descriptor: int, mode: int) -> None:
-        """Gives a file its rights."""
+        """Set the permissions of a file."""
         os.fchmod(descriptor, mode)
 
     def sync(path: Path) -> None:
-        """Brings a file, or the names in a folder, to the disk."""
+        """Wait until a file, or the names in a folder, are on the disk."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -244,15 +269,15 @@ else:
             os.close(descriptor)
 
     def read_at(file: FileIO, size: int, start: int) -> bytes:
-        """Up to `size` bytes from a place on."""
+        """Read up to `size` bytes from offset `start`."""
         return os.pread(file.fileno(), size, start)
 
     def is_non_blocking(number: int) -> bool:
-        """Does it give nothing where nothing is there yet, as it does at its end?"""
+        """Return whether a read returns no bytes when none have arrived yet, as at the end."""
         return not os.get_blocking(number)
 
     def wait_for_input(number: int) -> None:
-        """Waits until there is something to read, or the end."""
+        """Wait until there is something to read, or the stream ends."""
         import select
 
         poll = select.poll()
@@ -260,14 +285,14 @@ else:
         poll.poll()
 
     def later(seconds: float, handler: Callable[..., None]) -> None:
-        """Calls a signal handler in the main thread, after a while."""
+        """Call a signal handler in the main thread after some seconds."""
         import signal
 
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
     def end_group(process: subprocess.Popen[bytes]) -> None:
-        """Ends a process that leads a session, and what it has started."""
+        """Kill a process that leads a session, and the processes that it has started."""
         import signal
 
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -275,10 +300,10 @@ else:
 
     @contextlib.contextmanager
     def ended_by(number: int) -> Iterator[None]:
-        """End this process at once if the pipe it reads is closed meanwhile, whatever it does.
+        """End this process as soon as the pipe with descriptor `number` is closed.
 
-        The signal comes from the system, and by default ends the process on Linux. macOS ignores
-        it by default: there the process ends when it reads on.
+        The system sends SIGIO, whose default action ends the process on Linux. On macOS the signal
+        is ignored by default, and the process ends at its next read.
         """
         flags = fcntl.fcntl(number, fcntl.F_GETFL)
         fcntl.fcntl(number, fcntl.F_SETOWN, os.getpid())
@@ -289,15 +314,17 @@ else:
             fcntl.fcntl(number, fcntl.F_SETFL, flags)
 
     def write_no_core() -> None:
-        """Leave no core file if this process is aborted."""
+        """Keep this process from leaving a core file if it is aborted."""
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, most))
 
     def real_path(path: str) -> str:
-        """The path without links: two names of a file are equal then. On macOS a name has more than
-        one case, and more than one way to write an accent."""
+        """Return the path without links, so that all names of a file are equal.
+
+        On macOS names that differ only in case, or in the normal form of an accent, are equal, too.
+        """
         real = os.path.realpath(path)
         if sys.platform != "darwin":
             return real

@@ -1,5 +1,7 @@
-"""Properties that are computed once, values in few words, errors for names that are not there,
-loading without garbage collection, and what the system says of its screen and processors."""
+"""Small helpers: cached properties, short representations, suggestions for misspelt names.
+
+Also the pause of the garbage collector, the size of the screen, and the number of processors.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,7 @@ P = ParamSpec("P")
 
 
 def brief(value: object) -> str:
-    """Python's representation of a value, with an ellipsis in place of what is too much for a
-    line or two."""
+    """Return Python's representation of a value, shortened to a line or two with an ellipsis."""
     from reprlib import Repr
 
     short = Repr()
@@ -27,7 +28,7 @@ def brief(value: object) -> str:
 
 
 class Brief:
-    """A dataclass (with `repr=False`) that shows itself within a screen."""
+    """A base class for dataclasses (with `repr=False`) whose representation fits on a screen."""
 
     def __repr__(self) -> str:
         from dataclasses import fields
@@ -37,25 +38,30 @@ class Brief:
 
 
 class Done(int):
-    """How much is done, as a number; and what was in it, where that is known.
+    """The progress of a task in its unit, such as bytes, with further counts if known.
 
     Attributes:
-        documents, ids: so many; None: not known.
+        documents: the number of documents done; None: not known.
+        ids: the number of ids done; None: not known.
     """
 
     documents: int | None
     ids: int | None
 
     def __new__(cls, done: int, documents: int | None = None, ids: int | None = None) -> Done:
+        """Create the number `done`."""
         self = super().__new__(cls, done)
         self.documents, self.ids = documents, ids
         return self
 
 
 def suggesting(function: Callable[P, T]) -> Callable[P, T]:
-    """A function whose errors say which option a misspelt one may have been, or what one of
-    another library is called here. It takes a tenth of a microsecond: what may be called millions
-    of times does without, and Python's own error names the option alone."""
+    """Return a wrapper whose errors for unknown options suggest the right one.
+
+    The suggestion is a similar name, or tokctl's name for an option of another library. The wrapper
+    takes a tenth of a microsecond per call. Functions that can be called millions of times do
+    without it; for them, Python's own error only names the option.
+    """
     code = function.__code__
     most = code.co_argcount
     known = frozenset(code.co_varnames[: most + code.co_kwonlyargcount])
@@ -76,14 +82,17 @@ def suggesting(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def suggesting_class(made: type[T]) -> type[T]:
-    """The same of a dataclass, whose options are its fields."""
+    """Return the dataclass `made`, whose errors for unknown fields suggest the right one."""
     made.__init__ = suggesting(made.__init__)  # type: ignore[method-assign]
     return made
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `did you mean NAME? ` for the name of `known` that is nearest to `word`, or an empty
-    text if none is near. It is for errors alone: it imports a module."""
+    """Return a suggestion for a hint, with the name in `known` that is nearest to `word`.
+
+    The text is `did you mean NAME? `, or empty if no name is similar. Call this for errors only, as
+    it imports difflib.
+    """
     from difflib import get_close_matches
 
     names = {name.casefold(): name for name in known}
@@ -93,8 +102,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 @contextmanager
 def no_garbage() -> Iterator[None]:
-    """Reading makes hundreds of thousands of objects that stay. Python's collector would walk
-    them again and again for cycles that are not there: up to half of the time of loading."""
+    """Pause Python's garbage collector.
+
+    Loading a model makes hundreds of thousands of objects that stay. The collector would walk them
+    again and again without finding a cycle, which takes up to half of the loading time.
+    """
     if not gc.isenabled():
         yield
         return
@@ -106,11 +118,12 @@ def no_garbage() -> Iterator[None]:
 
 
 class cached_property(Generic[T]):  # noqa: N801 - it stands for the one of `functools`
-    """A property that is computed when it is first asked for.
+    """A property that is computed when it is first read.
 
-    The one of `functools` holds a lock meanwhile in Python 3.11, the same for all objects of the
-    class: a process that forks at that moment has a child that waits for it forever. Here two
-    threads may compute it at the same time; the first one's value stays.
+    In Python 3.11, `functools.cached_property` holds a lock while it computes, shared by all
+    objects of the class. If the process forks at that moment, its child waits for the lock forever.
+    This class has no lock: two threads can compute the value at the same time, and the first value
+    stays.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -128,19 +141,18 @@ class cached_property(Generic[T]):  # noqa: N801 - it stands for the one of `fun
     def __get__(self, instance: object, owner: type | None = None) -> cached_property[T] | T:
         if instance is None:
             return self
-        # Without `__set__`, the instance's own dictionary is looked into first the next time.
+        # As the descriptor has no `__set__`, the next access finds the value in the dictionary.
         value: T = instance.__dict__.setdefault(self.name, self.compute(instance))
         return value
 
 
-#: Columns and lines of the largest screen that output is made for. Tables fill their last column
-#: up to the screen's width.
+#: The most columns and lines that output is formatted for. The limit is needed because tables pad
+#: their last column to the width of the screen.
 _LARGEST_SCREEN = 4096
 
 
 def screen_size(text: str) -> int | None:
-    """Return what `$COLUMNS` or `$LINES` says, at most the largest screen; None if it says no
-    number from 1 up."""
+    """Return the value of `$COLUMNS` or `$LINES`, at most 4,096; None if not a number from 1 on."""
     digits = text.strip().lstrip("0")
     if not (digits.isascii() and digits.isdigit()):
         return None
@@ -148,8 +160,10 @@ def screen_size(text: str) -> int | None:
 
 
 def limit_screen(variables: MutableMapping[str, str]) -> None:
-    """Correct `$COLUMNS` and `$LINES` in place for all libraries that read them: Rich takes any
-    number at its word, and 0 as well, which some terminals say."""
+    """Correct `$COLUMNS` and `$LINES` in `variables`, in place, for libraries that read them.
+
+    Rich uses any number, even 0, which some terminals set.
+    """
     for name in ("COLUMNS", "LINES"):
         if name in variables:
             size = screen_size(variables.pop(name))
@@ -158,7 +172,7 @@ def limit_screen(variables: MutableMapping[str, str]) -> None:
 
 
 def available_threads() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if sys.platform == "linux":
         return max(1, len(os.sched_getaffinity(0)))
     return max(1, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""Numbers and names in sentences."""
+"""Numbers and names, formatted for sentences."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from collections.abc import Sequence
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:
-    """`1 word`, `2 words`; `things` where that is not a plain `s`."""
+    """Return `1 word` or `2 words`; `things` gives a plural that is not formed with `s`."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 def times(count: int) -> str:
-    """How often: `never`, `once`, `twice`, `3 times`."""
+    """Return how often something happened: `never`, `once`, `twice`, `3 times`."""
     words = ("never", "once", "twice")
     return words[count] if count < len(words) else f"{count:,} times"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`. There is one name at the least."""
+    """Return at least one name as a list in words: `a`, `a and b`, `a, b and c`."""
     *first, end = names
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share for people, never rounded to nothing or, below 1, to all."""
+    """Return a share as a percentage; small and large shares read `<0.1%` and `>99.9%`.
+
+    A share above 0 is never rounded to 0%, and a share below 1 never to 100%.
+    """
     least = 10**-digits
     rounded = round(100 * share, digits)
     if share > 0 and not rounded:
@@ -36,8 +39,10 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def unspaced(token: str) -> str:
-    """A token as one word of a line: white space and control characters are escaped as in Python,
-    as a space stands between tokens only, and a terminal obeys some of the others."""
+    """Return a token without white space and control characters, which are escaped as in Python.
+
+    A space separates the tokens of a line, and a terminal would obey control characters.
+    """
     if token.isprintable() and " " not in token:
         return token
     from unicodedata import category
@@ -52,13 +57,15 @@ def unspaced(token: str) -> str:
     )
 
 
-#: What names the same on every machine.
+#: Addresses, which are the same on every machine.
 _ADDRESS = re.compile(r"hf:|\w+://")
 
 
 def file_names(paths: Sequence[str]) -> list[str]:
-    """What files are called where people read of them: not by the folders of the machine that made
-    the page, but for as many as tell two of them apart."""
+    """Return short names of files: each with as few folders as tell the files apart.
+
+    Pages that tokctl writes thus don't show the folders of the machine. Addresses stay whole.
+    """
     parts = [
         [path] if _ADDRESS.match(path) else list(filter(None, path.split("/"))) or [path]
         for path in (path.replace(os.sep, "/") for path in paths)

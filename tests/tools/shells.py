@@ -1,4 +1,4 @@
-"""The command line for shells: completions for bash, zsh and fish, and manual pages.
+"""Completion scripts for bash, zsh and fish, and manual pages.
 
 `python -m tests.tools.shells [FOLDER]` makes them from the tree of commands that also makes the
 help, and writes them into the package (see `tokctl/cli/installed.py`) or into a folder.
@@ -25,18 +25,18 @@ from tokctl.cli.options import metavar_of, values_of
 
 @dataclass(frozen=True)
 class ShellOption:
-    """An option, or an argument.
+    """An option or an argument.
 
     Attributes:
-        names: as they are written, long ones first; `--no-…` is one of them. Of an argument its
-            name in the usage alone.
-        help: as the help has it.
-        panel: the heading it stands under.
-        metavar: what its value is called; empty: it takes none.
-        values: all that it can be; empty if there are others.
-        default: what it is when it is not given, in words; empty if the help says it.
-        files: its value can be the name of a file.
-        repeated: it can be given more than once.
+        names: spellings of the option, long ones first, `--no-…` included. An argument has one
+            name, its metavar.
+        help: the help text.
+        panel: the heading in the help.
+        metavar: the name of the value; empty: a flag.
+        values: all possible values; empty: any value.
+        default: the default in words; empty: none, or the help names it.
+        files: whether the value can be a file name.
+        repeated: whether several values can be given.
     """
 
     names: tuple[str, ...]
@@ -50,23 +50,27 @@ class ShellOption:
 
     @property
     def long(self) -> tuple[str, ...]:
-        """Names like `--model`."""
+        """Names such as `--model`."""
         return tuple(name for name in self.names if name.startswith("--"))
 
     @property
     def short(self) -> tuple[str, ...]:
-        """Names like `-m`."""
+        """Names such as `-m`."""
         return tuple(name for name in self.names if not name.startswith("--"))
 
 
 @dataclass(frozen=True)
 class ShellCommand:
-    """A command, or a group of them.
+    """A command or a group of commands.
 
     Attributes:
-        path: the words that call it: `("tokctl", "corpora", "list")`.
-        short, help, epilog: one line, a paragraph, and what stands below the options.
-        commands: those of a group.
+        path: the words that call the command: `("tokctl", "corpora", "list")`.
+        short: the help in one line.
+        help: the help, a paragraph or more.
+        epilog: the text below the options.
+        options: the options.
+        arguments: the arguments.
+        commands: the commands of a group.
     """
 
     path: tuple[str, ...]
@@ -79,25 +83,25 @@ class ShellCommand:
 
     @property
     def key(self) -> str:
-        """The words behind `tokctl`."""
+        """The words after `tokctl`, such as `corpora list`; empty for `tokctl` itself."""
         return " ".join(self.path[1:])
 
     def every(self) -> Iterator[ShellCommand]:
-        """It, and all below it."""
+        """Yield the command and all commands below it."""
         yield self
         for command in self.commands:
             yield from command.every()
 
 
 def command_tree() -> ShellCommand:
-    """The tree of `tokctl`, with all its commands."""
+    """Return the tree of `tokctl` and all its commands."""
     from tokctl.cli.app import build
 
     return _described(typer.main.get_command(build()), ("tokctl",), None)
 
 
 def _described(command: Any, path: tuple[str, ...], parent: Any) -> ShellCommand:
-    settings = command.context_settings  # the names of the option for help are among them
+    settings = command.context_settings  # they name the help option
     context = typer.Context(command, info_name=path[-1], parent=parent, **settings)
     given = command.get_params(context)
     parameters = [_described_parameter(each) for each in given]
@@ -139,8 +143,10 @@ def _described_parameter(given: Any) -> ShellOption:
 
 
 def _without_markup(text: str | None, *, lines: bool = False) -> str:
-    """Help without Rich's escapes; its line ends are those of the source, and mean nothing but
-    where they separate `lines`."""
+    """Return a help text without Rich's escapes.
+
+    Line ends come from the source code, and become spaces unless `lines` keeps them.
+    """
     text = (text or "").replace("\\[", "[")
     if lines:
         return text.strip("\n")
@@ -148,16 +154,16 @@ def _without_markup(text: str | None, *, lines: bool = False) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The first sentence."""
+    """Return the first sentence."""
     return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
 
-#: Characters; longer descriptions push the next option off the screen.
+#: Longest description in characters; longer ones push the next option off the screen.
 _BRIEF = 60
 
 
 def brief(text: str) -> str:
-    """The first part of a help text that says something by itself."""
+    """Return the first part of a help text that makes sense alone, cut near `_BRIEF` characters."""
     first = re.split(r"(?<=\w)(?:\.(?:\s|$)|;\s|:\s)", text, maxsplit=1)[0]
     if len(first) <= _BRIEF:
         return first
@@ -240,14 +246,14 @@ complete -o bashdefault -o default -F _tokctl tokctl
 
 
 def bash_script(root: ShellCommand) -> str:
-    """The whole script for bash."""
+    """Return the completion script for bash."""
     lines = [_BASH_HEAD]
     for command in root.every():
         for below in command.commands:
             lines.append(
                 f"            '{command.key}:{below.path[-1]}') command='{below.key}' ;;\n"
             )
-    # A value is no command: `tokctl --color always train`.
+    # Skip the values of options before the command: `tokctl --color always train`.
     for name in _names_with_value(root.options):
         lines.append(
             f"            ':{name}') i=$((i + 1)); "
@@ -268,7 +274,7 @@ def _names_with_value(options: Iterable[ShellOption]) -> list[str]:
 
 
 def _bash_values(command: ShellCommand) -> list[str]:
-    """The cases of options whose value is being typed."""
+    """Return the cases of options whose value is being typed."""
     lines = []
     for option in command.options:
         if not option.metavar:
@@ -285,7 +291,7 @@ def _bash_values(command: ShellCommand) -> list[str]:
 
 
 def _bash_words(command: ShellCommand) -> list[str]:
-    """The case of a command: its options, and what else can follow."""
+    """Return the case of a command: its options, and the other words that can follow."""
     names = " ".join(name for option in command.options for name in option.names)
     lines = [f"        '{command.key}')\n            options='{names}'\n"]
     words = [below.path[-1] for below in command.commands]
@@ -312,7 +318,7 @@ fi
 
 
 def zsh_script(root: ShellCommand) -> str:
-    """The whole script for zsh."""
+    """Return the completion script for zsh."""
     head = "#compdef tokctl\n# zsh completion for tokctl; made by: tokctl completion zsh\n"
     parts = [_zsh_function(command) for command in root.every()]
     return "\n".join([head, *parts]) + _ZSH_TAIL
@@ -356,7 +362,7 @@ def _zsh_lines(specs: list[str], end: str) -> list[str]:
 
 
 def _zsh_option(option: ShellOption) -> str:
-    """A specification of `_arguments`."""
+    """Return the specification of an option for `_arguments`."""
     names = [f"{name}{_zsh_joined(name)}" if option.metavar else name for name in option.names]
     spelled = names[0] if len(names) == 1 else "{" + ",".join(names) + "}"
     text = _zsh_escaped(brief(option.help), "[]:")
@@ -368,7 +374,7 @@ def _zsh_option(option: ShellOption) -> str:
 
 
 def _zsh_joined(name: str) -> str:
-    """`--option=value` and `-ovalue` are taken as well as two words."""
+    """Return the suffix that lets zsh also accept `--option=value` and `-ovalue`."""
     return "=" if name.startswith("--") else "+"
 
 
@@ -425,7 +431,7 @@ end
 
 
 def fish_script(root: ShellCommand) -> str:
-    """The whole script for fish."""
+    """Return the completion script for fish."""
     lines = [_FISH_HEAD]
     for command in root.every():
         for below in command.commands:
@@ -433,7 +439,7 @@ def fish_script(root: ShellCommand) -> str:
                 f"            case '{command.key}:{below.path[-1]}'\n"
                 f"                set command '{below.key}'\n"
             )
-    # A value is no command: `tokctl --color always train`.
+    # Skip the values of options before the command: `tokctl --color always train`.
     for option in root.options:
         if option.metavar:
             cases = " ".join(f"':{name}'" for name in option.names)
@@ -473,17 +479,17 @@ def _fish_quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-# -- exit codes and the environment, for manual pages; docs/shell.md has the same -----------------
+# -- exit codes and the environment, for manual pages; docs/shell.md repeats them -----------------
 
 
-#: What every command returns.
+#: Exit codes of every command.
 EXIT_CODES = (
     ("0", "Success, also if the reader of a pipe closed it early."),
     ("2", "Bad usage or input; stderr says what is wrong and what to do."),
     ("130", "Interrupted, by Ctrl-C (SIGINT)."),
     ("143", "Ended by SIGTERM."),
 )
-#: What some return besides.
+#: Meaning of exit code 1, for the commands that have it.
 FAILED = {
     "inspect": "A finding of --check has the severity of --fail-on, or a worse one.",
     "compare": "A condition of --fail-if is true.",
@@ -497,9 +503,9 @@ class Variable:
     """A variable of the environment.
 
     Attributes:
-        name: as it is set.
-        text: what it does.
-        commands: those that it means something to; none: all.
+        name: the name, or several names with commas between them.
+        text: the effect of the variable.
+        commands: the commands that use the variable; empty: all.
     """
 
     name: str
@@ -594,7 +600,10 @@ VARIABLES = (
 
 
 def variables(command: str) -> tuple[Variable, ...]:
-    """Those that mean something to a command, by the first of its words; empty: to any."""
+    """Return the variables that a command uses, or all of them for an empty name.
+
+    `command` is the first word after `tokctl`.
+    """
     return tuple(
         variable
         for variable in VARIABLES
@@ -602,12 +611,12 @@ def variables(command: str) -> tuple[Variable, ...]:
     )
 
 
-# -- text for roff, in ASCII: nothing in it is a request or an escape -----------------------------
+# -- text for roff: escaped to ASCII, so that no part of it acts as a request or an escape --------
 
 
-#: Characters of a line of roff in the source; escapes come on top.
+#: Characters of a line of roff source, before escaping.
 _ROFF_WIDTH = 72
-#: Characters that roff, or the font of a terminal, would show as others.
+#: Characters that roff, or the font of a terminal, would replace by others.
 _ROFF_ESCAPED = {
     "\\": r"\(rs",
     "-": r"\-",
@@ -620,9 +629,9 @@ _ROFF_ESCAPED = {
 
 
 def roff(plain: str) -> str:
-    """A line of running roff. Breaks in it are spaces."""
+    """Return text as one escaped line of roff; line breaks become spaces."""
     line = "".join(map(_roff_char, " ".join(plain.split("\n"))))
-    # A full stop or an apostrophe at the start of a line is a request.
+    # A full stop at the start of a line would begin a request; apostrophes are escaped anyway.
     return rf"\&{line}" if line[:1] == "." else line
 
 
@@ -633,18 +642,18 @@ def _roff_char(char: str) -> str:
 
 
 def _roff_lines(plain: str) -> Iterator[str]:
-    """Running roff, in lines as one reads them."""
+    """Yield running text as escaped lines of readable length."""
     for line in textwrap.wrap(plain, _ROFF_WIDTH, break_long_words=False, break_on_hyphens=False):
         yield roff(line)
 
 
 def _roff_quoted(plain: str) -> str:
-    """An argument of a request, with spaces."""
+    """Return text as one quoted argument of a request."""
     return f'"{roff(plain)}"'
 
 
 def _roff_paragraphs(plain: str) -> Iterator[str]:
-    """Paragraphs that are separated by empty lines."""
+    """Yield the lines of paragraphs, which empty lines separate in `plain`."""
     for place, part in enumerate(plain.split("\n\n")):
         if place:
             yield ".PP"
@@ -652,10 +661,10 @@ def _roff_paragraphs(plain: str) -> Iterator[str]:
 
 
 def _roff_literal(plain: str) -> Iterator[str]:
-    """Lines that stay as they are."""
+    """Yield lines that keep their line breaks and spaces."""
     yield ".nf"
     for line in plain.split("\n"):
-        # Empty lines would be requests in some formatters.
+        # Some formatters treat an empty line as a request.
         yield roff(line) if line.strip() else r"\&"
     yield ".fi"
 
@@ -663,23 +672,23 @@ def _roff_literal(plain: str) -> Iterator[str]:
 # -- manual pages: the help of a command in the macros of man(7) ----------------------------------
 
 
-#: Headings of an epilog that are not shown: other sections of the page say the same.
+#: Headings of an epilog that are left out, since other sections of the page cover them.
 _ELSEWHERE = ("Exit codes:", "Environment:")
 
-#: The section of what stands under no heading.
+#: Section for text of an epilog without a heading.
 _NOTES = "Notes"
 
 
 def page_name(command: ShellCommand) -> str:
-    """What the page is called: `tokctl-train`."""
+    """Return the name of a command's manual page: `tokctl-train`."""
     return "-".join(command.path)
 
 
 def manual_page(command: ShellCommand, root: ShellCommand) -> str:
-    """The page of a command of the tree `root`."""
+    """Return the manual page of a command; `root` is the tree that lists its neighbours."""
     lines = [
         f'.TH {roff(page_name(command).upper())} 1 "" "tokctl {__version__}" "tokctl"',
-        ".nh",  # no hyphenation: names of options are to be found by searching
+        ".nh",  # no hyphenation, so that a search finds option names
         ".SH NAME",
         f"{roff(page_name(command))} \\- {roff(_man_headline(command))}",
         ".SH SYNOPSIS",
@@ -697,7 +706,7 @@ def manual_page(command: ShellCommand, root: ShellCommand) -> str:
 
 
 def _man_headline(command: ShellCommand) -> str:
-    """What the command does, as a line of `apropos`."""
+    """Return what the command does, as one line for `apropos`."""
     short = command.short.rstrip(".")
     return short[:1].lower() + short[1:]
 
@@ -729,7 +738,7 @@ def _man_options(command: ShellCommand) -> Iterator[str]:
         return
     yield ".SH OPTIONS"
     panels = list(dict.fromkeys(option.panel for option in command.options))
-    for panel in sorted(panels, key=bool):  # those without a heading first, the others as they come
+    for panel in sorted(panels, key=bool):  # options without a heading come first
         if panel:
             yield f".SS {_roff_quoted(panel)}"
         for option in command.options:
@@ -759,12 +768,15 @@ def _man_option(option: ShellOption) -> Iterator[str]:
 
 
 def _man_epilog(command: ShellCommand) -> Iterator[str]:
-    """Examples, and what else stands below the options. A heading is a line that ends with a
-    colon, with indented lines below it; those stay as they are."""
+    """Yield the sections of an epilog: examples, notes and others.
+
+    A heading is a line that ends with a colon and has indented lines below it, which are kept
+    as they are.
+    """
     section = ""
-    fresh = False  # nothing stands in the section yet
+    fresh = False  # whether the section is still empty
     for part in re.split(r"\n[ \t]*\n", command.epilog):
-        # A sentence about exit codes can end a paragraph.
+        # The lines on exit codes may follow other text of their paragraph.
         part = re.split(rf"^(?:{'|'.join(_ELSEWHERE)})", part, maxsplit=1, flags=re.MULTILINE)[0]
         heading = re.fullmatch(r"([A-Z][\w ]*):", part.strip())
         if not part.strip():
@@ -808,7 +820,7 @@ def _man_table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _man_see_also(command: ShellCommand, root: ShellCommand) -> Iterator[str]:
-    """The command above, its neighbours, and those below."""
+    """Yield the references to the parent command, its other commands, and the commands below."""
     others = [
         each
         for each in root.every()
@@ -828,8 +840,10 @@ WRITERS = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
 
 
 def files() -> dict[str, str]:
-    """What an installation has for shells and for man: paths below the prefix (`/usr`, a virtual
-    environment, `~/.local`), and their text."""
+    """Return all files for shells and for man: their text by path below the prefix.
+
+    The prefix is `/usr`, a virtual environment or `~/.local`, for example.
+    """
     root = command_tree()
     found = {path: WRITERS[shell](root) for shell, path in SCRIPTS.items()}
     return found | {page_path(command.path): manual_page(command, root) for command in root.every()}

@@ -1,12 +1,13 @@
-"""A trained model made to fit other texts, with the embeddings of the language model that uses it.
+"""Adaptation of a trained model to other texts, with the embeddings of its language model.
 
-from tokctl import Tokenizer, adapt
+Example:
+    from tokctl import Tokenizer, adapt
 
-tok = Tokenizer.load("gpt2.tokenizer.json")
-found = adapt(tok, prune=32_000, texts=["books.txt"], vocab_size=34_000, new_texts=["code.txt"])
-found.tokenizer.save("code.json", "huggingface")
-found.save_map("map.jsonl")
-found.carry_embeddings("model.safetensors", "new.safetensors")
+    tok = Tokenizer.load("gpt2.tokenizer.json")
+    found = adapt(tok, prune=32_000, texts=["books.txt"], vocab_size=34_000, new_texts=["code.txt"])
+    found.tokenizer.save("code.json", "huggingface")
+    found.save_map("map.jsonl")
+    found.carry_embeddings("model.safetensors", "new.safetensors")
 """
 
 from tokctl.adapting.adaptation import Adaptation, adapt

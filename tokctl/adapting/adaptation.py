@@ -1,19 +1,20 @@
-"""Vocabulary surgery: tokens go, others are learned, and each id that there was has a known place.
+"""Adaptation of a vocabulary: tokens are removed, others are learned, and old ids map to new ones.
 
-The steps, of which each can be left out:
+The steps, each of which is optional:
 
-1. The tokens that some texts use least go (`tokctl.training.resizing.kept_by_use`), or the residues
-   of merging (`tokctl.adapting.residues`).
-2. Training continues from what is left, on other texts or the same. A model of ranks is turned into
-   one of merges for that, and back where ranks can say the same.
-3. Special and other added tokens get ids.
-4. Ids: without gaps, in the order that they had; or what stays keeps its id, and new tokens get
-   the freed ones in ascending order. Where ids are ranks (tiktoken's), a new token in a freed id
-   would merge before older ones: there new tokens get the ids after the last. A freed id that is
-   left over is a hole, which a special token `<|unused_ID|>` fills.
+1. Remove the tokens that some texts use least (`tokctl.training.resizing.kept_by_use`), or the
+   residues of merging (`tokctl.adapting.residues`).
+2. Continue training from the tokens that are left, on the same or on other texts. A model with
+ranks
+   is converted to merges first, and back if ranks can express the result.
+3. Add special and other added tokens. 4. Assign ids. Either ids have no gaps and keep their order.
+Or each kept token keeps its id, and
+   new tokens get the freed ids in ascending order. In models whose ids are ranks (tiktoken's), a
+   new token with a freed id would merge before older ones, so new tokens get the ids after the
+   last one. A freed id that is left over is a hole, which a special token `<|unused_ID|>` fills.
 
-A token that went in step 1 and was learned again in step 2 is the same token: its embedding is
-kept, and its id where ids are kept and are not ranks.
+A token that was removed in step 1 and learned again in step 2 counts as the same token. It keeps
+its embedding, and also its id if ids are kept and are not ranks.
 """
 
 from __future__ import annotations
@@ -51,17 +52,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Adaptation(Brief):
-    """The old and the new model, and the new id of each old one.
+    """The old and the new model, and the new id of each old token.
 
     Attributes:
-        before, tokenizer: the old and the new model.
-        ids: the new id of each old one; None if the token is gone.
-        holes: new ids that no token has: fillers of holes that there were not before.
-        restored: old ids of tokens that were taken away and learned again.
-        uses: how often the texts use the tokens that are gone, and all tokens; None if nothing
-            was counted.
-        residues: those that were taken away, and how they were found; None if they were not
-            looked for.
+        before: the old model.
+        tokenizer: the new model.
+        ids: new id of each old id; None if the token was removed.
+        holes: new ids without a token, which new fillers have.
+        restored: old ids of tokens that were removed and learned again.
+        uses: number of times that the texts use the removed tokens, and all tokens; None if uses
+            were not counted.
+        residues: the removed residues, and the limits that define them; None if only other tokens
+            were to be removed.
     """
 
     before: Tokenizer
@@ -74,24 +76,27 @@ class Adaptation(Brief):
 
     @property
     def size(self) -> int:
-        """The tokens of the new model, without what fills holes."""
+        """Number of tokens of the new model, without fillers of holes."""
         return self.tokenizer.vocab_size - len(_fillers(self.tokenizer.model))
 
     @property
     def removed(self) -> list[int]:
-        """The old ids of the tokens that are gone; holes are none."""
+        """Old ids of the removed tokens, without holes."""
         holes = _fillers(self.before.model)
         return [old for old, new in enumerate(self.ids) if new is None and old not in holes]
 
     @property
     def new(self) -> list[int]:
-        """The new ids of the tokens that there were not before."""
+        """New ids of the tokens that the old model does not have."""
         known = {*self.ids, *self.holes}
         return [id_ for id_ in range(self.tokenizer.vocab_size) if id_ not in known]
 
     def map_lines(self) -> Iterator[bytes]:
-        """What became of each token, as JSON Lines: `old`, `new` (null: there is none) and `token`.
-        By old id, then what is new, by its id; holes are left out."""
+        """Yield one JSON line per token with its old id, its new id (null if removed) and its text.
+
+        The fields are `old`, `new` and `token`. The lines are in the order of the old ids, followed
+        by the new tokens (`old` is null) in the order of their ids, without holes.
+        """
         from tokctl import orjson
 
         before, after = self.before.tokens, self.tokenizer.tokens
@@ -101,7 +106,14 @@ class Adaptation(Brief):
             yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
     def save_map(self, path: str | Path) -> None:
-        """Writes `map_lines` to a file, whole or not at all; TokctlError if it can't be."""
+        """Write `map_lines` to a file, completely or not at all.
+
+        Args:
+            path: the file.
+
+        Raises:
+            TokctlError: the file can't be written.
+        """
         with whole_file(path) as file:
             file.writelines(self.map_lines())
 
@@ -116,22 +128,25 @@ class Adaptation(Brief):
         vectors: str | Path | None = None,
         progress: Progress | None = None,
     ) -> list[CarriedMatrix]:
-        """Writes the weights of a language model for the new ids: see `tokctl.adapting.embeddings`.
+        """Write the weights of a language model for the new ids; see `tokctl.adapting.embeddings`.
 
         Args:
             path: a safetensors file, the index of several, or the folder that has one of these.
-            output: the new file; of several files the folder for them and their index.
-            tensors: the matrices with a row for each id; by default those that are called as input
-                and output embeddings are.
-            new_rows: of `NEW_ROWS`.
+            output: the new file; for several files, the folder for them and their index.
+            tensors: the matrices with a row for each id; by default those with the usual names of
+                input and output embeddings.
+            new_rows: one of `NEW_ROWS`.
             vectors: for `focus`, a text file with a vector for each token of the new model: see
                 `tokctl.adapting.focus.combinations`.
-            progress: called with the phase `copy`, bytes and all of them; for `focus` before that
-                with `focus`, new tokens and all of them.
+            progress: called with the phase `copy`, the bytes written and their total; for `focus`
+                before that with `focus`, the new tokens done and their total.
+
+        Returns:
+            Facts about each matrix that was written.
 
         Raises:
-            TokctlError: a file can't be read or written, or has no such matrix of this model; it
-                is no file of vectors, or has none for a token that stays.
+            TokctlError: a file can't be read or written; a matrix is missing or has another size;
+                or the vectors are in another format, or none is for a kept token.
         """
         from tokctl.adapting.embeddings import carry
 
@@ -140,8 +155,14 @@ class Adaptation(Brief):
     def moved(
         self, texts: Texts, *, threads: int = 1, reading: Reading | None = None
     ) -> MovedTokens:
-        """The tokens that stay and that some texts have no more, though no new token covers
-        them: see `tokctl.adapting.moved`.
+        """Return the kept tokens that some texts lose although no new token covers them.
+
+        See `tokctl.adapting.moved`.
+
+        Args:
+            texts: paths, or sources of `tokctl.sources`; one, or several.
+            threads: number of threads that encode.
+            reading: how to read the paths; None: according to names and first bytes.
 
         Raises:
             TokctlError: a text can't be read, or is not UTF-8.
@@ -170,7 +191,7 @@ def adapt(
     reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> Adaptation:
-    """Removes tokens that texts hardly use, and learns new ones.
+    """Remove tokens that texts hardly use, and learn new ones.
 
     Args:
         tokenizer: the old model; it is not changed.
@@ -183,18 +204,27 @@ def adapt(
         vocab_size: the total number of tokens, including `special_tokens` and `added_tokens`; holes
             don't count.
         new_texts: the texts from which new tokens are learned; by default `texts`.
-        special_tokens, added_tokens: they get ids after the learned tokens. Special ones are
-            recognized in a text only if the caller allows it, the others always.
-        keep_ids: remaining tokens keep their ids.
+        special_tokens: tokens with ids after the learned tokens, recognized in a text only if the
+            caller allows them.
+        added_tokens: tokens with ids after the special ones, always recognized in a text.
+        keep_ids: whether remaining tokens keep their ids.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
         threads: the number of threads for counting; None: one per processor that this process may
             use. The result does not depend on it.
         reading: how to read the paths; None: according to names and first bytes.
         progress: see `tokctl.training`.
 
+    Returns:
+        The new model, and how ids changed.
+
     Raises:
         TokctlError: a text can't be read; nothing was requested; the size is too small for what
             must stay, or too large; this model can't be trained further.
+
+    Example:
+        tok = Tokenizer.load("gpt2.tokenizer.json")
+        found = adapt(tok, prune=32_000, texts=["books.txt"], keep_ids=True)
+        found.tokenizer.save("books.json", "huggingface")
     """
     if not isinstance(tokenizer, Tokenizer):
         raise TokctlError(
@@ -276,7 +306,7 @@ def adapt(
     again = _learned_again(tokenizer.model, model, kept)
     new = _numbers(tokenizer.model, kept, again, len(model.tokens), keep_ids=keep_ids)
     model, holes = _with_holes(model, new)
-    # A hole that was one before is the same one.
+    # A hole that was already a hole keeps its id.
     ids = [id_ if id_ in holes and id_ in fillers else None for id_ in range(tokenizer.vocab_size)]
     for place, old in chain(enumerate(kept), again.items()):
         ids[old] = new[place]
@@ -287,7 +317,7 @@ def adapt(
 
 
 class _Added:
-    """Tokens that are added as they are."""
+    """Special and other tokens to add."""
 
     def __init__(self, special: Sequence[str], always: Sequence[str]) -> None:
         for what, texts in (("special", special), ("added", always)):
@@ -303,11 +333,11 @@ class _Added:
         self.texts = [*self.special, *self.always]
 
     def count(self, model: FilledRecipe) -> int:
-        """How many the model lacks."""
+        """Return the number of these tokens that the model lacks."""
         return len(set(self.texts) - {token.text for token in model.added})
 
     def to(self, model: FilledRecipe) -> FilledRecipe:
-        """The model with them."""
+        """Return the model with these tokens."""
         model = resizing.with_special_tokens(model, self.special)
         return resizing.with_added_tokens(model, self.always)
 
@@ -319,7 +349,7 @@ def _opened(texts: Texts, reading: Reading | None) -> list[Source]:
 
 
 def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Counter[int]:
-    """How often texts use each id."""
+    """Return how many times texts use each id."""
     uses: Counter[int] = Counter()
     for pre_token in segmented(tokenizer, sources, errors):
         for id_ in pre_token.ids:
@@ -328,8 +358,7 @@ def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Count
 
 
 def _pairs(model: FilledRecipe) -> Sequence[Sequence[int]]:
-    """The pairs that tokens are made of: the one that each is ever made of, and where that can't be
-    told, all of the merges."""
+    """Return the pair that each token is made of; all merges if the pairs are unknown."""
     try:
         return merging.pairs(model) if model.merges or model.recipe.has_ranks else []
     except InexpressibleError:
@@ -340,7 +369,7 @@ def _pairs(model: FilledRecipe) -> Sequence[Sequence[int]]:
 
 
 def _extensible(model: FilledRecipe) -> FilledRecipe:
-    """The model, with merges if it has ranks; TokctlError if training can't continue from it."""
+    """Return the model, with merges instead of ranks; raise TokctlError if it can't be trained."""
     try:
         model = merging.by_merges(model)
     except InexpressibleError as reason:
@@ -353,7 +382,7 @@ def _extensible(model: FilledRecipe) -> FilledRecipe:
 
 
 def _check_room(size: int, vocab_size: int, added: int) -> None:
-    """TokctlError if nothing is left to learn."""
+    """Raise TokctlError if `vocab_size` leaves no token to learn."""
     if type(vocab_size) is not int or vocab_size - added <= size:
         more = f" and {added} that are added" if added else ""
         raise TokctlError(
@@ -371,8 +400,10 @@ def _extended(
     threads: int | None,
     progress: Progress | None,
 ) -> FilledRecipe:
-    """The model with what is learned from texts; segmented by ranks again if it was `before`, and
-    ranks can say the same."""
+    """Return the model with new tokens learned from texts.
+
+    It is segmented by ranks if the model `before` was and ranks can express the merges.
+    """
     from tokctl import training
 
     recipe = _splitting_words(model)
@@ -390,14 +421,17 @@ def _extended(
         try:
             return merging.by_ranks(found, scored=bool(before.scores))
         except InexpressibleError:
-            pass  # its merges say it
+            pass  # ranks can't express it: it keeps its merges
     return found
 
 
 def _splitting_words(model: FilledRecipe) -> Recipe:
-    """The recipe to learn with. In SentencePiece's models a sentence is one pre-token, and no token
-    goes on over the sign of a space: so that new ones don't either, it splits before each of them,
-    and leaves line feeds out, which end a sentence where SentencePiece learns."""
+    """Return the recipe to learn with.
+
+    In SentencePiece's models a sentence is one pre-token, and no token continues after the sign of
+    a space. To keep new tokens from doing so, the recipe splits before each sign. It also removes
+    line feeds, because SentencePiece learns from lines.
+    """
     recipe = model.recipe
     mark = space_mark(recipe)
     splits = any(part.kind == "metaspace" and part["split"] for part in recipe.pre_tokenizers)
@@ -416,14 +450,17 @@ def _splitting_words(model: FilledRecipe) -> Recipe:
 
 
 def _fillers(model: FilledRecipe) -> set[int]:
-    """The ids of the special tokens that fill holes."""
+    """Return the ids of the special tokens that fill holes."""
     return {token.id for token in model.added if token.special and token.text == filler(token.id)}
 
 
 def _learned_again(
     before: FilledRecipe, model: FilledRecipe, kept: Sequence[int]
 ) -> dict[int, int]:
-    """The tokens after those that are `kept` that there were `before`: the old id of each."""
+    """Return the old ids of the tokens that were removed and learned again.
+
+    The keys are the indexes of the tokens in `model`, which come after the `kept` ones.
+    """
     known = before.reserved_ids.union(kept)
     old_ids = {token: id_ for id_, token in enumerate(before.tokens) if id_ not in known}
     places = range(len(kept), len(model.tokens))
@@ -438,7 +475,7 @@ def _numbers(
     *,
     keep_ids: bool,
 ) -> list[int]:
-    """The final id of each of `size` tokens, of which the first are those that are `kept`."""
+    """Return the final id of each of `size` tokens, of which the first are the `kept` ones."""
     if not keep_ids:
         return list(range(size))
     first = len(before.tokens)
@@ -450,7 +487,7 @@ def _numbers(
 
 
 def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, set[int]]:
-    """The model with these ids, and the holes between them, which are filled."""
+    """Return the model with the ids `new` and with fillers in its holes, and these holes."""
     total = max(new) + 1
     holes = sorted(set(range(total)).difference(new))
     if len(holes) > max(len(new), MOST_HOLES):
@@ -461,6 +498,6 @@ def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, 
     if list(new) == list(range(total)):
         return model, set()
     model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
-    if model.training:  # its stages ended at ids, and these are others now
+    if model.training:  # the stages ended at ids that have other tokens now
         model = replace(model, training=replace(model.training, stage_ends=()))
     return resizing.renumbered(model, dict(enumerate([*new, *holes]))), set(holes)

@@ -1,20 +1,20 @@
-"""The embeddings of a language model, carried over to the ids of an adapted vocabulary.
+"""Transfer of a language model's embeddings to the ids of an adapted vocabulary.
 
-The files of its weights are written anew, with other rows in the matrices that have one for each
-id; all other tensors, and what the header says of the model, are copied as they are.
+The files of the weights are written again, with other rows in the matrices that have a row for each
+id. All other tensors and the metadata of the header are copied unchanged.
 
-- A token that stays, or was learned again, has the row that it had, byte for byte.
-- The row of a new token is chosen by `NEW_ROWS`:
-  `pieces` is the mean of the rows of the pieces that the model before cuts the token's text into;
-  `focus` the sum of rows of tokens that stay, weighted by how near vectors of another kind are
-  (`tokctl.adapting.focus`); `mean` the mean of the rows of all ids before (Hewitt 2021, without
-  its noise); `zeros` zeros. What has no pieces, as the model before lacks a character of it, or
-  no vector, gets the mean of all.
+- A token that is kept, or was learned again, keeps its row, byte for byte.
+- The row of a new token depends on `NEW_ROWS`:
+  `pieces` is the mean of the rows of the pieces into which the old model splits the token's text;
+  `focus` is a sum of rows of kept tokens, weighted by the similarity of auxiliary vectors
+  (`tokctl.adapting.focus`); `mean` is the mean of the rows of all old ids (Hewitt 2021, without
+  its noise); `zeros` is zeros. A token without pieces, because the old model lacks one of its
+  characters, or without a vector, gets the mean of all rows.
 - A hole has zeros. Rows after the last id, which pad a matrix, are left out.
 
-Means are sums of 64-bit numbers in the order of the pieces, or of the ids, divided by their number
-and rounded once, to the nearest number of the matrix's type (to even where two are as near);
-weighted sums go in the order of the ids. The bytes depend on nothing else.
+A mean is a sum of 64-bit numbers in the order of the pieces, or of the ids, divided by their count
+and rounded once, to the nearest number of the matrix's type (to even if two are equally near).
+Weighted sums are added in the order of the ids. The bytes depend on nothing else.
 """
 
 from __future__ import annotations
@@ -40,23 +40,27 @@ if TYPE_CHECKING:
     from tokctl.idfiles.weights import Matrix
     from tokctl.training import Progress
 
-#: How the rows of new tokens are made.
+#: Methods for the rows of new tokens.
 NEW_ROWS = ("pieces", "focus", "mean", "zeros")
 
 
 @dataclass(frozen=True)
 class CarriedMatrix:
-    """A matrix that was carried over.
+    """Facts about a matrix that was transferred.
 
     Attributes:
-        tensor, dtype, dimensions: as the file has them.
-        rows_before, rows: in the file, padding among them, and now.
-        kept: rows that are what they were.
-        by_pieces, by_focus, by_mean, zeros: rows of new tokens that are the mean of their pieces'
-            rows, a weighted sum, the mean of all, and rows of new tokens and of holes that are
-            zeros.
-        alike: other tensors with a side of `rows_before`, which were copied as they are.
-        files: what was written, of all matrices together.
+        tensor: name of the tensor in the file.
+        dtype: type of its numbers, such as `BF16`.
+        dimensions: numbers in a row.
+        rows_before: rows in the old file, including padding.
+        rows: rows in the new file.
+        kept: rows that are unchanged.
+        by_pieces: rows of new tokens that are the mean of the rows of their pieces.
+        by_focus: rows of new tokens that are a weighted sum.
+        by_mean: rows of new tokens that are the mean of all rows.
+        zeros: rows of new tokens and of holes that are zeros.
+        alike: other tensors with a dimension of `rows_before`, which were copied unchanged.
+        files: files that were written, for all matrices together.
     """
 
     tensor: str
@@ -73,8 +77,8 @@ class CarriedMatrix:
     files: tuple[str, ...]
 
 
-#: Where a new row comes from: an old row, the old rows that it is the mean of (none: of all), those
-#: that it is a weighted sum of, or nothing, for zeros.
+#: Origin of a new row: an old row; the old rows that it is the mean of (empty: all rows); a
+#: weighted sum of old rows; or None for zeros.
 _Origin = int | tuple[int, ...] | Combination | None
 
 
@@ -87,7 +91,7 @@ def carry(
     vectors: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[CarriedMatrix]:
-    """See `Adaptation.carry_embeddings`."""
+    """Write the weights for the new ids; see `Adaptation.carry_embeddings`."""
     check_new_rows(new_rows, vectors)
     numpy_module()
     size = adaptation.before.vocab_size
@@ -134,7 +138,15 @@ def carry(
 
 
 def check_new_rows(name: str, vectors: str | Path | None) -> None:
-    """TokctlError if rows can't be made so."""
+    """Check the method for new rows.
+
+    Args:
+        name: one of `NEW_ROWS`.
+        vectors: file of vectors, which only `focus` needs.
+
+    Raises:
+        TokctlError: the method is unknown, or vectors are missing or not needed.
+    """
     if name not in NEW_ROWS:
         raise TokctlError(f"new rows can't be {name!r}", f"choose one of: {', '.join(NEW_ROWS)}")
     if name == "focus" and vectors is None:
@@ -150,7 +162,16 @@ def check_new_rows(name: str, vectors: str | Path | None) -> None:
 
 
 def check_weights(tokenizer: Tokenizer, path: str | Path, tensors: Sequence[str]) -> None:
-    """TokctlError if a file has no such matrices of this model; no number of them is read."""
+    """Check that a file has embedding matrices of a model, without reading their numbers.
+
+    Args:
+        tokenizer: the model.
+        path: see `Adaptation.carry_embeddings`.
+        tensors: names of the matrices; empty: the usual names.
+
+    Raises:
+        TokctlError: the file can't be read, or a matrix is missing or has another size.
+    """
     numpy_module()
     with ExitStack() as stack:
         _chosen(Weights(Path(path), stack), tokenizer.vocab_size, tensors)
@@ -162,7 +183,7 @@ def _chosen(weights: Weights, size: int, tensors: Sequence[str]) -> list[Embeddi
     return [weights.matrix(name, size, (1, 2)) for name in dict.fromkeys(tensors)]
 
 
-# -- where rows come from -----------------------------------------------------------------------
+# -- origins of rows ----------------------------------------------------------------------------
 
 
 def row_origins(
@@ -171,7 +192,14 @@ def row_origins(
     vectors: str | Path | None = None,
     progress: Progress | None = None,
 ) -> list[_Origin]:
-    """Where the row of each new id comes from."""
+    """Return the origin of the row of each new id.
+
+    Args:
+        adaptation: the old and the new model.
+        new_rows: one of `NEW_ROWS`.
+        vectors: file of vectors for `focus`.
+        progress: see `combinations`.
+    """
     origins: list[_Origin] = [None] * adaptation.tokenizer.vocab_size
     for old, new in enumerate(adaptation.ids):
         if new is not None:
@@ -189,7 +217,7 @@ def row_origins(
 
 
 class _Pieces:
-    """Cuts the tokens of a model after into those of the model before."""
+    """Segmentation of tokens of the new model into tokens of the old model."""
 
     def __init__(self, before: Tokenizer, after: FilledRecipe) -> None:
         self._before = before
@@ -202,13 +230,13 @@ class _Pieces:
         self._added = {token.id for token in after.added}
 
     def of(self, id_: int) -> tuple[int, ...]:
-        """The old ids of a token's pieces, without what is unknown; none where that is all."""
+        """Return the old ids of a token's pieces; unknown pieces are left out."""
         token = self._after.tokens[id_]
         recipe = self._before.recipe
         if id_ in self._added:
             try:
                 found = self._before.encode_ids(token.decode())
-            except TokctlError:  # a character of it has no id
+            except TokctlError:  # a character of the text has no id
                 return ()
         elif recipe.marker.is_continuation and recipe.matches_longest:
             found = self._longest(token.decode(), recipe.marker.text)
@@ -219,8 +247,10 @@ class _Pieces:
         return tuple(piece for piece in found if piece not in (NO_ID, self._before.unk_id))
 
     def _longest(self, token: str, mark: str) -> list[int]:
-        """The longest tokens from left to right. The encoder itself takes only whole words, and
-        this may go on with one."""
+        """Return the longest old tokens from left to right; empty if a part matches no token.
+
+        The encoder can't be used: it takes whole words, and a token may continue one.
+        """
         place = len(mark) if token.startswith(mark) else 0
         found = []
         while place < len(token):
@@ -236,7 +266,7 @@ class _Pieces:
         return found
 
     def _merged_from(self, id_: int) -> list[int]:
-        """The tokens before that it was merged from."""
+        """Return the old tokens that a token was merged from."""
         found: list[int] = []
         waiting = [id_]
         while waiting:
@@ -253,8 +283,7 @@ class _Pieces:
 
 
 def _rows(matrix: EmbeddingMatrix, origins: Sequence[_Origin], size: int) -> Iterator[bytes]:
-    """The bytes of the rows, some at a time. Rows that follow one another before and now are read
-    together."""
+    """Yield the bytes of the new rows; rows that are adjacent in both models are read together."""
     zeros = bytes(matrix.width)
     mean = _mean_of_all(matrix, size) if () in origins else b""
     starts = [0]
@@ -271,7 +300,7 @@ def _rows(matrix: EmbeddingMatrix, origins: Sequence[_Origin], size: int) -> Ite
 
 
 def _made(matrix: EmbeddingMatrix, origin: tuple[int, ...] | Combination) -> bytes:
-    """The mean of some rows, or their weighted sum."""
+    """Return the bytes of the mean of several rows, or of their weighted sum."""
     total: Matrix
     if isinstance(origin, Combination):
         total = sum(weight * matrix.numbers(id_, 1) for id_, weight in zip(*origin, strict=True))  # type: ignore[assignment]
@@ -281,7 +310,7 @@ def _made(matrix: EmbeddingMatrix, origin: tuple[int, ...] | Combination) -> byt
 
 
 def _mean_of_all(matrix: EmbeddingMatrix, size: int) -> bytes:
-    """The mean of the rows of all ids."""
+    """Return the bytes of the mean of the rows of all ids."""
     total = numpy_module().zeros((1, matrix.dimensions))
     for first, rows in matrix.pieces():
         for row in rows[: max(0, size - first)]:

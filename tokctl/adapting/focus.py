@@ -1,18 +1,18 @@
-"""FOCUS: rows of new tokens from those of tokens that stay and are used alike.
+"""FOCUS: rows of new tokens from the rows of kept tokens with a similar use.
 
-Dobler and de Melo 2023 (arXiv 2305.14481): in an auxiliary space with a vector for each token of
-the new model, which fastText has learned from texts that this model cut, a new token's weights are
-the sparsemax (Martins and Astudillo 2016, arXiv 1602.02068) of its cosines with the tokens that
-both models have. Its row is the sum of their rows, so weighted: a convex combination.
+Dobler and de Melo 2023 (arXiv 2305.14481). An auxiliary space has a vector for each token of the
+new model; fastText learns it from texts that the new model has segmented. The weights of a new
+token are the sparsemax (Martins and Astudillo 2016, arXiv 1602.02068) of its cosines with the
+tokens that both models have. Its row is the weighted sum of their rows: a convex combination.
 
-As in the authors' code, a token that stays and has no vector, or zeros for one, keeps its row and
-counts for no other. Otherwise than there, nothing is drawn at random: a new token without a vector
-gets the mean of all rows, which is the mean of what they draw from.
+As in the authors' code, a kept token without a vector, or with a vector of zeros, keeps its row and
+has no weight in other rows. Unlike there, nothing is drawn at random: a new token without a vector
+gets the mean of all rows, which is the mean of the distribution that they draw from.
 
-Vectors are normalized to length 1, each number rounded to a multiple of 2^-26. Then cosines are
-multiples of 2^-52 and at most 1, and sums of 64-bit numbers are exact in any order: weights do not
-depend on the processor, nor on what multiplies matrices there. They are within two roundings of
-the sparsemax of these cosines.
+Vectors are normalized to length 1, and each number is rounded to a multiple of 2^-26. So cosines
+are multiples of 2^-52 and at most 1, and sums of 64-bit numbers are exact in any order. The weights
+depend neither on the processor nor on its library for matrix products. They are within two
+roundings of the sparsemax of these cosines.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from tokctl.idfiles.weights import Matrix
     from tokctl.training import Progress
 
-#: What the numbers of a vector are multiples of; products of two are counted in its square.
+#: Numbers of a vector are counted in units of 1 / 2^26, and products of two in the square of that
+#: unit.
 _UNIT = 2.0**26
-#: Bytes of cosines at a time.
+#: Bytes of cosines computed at a time.
 _BLOCK = 1 << 24
-#: How many of the largest cosines are looked at first: hardly any token has as many weights.
+#: Number of largest cosines to try first: hardly any token has as many weights.
 _LARGEST = 256
-#: Bytes of a line beside its numbers, of each number, and of the first line.
+#: Largest number of bytes of the name in a line, of each number, and of the first line.
 _LONGEST_NAME, _LONGEST_NUMBER, _LONGEST_HEADER = 1 << 20, 64, 100
 _HINT = (
     "name a .vec file, as fasttext and gensim's save_word2vec_format write it: first how many "
@@ -49,7 +50,12 @@ _HINT = (
 
 
 class Combination(NamedTuple):
-    """Old ids in ascending order, and the weight of the row of each: above 0, in all 1."""
+    """Weighted sum of rows.
+
+    Attributes:
+        ids: old ids in ascending order.
+        weights: weight of the row of each id: above 0, and 1 in total.
+    """
 
     ids: tuple[int, ...]
     weights: tuple[float, ...]
@@ -58,15 +64,16 @@ class Combination(NamedTuple):
 def combinations(
     adaptation: Adaptation, path: str | Path, progress: Progress | None = None
 ) -> dict[int, Combination]:
-    """What the row of each new token that has a vector is made of, by new id.
+    """Return the weighted sum for the row of each new token that has a vector, by new id.
 
     Args:
-        path: the vectors, in the text format of word2vec; each token of the new model is called as
-            `tokctl encode --as tokens` writes it. Tokens that it does not have are passed over.
-        progress: called with the phase `focus`, new tokens done and all of them.
+        adaptation: the old and the new model.
+        path: the vectors, in the text format of word2vec; the names of tokens are as `tokctl encode
+            --as tokens` writes them. Names that are not tokens of the new model are ignored.
+        progress: called with the phase `focus`, the new tokens done and their total.
 
     Raises:
-        TokctlError: the file can't be read or is no such file; no token that stays has a vector.
+        TokctlError: the file can't be read or is not a file of vectors; no kept token has a vector.
     """
     ids, units = _units(adaptation, Path(path))
     rows = {id_: row for row, id_ in enumerate(ids)}
@@ -94,13 +101,13 @@ def combinations(
 
 
 def _sparsemax(cosines: Matrix) -> tuple[list[int], list[float]]:
-    """The places of the weights above 0, in ascending order, and these weights.
+    """Return the indexes of the weights above 0, in ascending order, and the weights.
+
+    The largest cosines get weights, as long as the sum of their differences to the smallest of them
+    is below 1.
 
     Args:
-        cosines: whole numbers, counted in 2^-52.
-
-    The cosines from the largest on have weights as long as what they are above the last of them,
-    in all, is below 1.
+        cosines: whole numbers, in units of 2^-52.
     """
     numpy = numpy_module()
     one = _UNIT * _UNIT
@@ -108,7 +115,8 @@ def _sparsemax(cosines: Matrix) -> tuple[list[int], list[float]]:
     while True:
         many = min(many, len(cosines))
         largest = -numpy.sort(-numpy.partition(cosines, len(cosines) - many)[-many:])
-        # Of whole numbers, and exact up to 2^53; above, more than 1 whatever is rounded.
+        # Sums of whole numbers are exact up to 2^53; a larger sum is more than 1 however it is
+        # rounded.
         steps = -numpy.diff(largest) * numpy.arange(1, many)
         above = numpy.concatenate(([0.0], numpy.cumsum(steps)))
         count = int((above < one).sum())
@@ -122,30 +130,32 @@ def _sparsemax(cosines: Matrix) -> tuple[list[int], list[float]]:
 
 
 def _units(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
-    """The new ids that have a vector which is not zeros, and these with length 1, their numbers
-    counted in 2^-26."""
+    """Return the new ids with a vector other than zeros, and the vectors with length 1.
+
+    The numbers of the vectors are in units of 2^-26.
+    """
     numpy = numpy_module()
     ids, vectors = _vectors(adaptation, path)
     vectors /= numpy.maximum(vectors.max(axis=1), -vectors.min(axis=1))[:, None]
     squares = numpy.zeros(len(ids))
-    for column in vectors.T:  # one after the other: NumPy's own sums go by the processor
+    for column in vectors.T:  # NumPy's own sums depend on the processor
         squares += column * column
     vectors /= numpy.sqrt(squares)[:, None]
     vectors *= _UNIT
     return ids, numpy.rint(vectors, out=vectors)
 
 
-# -- the file ---------------------------------------------------------------------------------
+# -- the file of vectors ----------------------------------------------------------------------
 
 
 def check_vectors(path: str | Path) -> None:
-    """TokctlError if a file does not begin as one of vectors does."""
+    """Raise TokctlError if a file does not begin like a file of vectors."""
     with _opened(Path(path)) as file:
         _header(file, Path(path))
 
 
 def _vectors(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
-    """The new ids that have a vector which is not zeros, and these."""
+    """Return the new ids with a vector other than zeros, and the vectors."""
     places: dict[bytes, list[int]] = {}
     for id_, token in enumerate(adaptation.tokenizer.tokens):
         places.setdefault(unspaced(token).encode(), []).append(id_)
@@ -179,7 +189,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _header(file: BinaryIO, path: Path) -> tuple[int, int]:
-    """How many vectors there are, and how many numbers each has."""
+    """Return the number of vectors and the number of dimensions."""
     found = re.fullmatch(rb"(\d{1,18}) (\d{1,18})\s*\n", _line(file, path, _LONGEST_HEADER))
     if found is None:
         raise TokctlError(f"{path} is no file of vectors: its first line says no sizes", _HINT)
@@ -195,7 +205,7 @@ def _header(file: BinaryIO, path: Path) -> tuple[int, int]:
 def _lines(
     file: BinaryIO, path: Path, count: int, dimensions: int
 ) -> Iterator[tuple[bytes, Sequence[bytes]]]:
-    """The token of each line, and its numbers, as they are written."""
+    """Yield the token of each line, and its numbers as text."""
     longest = _LONGEST_NAME + dimensions * _LONGEST_NUMBER
     for line in range(2, count + 2):
         text = _line(file, path, longest)
@@ -224,7 +234,7 @@ def _numbers(texts: Sequence[bytes]) -> list[float] | None:
         found = list(map(float, texts))
     except ValueError:
         return None
-    # The sum tells what is no number, and `1_0` is one for Python alone.
+    # The sum is not finite if any number is not. `1_0` is a number in Python only.
     sound = math.isfinite(sum(found)) and min(found) > -TOO_LARGE and max(found) < TOO_LARGE
     return found if sound and b"_" not in b"".join(texts) else None
 

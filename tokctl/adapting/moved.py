@@ -1,9 +1,10 @@
-"""Does a model still make the tokens that it keeps, of a text?
+"""Check whether a model still makes the tokens that it keeps from some texts.
 
-A token of the text that stays is looked for in the text as the new model cuts it: the same token on
-the same characters, or a new token that covers it. Where there is neither, it has **moved**: its
-characters are cut otherwise. It happens near a token that went, whose parts a kept neighbour may
-join; where the longest tokens are taken, also behind a new one that ends inside a kept one.
+Each token of the old encoding that is kept is looked for in the new encoding: either the same token
+at the same characters, or a new token that covers it. If there is neither, the token has **moved**:
+its characters are split in another way. This happens near a removed token, whose parts a kept
+neighbour may join. With longest-match segmentation it also happens after a new token that ends
+inside a kept one.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.encoding import Encoding
 
-#: Moved tokens that are named.
+#: Largest number of moved tokens that are shown.
 SHOWN = 10
 
 
 @dataclass(frozen=True)
 class MovedToken:
-    """A place where a kept token is no more.
+    """A position in a text where the new model does not make a kept token.
 
     Attributes:
         text: name of the text.
-        line, column: from 1; the column counts characters. Of records the number of the record, and
-            the character of its text.
-        unit: what `line` counts: `line` or `row`.
-        token: as the vocabulary spells it.
-        before, after: the tokens around it, of both models.
+        line: number of the line, or of the record, from 1.
+        column: character of the line, or of the record's text, from 1.
+        unit: kind of `line`: `line` or `row`.
+        token: spelling in the vocabulary.
+        before: tokens of the old model around the position.
+        after: tokens of the new model around the position.
     """
 
     text: str
@@ -56,17 +58,17 @@ class MovedToken:
 
 @dataclass(frozen=True)
 class MovedTokens:
-    """What became of the tokens of some texts.
+    """Numbers of tokens of some texts, by what the new model makes of them.
 
     Attributes:
-        lines: of the texts, which are compared line by line.
-        left_out: of these, lines with a character that one of the models has no token for.
-        tokens: of all other lines, as the model before has them.
-        same: of these, those that are the same now.
-        covered: those that are part of a new token.
-        gone: those that are not tokens any more.
-        moved: those that are tokens, but not here.
-        examples: the first of these.
+        lines: number of lines; texts are compared line by line.
+        left_out: number of lines with a character that one of the models has no token for.
+        tokens: number of tokens of the other lines, in the old model.
+        same: number of tokens that are the same in the new model.
+        covered: number of tokens that are part of a new token.
+        gone: number of tokens that were removed from the vocabulary.
+        moved: number of tokens that are kept, but not made at their position.
+        examples: the first moved tokens, at most `SHOWN`.
     """
 
     lines: int
@@ -86,12 +88,12 @@ class MovedTokens:
         return f"{said}, {self.moved:,} kept but cut otherwise" if self.moved else said
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it."""
+        """Return the numbers and the examples as values for JSON."""
         return asdict(self)
 
 
 def moved(adaptation: Adaptation, sources: Sequence[Source], threads: int = 1) -> MovedTokens:
-    """See `Adaptation.moved`."""
+    """Count the moved tokens of some texts; see `Adaptation.moved`."""
     counts: Counter[str] = Counter()
     examples: list[MovedToken] = []
     new = set(adaptation.new)
@@ -126,7 +128,7 @@ def moved(adaptation: Adaptation, sources: Sequence[Source], threads: int = 1) -
 
 
 def _rows(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list[int] | None]:
-    """The ids of each line; None if a character has none."""
+    """Return the ids of each line; None for a line with a character that has no id."""
     try:
         return list(tokenizer.encode_ids(lines, threads=threads))
     except TokctlError:
@@ -138,7 +140,7 @@ def _rows(tokenizer: Tokenizer, lines: Sequence[str], threads: int) -> list[list
 def _of_line(
     adaptation: Adaptation, new: set[int], line: str, counts: Counter[str]
 ) -> Iterator[tuple[Encoding, int, Encoding]]:
-    """The moved tokens of a line; `counts` gets what became of each."""
+    """Yield the moved tokens of a line, and count all of its tokens in `counts`."""
     data = line.encode()
     before, after = adaptation.before.encode(data), adaptation.tokenizer.encode(data)
     there = Counter(zip(after.offsets, after.raw_ids, strict=True))
@@ -162,7 +164,10 @@ def _of_line(
 def _example(
     block: Block, number: int, line: str, before: Encoding, place: int, after: Encoding
 ) -> MovedToken:
-    """The token, with the tokens of both models around it: from and to where both cut the text."""
+    """Return a moved token with the tokens of both models around it.
+
+    They begin and end where both models split the text.
+    """
     ends = {end for _, end in after.offsets}
     first = place
     while first and before.offsets[first][0] not in ends:

@@ -1,13 +1,13 @@
-"""Residues of merging, taken away after training: LiteToken (Sun et al. 2026, arXiv 2602.04706).
+"""Residues of merging, removed after training: LiteToken (Sun et al. 2026, arXiv 2602.04706).
 
-A token is made of the pair of tokens that its own text ends with, these of theirs, and so on: its
-tree. A text uses a token in two ways: as a token of its encoding (**final**), and inside the trees
-of those tokens (**intermediate**). The FI ratio is final / (final + intermediate). A residue is a
-merged token whose FI ratio is low, and whose neighbours in the trees are nearly always the same:
-of a root or an affix, which many words are made with, their entropy is high.
+A token is merged from a pair of tokens, these from other pairs, and so on: the tree of the token. A
+text uses a token in two ways: as a token of its encoding (**final**), and inside the trees of these
+tokens (**intermediate**). The FI ratio is final / (final + intermediate). A residue is a merged
+token with a low FI ratio whose neighbours in the trees are nearly always the same. The neighbours
+of a root or an affix, which many words contain, have a high entropy.
 
-The model that is left makes all of its merges, takes the residues of the result apart, and merges
-what then stands there again, without making any (the segmentation `remerge`).
+The new model makes all of its merges and splits the residues in the result. Then it merges the
+adjacent tokens again, without making any residue (the segmentation `remerge`).
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from tokctl.training import resizing
 from tokctl.training.options import Number, share
 from tokctl.values import brief
 
-#: The most bits that the neighbours of a residue have, if nothing else is said.
+#: Default of the largest entropy of a residue's neighbours, in bits.
 ENTROPY = 2.0
-#: Residues that are named.
+#: Largest number of residues that are shown.
 SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Residue:
-    """A token that texts hardly use but to make others of it.
+    """A token that texts use almost only as a part of other tokens.
 
     Attributes:
-        id: in the model before.
-        token: as the vocabulary spells it.
-        final: how often the encoding of the texts has the token.
-        intermediate: how often the tokens of the encoding are made with it.
-        entropy: of its neighbours there, in bits, rounded to 10 decimals. A neighbour is the token
-            that it is merged with, on its side.
+        id: id in the old model.
+        token: spelling in the vocabulary.
+        final: number of times that the encoding of the texts has the token.
+        intermediate: number of times that the token is inside the trees of other tokens.
+        entropy: entropy of its neighbours in these trees, in bits, rounded to 10 decimals. A
+            neighbour is the token that it is merged with, and the side.
     """
 
     id: int
@@ -54,19 +54,20 @@ class Residue:
 
     @property
     def ratio(self) -> float:
-        """The FI ratio."""
+        """FI ratio."""
         return self.final / (self.final + self.intermediate)
 
 
 @dataclass(frozen=True)
 class Residues:
-    """The residues of a model in some texts.
+    """Residues of a model in some texts.
 
     Attributes:
-        ratio, entropy: the most that a residue has of each.
-        judged: merged tokens that the texts use, as tokens or inside of them: those that have a
-            ratio.
-        found: by id.
+        ratio: largest FI ratio of a residue.
+        entropy: largest entropy of a residue's neighbours, in bits.
+        judged: number of merged tokens that the texts use, final or intermediate, and that so have
+            a ratio.
+        found: the residues, by ascending id.
     """
 
     ratio: Fraction
@@ -76,11 +77,11 @@ class Residues:
 
     @property
     def examples(self) -> list[Residue]:
-        """Those that the texts make most often."""
+        """Residues that the texts make most often, at most `SHOWN`."""
         return sorted(self.found, key=lambda one: (-one.final - one.intermediate, one.id))[:SHOWN]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it."""
+        """Return the numbers and the examples as values for JSON."""
         return {
             "tokens": len(self.found),
             "judged": self.judged,
@@ -89,7 +90,15 @@ class Residues:
 
 
 def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
-    """What is asked for; TokctlError if it is none."""
+    """Return the checked limits of the FI ratio and of the entropy.
+
+    Args:
+        ratio: largest FI ratio, above 0 and at most 1.
+        entropy: largest entropy, in bits; None: `ENTROPY`.
+
+    Raises:
+        TokctlError: a limit is not in its range.
+    """
     highest = share("residues", ratio)
     assert highest is not None
     most = ENTROPY if entropy is None else entropy
@@ -101,7 +110,14 @@ def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
 
 
 def with_merges(model: FilledRecipe) -> FilledRecipe:
-    """The model with merges in place of ranks; TokctlError if it does not merge by rank."""
+    """Return the model with merges instead of ranks.
+
+    Args:
+        model: a BPE model.
+
+    Raises:
+        TokctlError: the model does not merge by rank, or its merges can't be reconstructed.
+    """
     recipe = model.recipe
     if not (recipe.traits.is_plain_bpe and recipe.segments_by_merging) or recipe.replays_merges:
         raise TokctlError(
@@ -130,18 +146,20 @@ def _pairs(model: FilledRecipe) -> list[merging.Triple]:
 
 
 def find(model: FilledRecipe, uses: Mapping[int, int], ratio: Fraction, entropy: float) -> Residues:
-    """The residues of a model of merges.
+    """Return the residues of a model with merges.
 
     Args:
-        uses: how often texts use each id; 0 where none is said.
-        ratio, entropy: the most that a residue has of each.
+        model: see `with_merges`.
+        uses: number of times that texts use each id; 0 for an id that is missing.
+        ratio: largest FI ratio of a residue.
+        entropy: largest entropy of a residue's neighbours, in bits.
     """
     recipe = model.recipe
     stays = model.reserved_ids | model.user_defined | {token.id for token in model.added}
-    made = Counter(uses)  # final and intermediate
+    made = Counter(uses)  # final plus intermediate uses
     neighbours: dict[int, Counter[tuple[str, int]]] = {}
     found, judged = [], 0
-    # Longer tokens first: shorter ones are their parts.
+    # Longer tokens first: their uses count as uses of their parts.
     for left, right, token in sorted(_pairs(model), key=lambda pair: -len(model.tokens[pair[2]])):
         times = made[token]
         if not times:
@@ -163,17 +181,26 @@ def find(model: FilledRecipe, uses: Mapping[int, int], ratio: Fraction, entropy:
 
 
 def _entropy(counts: Counter[tuple[str, int]]) -> float:
-    """Shannon's, in bits. Rounded, so that no last bit of a logarithm decides."""
+    """Return the Shannon entropy in bits.
+
+    It is rounded so that the last bit of a logarithm does not decide which tokens are residues.
+    """
     total = counts.total()
     return round(log2(total) - fsum(n * log2(n) for n in counts.values()) / total, 10) + 0.0
 
 
 def without(model: FilledRecipe, residues: Residues, gone: Collection[int]) -> FilledRecipe:
-    """The model of merges whose residues have no ids, nor have the ids in `gone`; the others are
-    numbered without gaps, in the order that they had.
+    """Return the model without the residues and without the ids in `gone`.
+
+    The other tokens are numbered without gaps, in their old order.
+
+    Args:
+        model: a model with merges.
+        residues: residues of the model.
+        gone: more ids to remove.
 
     Raises:
-        TokctlError: one of its merges that matter takes a token that a later one makes.
+        TokctlError: a merge takes a token that a later merge makes.
     """
     taken = {one.id: one for one in residues.found}
     stays = [id_ for id_ in range(model.size) if id_ not in taken and id_ not in gone]
@@ -202,8 +229,11 @@ def _made(residue: Residue) -> int:
 
 
 def _in_order(model: FilledRecipe, taken: Collection[int]) -> list[Merge]:
-    """The merges, each after those that make its parts. Those that no text makes are left out where
-    that is not so, and where they make one of the tokens in `taken`: it has one pair."""
+    """Return the merges, each after the merges that make its parts.
+
+    A merge that no text makes is left out if its parts are made later. So is every merge that makes
+    a token in `taken` from another pair than the one that texts make it from.
+    """
     pairs = {token: (left, right) for left, right, token in _pairs(model)}
     known = set(range(model.size)).difference(merge.token for merge in model.merges)
     found = []

@@ -1,8 +1,9 @@
-"""How fast a model's file encodes here, and in the other libraries that load it; same ids?
+"""Encoding speed of a model file here and in other libraries, and whether their ids are equal.
 
-All libraries work in one process, on the same texts, in turns, so that what else the machine does
-falls on all of them. What is timed gives lists of ids of a list of texts. Importing a library and
-loading the file is not timed, nor is the first text of one letter, at which some make their tables.
+All libraries run in one process, on the same texts, in turns, so that other load on the machine
+affects all of them. The timed call turns a list of texts into lists of ids. Importing a library and
+loading the file are not timed, nor is a first one-letter text, at which some libraries build their
+tables.
 """
 
 from __future__ import annotations
@@ -39,9 +40,8 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.tokenizer import Special
 
-#: Libraries in the order in which they are shown: the module, and the format that each defines. A
-#: model that comes in another one is converted to it, even where that loses something: the digests
-#: show whether it did.
+#: Libraries in display order, each with its module and the format that it defines. A model in
+#: another format is converted, even if that loses something: the digests show whether it did.
 LIBRARIES = {
     "tokenizers": ("tokenizers", "huggingface"),
     "transformers": ("transformers", "huggingface-folder"),
@@ -50,29 +50,29 @@ LIBRARIES = {
     "llama-cpp-python": ("llama_cpp", "gguf"),
 }
 
-#: Stands behind a format that can't hold all of the model.
+#: Suffix of a format that can't hold the whole model.
 LOSSY = ", lossy"
 
-#: No further passes of a library whose passes have taken so long, in seconds.
+#: A library whose passes have taken this many seconds gets no further passes.
 ENOUGH = 30.0
 
-#: What is told of progress: the phase `passes`, passes done, and passes in all.
+#: Called with the phase `passes`, the number of finished passes, and the number of all passes.
 Progress = Callable[[str, int, "int | None"], None]
 
 
 @dataclass(frozen=True)
 class LibrarySpeed:
-    """What one library did.
+    """Measured speed of one library.
 
     Attributes:
-        name: of the library, with its version.
-        file: `own`: the model's; or the format that it was converted to for this library, `lossy`
-            where that can't hold all of the model.
-        seconds: of each pass: the first, with empty caches, and those after it.
-        ids: of all texts.
-        digest: the first 16 hexadecimal digits of the SHA-256 of the ids as 32-bit little-endian
-            numbers, and of the lengths of the texts in ids after them, 64-bit.
-        same: are the ids those of tokctl?
+        name: Library with its version.
+        file: `own`: the model's own file; otherwise the format to which it was converted for this
+            library, with `, lossy` if that can't hold the whole model.
+        seconds: Seconds of each pass: first the pass with empty caches, then the others.
+        ids: Number of ids of all texts.
+        digest: First 16 hexadecimal digits of the SHA-256 of all ids as 32-bit little-endian
+            numbers, followed by the lengths of the texts in ids as 64-bit ones.
+        same: Whether the ids are equal to tokctl's.
     """
 
     name: str
@@ -84,20 +84,24 @@ class LibrarySpeed:
 
     @property
     def again(self) -> tuple[float, ...]:
-        """The passes after the first; the first if there is no other."""
+        """Return the seconds of the passes after the first, or of the only pass."""
         return self.seconds[1:] or self.seconds
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A model file measured in several libraries.
+    """Speeds of a model file in several libraries.
 
     Attributes:
-        texts, bytes: what was encoded: lines, or records.
-        speeds: tokctl first.
-        not_measured: libraries that were not, with the reason.
-        validated: were the ids compared text by text?
-        differences: where a library gives other ids than tokctl, if they were compared.
+        model: Path or name of the model file.
+        texts: Number of encoded lines or records.
+        bytes: Size of the encoded texts in bytes.
+        threads: Number of threads that each library could use.
+        speeds: Speed of each library; tokctl is first.
+        not_measured: Libraries that were not measured, with the reason.
+        validated: Whether the ids were compared text by text.
+        differences: First difference of each library whose ids differ from tokctl's, if the ids
+            were compared.
     """
 
     model: str
@@ -111,20 +115,20 @@ class Bench:
 
     @property
     def failed(self) -> bool:
-        """Does a library give other ids, though its file holds all of the model?"""
+        """Return whether a library gives other ids although its file holds the whole model."""
         whole = {speed.name for speed in self.speeds if not speed.file.endswith(LOSSY)}
         return any(each.reader in whole for each in self.differences)
 
     def rate(self, seconds: float) -> float:
-        """Megabytes (10^6) of text in a second."""
+        """Return the speed in megabytes (10^6 bytes) per second."""
         return self.bytes / 1e6 / max(seconds, 1e-9)
 
     def ratio(self, speed: LibrarySpeed) -> float:
-        """How many times as long as tokctl a library takes, in the median of later passes."""
+        """Return a library's median time relative to tokctl's, without the first pass."""
         return median(speed.again) / max(median(self.speeds[0].again), 1e-9)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it; rates are in megabytes (10^6) per second."""
+        """Return the result as JSON data; rates are in megabytes (10^6 bytes) per second."""
         rows = [
             {
                 **asdict(speed),
@@ -159,19 +163,23 @@ def bench(
     validate: bool = False,
     progress: Progress | None = None,
 ) -> Bench:
-    """Measures a model file.
+    """Measure the encoding speed of a model file.
 
     Args:
-        model: a file or a folder, or `hf:ORG/NAME`.
-        texts: their lines, or their records, are the texts that are encoded. They are kept in
-            memory.
-        tokenizer: the model, where it was loaded already.
-        threads: that each library may use, if it can share texts out.
-        repeat: passes of each library.
-        validate: also compares the ids of each text, and of some lines at once.
+        model: A file or a folder, or `hf:ORG/NAME`.
+        texts: Sources whose lines or records are encoded. They are kept in memory.
+        tokenizer: The model, if it is loaded already.
+        threads: Number of threads that each library may use, if it can.
+        repeat: Number of passes of each library.
+        validate: Whether to compare the ids of each text, too, and of some lines together.
+        progress: Called before each pass; see `Progress`.
 
     Raises:
-        TokctlError: the model or a text can't be read, or a text has a character without an id.
+        TokctlError: The model or a text can't be read, or a text has a character without an id.
+
+    Example:
+        result = bench("book.json", open_sources(["book.txt"]), repeat=3)
+        result.ratio(result.speeds[-1])
     """
     from tokctl.tokenizer import Tokenizer
 
@@ -188,7 +196,7 @@ def bench(
         found = list(_loaded(tokenizer, model, Path(folder)))
         readers = [(file, reader) for file, reader, _ in found if reader is not None]
         left_out = [(file, why) for file, reader, why in found if reader is None]
-        # The special tokens that the others find, if they find any.
+        # Special tokens that the other libraries recognize in a text; tokctl gets the same setting.
         found_by = {reader.special for _, reader in readers} - {"none"}
         special: Special = "all" if "all" in found_by else next(iter(found_by), "none")
         own = _own(tokenizer, special)
@@ -225,7 +233,7 @@ def bench(
 
 
 class _Passes:
-    """The passes of one library."""
+    """Timed passes of one library."""
 
     def __init__(self, file: str, reader: LoadedTokenizer) -> None:
         self.file = file
@@ -235,7 +243,7 @@ class _Passes:
         self.ids = 0
 
     def measure(self, texts: list[str], threads: int) -> None:
-        """One more pass, unless they have taken long enough."""
+        """Run and time one more pass, unless the passes so far took more than `ENOUGH` seconds."""
         if sum(self.seconds) > ENOUGH:
             return
         batch = self.reader.batch or (lambda texts, _: self.reader.encode(texts, False))
@@ -250,12 +258,14 @@ class _Passes:
             self.digest = _digest(rows)
 
     def speed(self, digest: str) -> LibrarySpeed:
+        """Return the measured speed; `digest` is the digest of tokctl's ids."""
         same = self.digest == digest
         name, seconds = self.reader.name, tuple(self.seconds)
         return LibrarySpeed(name, self.file, seconds, self.ids, self.digest, same)
 
 
 def _digest(rows: Sequence[Sequence[int]]) -> str:
+    """Return the digest of lists of ids; see `LibrarySpeed.digest`."""
     found = hashlib.sha256()
     for numbers in (*(array("I", row) for row in rows), array("Q", map(len, rows))):
         if sys.byteorder == "big":
@@ -265,6 +275,8 @@ def _digest(rows: Sequence[Sequence[int]]) -> str:
 
 
 def _own(tokenizer: Tokenizer, special: Special) -> LoadedTokenizer:
+    """Return tokctl itself as a reader."""
+
     def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
         return tokenizer.encode_ids(texts, special=special)
 
@@ -286,8 +298,11 @@ def _version() -> str:
 def _loaded(
     tokenizer: Tokenizer, model: str | Path, folder: Path
 ) -> Iterator[tuple[str, LoadedTokenizer | None, str]]:
-    """For each library: where its model comes from (the library itself, if it has none), the model
-    as it has loaded it, and why there is none."""
+    """Yield the model as each library has loaded it.
+
+    Each result has three parts: the origin of the library's file (or the library's name, if it was
+    not loaded), the reader or None, and the reason for None.
+    """
     path = Path(model)
     if hub.is_name(model):
         path = hub.fetch(hub.repository(str(model)))
@@ -319,11 +334,13 @@ def _loaded(
 
 
 def _peer(package: str, format_name: str | None) -> Peer | None:
+    """Return the loader of a library for a format, if it has one."""
     found = PEERS.get(format_name or "", ())
     return next((peer for peer in found if peer.package == package), None)
 
 
 def _load(peer: Peer, path: Path, tokenizer: Tokenizer) -> tuple[LoadedTokenizer | None, str]:
+    """Return the reader of a file, or None and the reason why the library can't load it."""
     try:
         return peer.load(path, tokenizer.model), ""
     except BaseException as error:
@@ -332,7 +349,10 @@ def _load(peer: Peer, path: Path, tokenizer: Tokenizer) -> tuple[LoadedTokenizer
 
 @contextmanager
 def _threads_of_others(threads: int) -> Iterator[None]:
-    """tokenizers takes its number of threads from the environment, when it first uses them."""
+    """Set the number of threads of `tokenizers` through the environment.
+
+    The library reads the environment when it first starts its threads.
+    """
     before = os.environ.get("TOKENIZERS_PARALLELISM")
     os.environ["TOKENIZERS_PARALLELISM"] = "false" if threads == 1 else "true"
     if threads > 1:

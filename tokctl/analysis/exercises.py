@@ -1,9 +1,9 @@
-"""The tutorial's exercises: what is asked, and how an answer is judged.
+"""The tutorial's exercises: their tasks, their cases and the judging of answers.
 
-The reader's file runs in a Python process of its own, with a limit of time and, where the system
-has one, of memory. It is called with the cases of an exercise, and what it returns is compared with
-what tokctl's own trainers, encoders and decoders give for the same arguments: no result is
-written down here. Cases are the same in every run: those that are made at random have a seed.
+The reader's file runs in a separate Python process, with a limit on time and, if the system has
+one, on memory. The process calls the function with each case of an exercise. The results are
+compared with those of tokctl's own trainers, encoders and decoders for the same arguments: no
+result is stored here. Cases are the same in every run: random cases have a fixed seed.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ __all__ = [
     "judge",
 ]
 
-#: Seconds that all cases of an exercise may take together.
+#: Default time limit in seconds for all cases of an exercise together.
 SECONDS = 10.0
-#: More than this can't be waited for: systems count milliseconds in 31 bits.
+#: Highest time limit: systems count milliseconds in 31 bits.
 MOST_SECONDS = 1_000_000.0
-#: Bytes that the process of the reader's code may take.
+#: Memory limit in bytes of the process that runs the reader's code.
 MEMORY = 1 << 30
 
 
 @dataclass(frozen=True)
 class ExerciseCase:
-    """What a function is called with.
+    """The arguments of one call of the reader's function.
 
     Attributes:
-        name: what is tried, in a few words.
+        name: what the case tests, in a few words.
         arguments: texts, numbers, bytes, and lists, tuples and mappings of these.
     """
 
@@ -68,7 +68,7 @@ class ExerciseCase:
     arguments: tuple[Any, ...]
 
 
-#: Names of the pages, without their ending; page 1 is the first.
+#: Names of the pages without file extension, from page 1.
 PAGES = (
     "1-words-and-symbols",
     "2-bpe",
@@ -87,14 +87,14 @@ PAGES = (
 
 @dataclass(frozen=True)
 class Exercise:
-    """A function that the reader writes.
+    """An exercise: a function that the reader writes.
 
     Attributes:
-        number: the page and the place on it, `2.1`.
-        signature: name and parameters of the function, `train(counts, size)`.
-        task: what it returns.
-        cases: gives what it is called with; the page's example first, then what is small.
-        expected: what tokctl gives for the arguments of a case.
+        number: page and position on the page, such as `2.1`.
+        signature: name and parameters of the function, such as `train(counts, size)`.
+        task: what the function returns.
+        cases: function that makes the cases: the page's example first, then small cases.
+        expected: function that returns tokctl's result for the arguments of a case.
     """
 
     number: str
@@ -105,12 +105,12 @@ class Exercise:
 
     @property
     def page(self) -> str:
-        """Name of the page, without its ending."""
+        """Name of the page, without its file extension."""
         return PAGES[int(self.number.partition(".")[0]) - 1]
 
     @property
     def name(self) -> str:
-        """Of the function."""
+        """Name of the function."""
         return self.signature.partition("(")[0]
 
     @property
@@ -119,7 +119,7 @@ class Exercise:
         return self.all_cases()[0]
 
     def all_cases(self) -> list[ExerciseCase]:
-        """What the function is called with, the same in every run."""
+        """Return all cases, which are the same in every run."""
         return list(self.cases(Random(self.number)))
 
 
@@ -128,8 +128,8 @@ class Trouble:
     """Why the reader's code gave no result.
 
     Attributes:
-        what: the exception with its message, or what happened in words.
-        places: of the reader's own lines that led to it: number, function, the line.
+        what: the exception with its message, or a description of the failure.
+        places: the reader's own lines that led to it, as line number, function and text.
     """
 
     what: str
@@ -138,15 +138,16 @@ class Trouble:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """How a case went.
+    """The result of one case.
 
     Attributes:
-        expected, got: what tokctl gave and what the function returned; `got` means nothing where
-            there is trouble.
-        difference: the first place where the two differ, in words; None if they are equal.
-        trouble: why there is no result; None if there is one.
-        printed: the first characters of what the function printed, which plays no part.
-        ran: False if an earlier case has ended the run.
+        case: the case.
+        expected: tokctl's result.
+        got: result of the reader's function; meaningless if there was trouble.
+        difference: first difference between the two, in words; None if they are equal.
+        trouble: why the function gave no result; None if it gave one.
+        printed: first characters that the function printed, which are not judged.
+        ran: False if an earlier case ended the run.
     """
 
     case: ExerciseCase
@@ -159,27 +160,34 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
+        """Whether the case ran and gave the expected result."""
         return self.ran and self.trouble is None and self.difference is None
 
 
 @dataclass(frozen=True)
 class ExerciseVerdict:
-    """An exercise, and how its cases went."""
+    """The results of all cases of an exercise.
+
+    Attributes:
+        exercise: the exercise.
+        results: result of each case, in order.
+    """
 
     exercise: Exercise
     results: tuple[CaseResult, ...]
 
     @property
     def passed(self) -> bool:
+        """Whether all cases passed."""
         return all(result.passed for result in self.results)
 
     @property
     def first_failed(self) -> CaseResult | None:
-        """The first case that did not pass; None if all did."""
+        """First case that did not pass; None if all passed."""
         return next((result for result in self.results if not result.passed), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: arguments and values as Python writes them."""
+        """Return the results as JSON data, with arguments and values as Python literals."""
         return {
             "exercise": self.exercise.number,
             "function": self.exercise.signature,
@@ -202,12 +210,16 @@ class ExerciseVerdict:
 
 
 def written_call(exercise: Exercise, case: ExerciseCase) -> str:
-    """The call as it is written in Python."""
+    """Return the call of a case as Python code."""
     return f"{exercise.name}({', '.join(map(repr, case.arguments))})"
 
 
 def exercise(number: str) -> Exercise:
-    """The exercise of a number; TokctlError if there is none."""
+    """Return the exercise with a number such as `2.1`.
+
+    Raises:
+        TokctlError: no exercise has this number.
+    """
     if number in EXERCISES:
         return EXERCISES[number]
     near = [one for one in EXERCISES if one.partition(".")[0] == number.partition(".")[0]]
@@ -220,8 +232,8 @@ def exercise(number: str) -> Exercise:
 
 # -- Running the reader's code -------------------------------------------------------------------
 
-#: What runs in the other process: it loads the file, calls the function with each case, and writes
-#: a line of JSON for each. What the reader's code prints is kept apart from that.
+#: Program of the other process: it loads the file, calls the function with each case, and writes a
+#: line of JSON for each result. The reader's output is redirected, so that it can't mix with these.
 _RUNNER = r"""
 import ast, contextlib, importlib.util, io, json, math, os, sys, traceback
 
@@ -331,10 +343,10 @@ os._exit(0)
 """
 
 
-#: What is told where the reader's code has written among the reports.
+#: Message if the reader's code wrote among the reports.
 _WRITTEN_TO = "it has written to files that it did not open"
 
-#: What each line reports.
+#: Schemas of a report line.
 _TROUBLE = {"what": str, "places": [(AnyOf(int, None), str, str)]}
 _REPORT = AnyOf(
     {"unloaded": _TROUBLE},
@@ -346,15 +358,20 @@ _REPORT = AnyOf(
 
 
 def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> ExerciseVerdict:
-    """Runs the reader's file in another process, and compares what its function returns with what
-    tokctl gives.
+    """Run the reader's file in another process and compare its results with tokctl's.
 
     Args:
-        path: of a Python file. Its code runs as this user, with all that this user may do.
-        seconds: that all cases may take together, `MOST_SECONDS` at the most.
+        asked: exercise to judge.
+        path: path of a Python file. Its code runs with all permissions of the current user.
+        seconds: time for all cases together, at most `MOST_SECONDS`.
 
     Raises:
-        TokctlError: the file can't be read or run, or has no such function.
+        TokctlError: the file can't be read or run, or lacks the function.
+
+    Example:
+        >>> verdict = judge(exercise("2.1"), "answers.py")
+        >>> verdict.passed
+        True
     """
     file = Path(path).absolute()
     hint = f"write the function {asked.signature}: {asked.task}"
@@ -388,7 +405,7 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
 def _run(
     asked: Exercise, file: Path, cases: Sequence[ExerciseCase], seconds: float
 ) -> tuple[list[dict[str, Any]], str]:
-    """The lines that the other process has written, and how it ended."""
+    """Return the reports that the other process wrote, and how the process ended."""
     told = {
         "path": str(file),
         "function": asked.name,
@@ -396,7 +413,7 @@ def _run(
         "cases": [repr(case.arguments) for case in cases],
     }
     process = subprocess.Popen(
-        # No files of its bytecode beside the reader's, and the same verdict each time.
+        # -B writes no bytecode beside the reader's file; a fixed hash seed repeats the verdict.
         [sys.executable, "-B", "-c", _RUNNER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -411,7 +428,7 @@ def _run(
         systems.end_group(process)
         try:
             written, _ = process.communicate(timeout=1)
-        except subprocess.TimeoutExpired as held:  # by a process in a session of its own
+        except subprocess.TimeoutExpired as held:  # a child in another session holds the pipe
             written = held.output or b""
             assert process.stdout is not None
             process.stdout.close()
@@ -422,9 +439,9 @@ def _run(
     for line in written.splitlines():
         try:
             lines.append(json.loads(line))
-        except (ValueError, RecursionError):  # cut off in its middle
+        except (ValueError, RecursionError):  # a line cut off by the time limit
             break
-    # The reader's code may have written among them.
+    # The reader's code may have written to the same file descriptor.
     if not all(fits(line, _REPORT) for line in lines):
         return [], _WRITTEN_TO
     return lines, ended
@@ -448,8 +465,15 @@ def _result(asked: Exercise, case: ExerciseCase, told: dict[str, Any]) -> CaseRe
 
 
 def difference(expected: Any, got: Any, place: str = "") -> str | None:
-    """The first place where two values differ, in words; None if they are equal. A list and a
-    tuple of equal items are equal, and so are numbers that are as close as rounding leaves them."""
+    """Return the first difference between two values, in words; None if they are equal.
+
+    Lists and tuples with equal items are equal, and so are numbers that differ only by rounding.
+
+    Args:
+        expected: tokctl's value.
+        got: value of the reader's function.
+        place: path to the values inside the results, such as `[2]['low']`; empty for the results.
+    """
     told = f"at {place}: " if place else ""
     if isinstance(expected, float):
         is_number = isinstance(got, (int, float)) and abs(got) <= sys.float_info.max
@@ -477,11 +501,11 @@ def difference(expected: Any, got: Any, place: str = "") -> str | None:
     return f"{told}{expected!r} is expected, and it is {got!r}" if place else "not the same"
 
 
-# -- What the cases are made of ------------------------------------------------------------------
+# -- Data for the cases --------------------------------------------------------------------------
 
-#: The notebooks' toy text.
+#: Words and counts of the notebooks' toy text.
 TOY = {"low": 5, "lower": 2, "newest": 6, "widest": 3, "longer": 1}
-#: Some scripts, accents, digits, marks and spaces.
+#: Texts with several scripts, accents, digits, marks and spaces.
 MANY = (
     "Crème brûlée, bitte!",
     "ЁЖИК в тумане: 42 шага.",
@@ -497,7 +521,7 @@ Pair = tuple[str, str]
 
 @cache
 def _words_of(name: str) -> Counts:
-    """A bundled list of words with their counts."""
+    """Return a bundled list of words with their counts."""
     lines = corpus_path(name).read_text(encoding="utf-8").splitlines()
     return {word: int(count) for word, _, count in (line.partition("\t") for line in lines)}
 
@@ -507,7 +531,7 @@ def _random_word(random: Random, letters: str = "abc", most: int = 8) -> str:
 
 
 def _random_counts(random: Random, letters: str = "abc", words: int = 6) -> Counts:
-    """Words of few letters with small counts: full of ties."""
+    """Return words of few letters with small counts, which make many ties."""
     return {_random_word(random, letters): random.randint(1, 4) for _ in range(words)}
 
 
@@ -519,7 +543,7 @@ def _counted(*texts: str) -> Counts:
 
 
 def _corpora(random: Random, longer: int = 6) -> Iterator[tuple[str, Counts]]:
-    """Corpora to train on: those of the documents, then random ones, then odd ones."""
+    """Yield corpora to train on: those of the documents, then random ones and edge cases."""
     yield "the toy text", TOY
     yield "the cats", _words_of("guide-cats")
     yield "the pugs", _words_of("slides-hug")
@@ -539,7 +563,7 @@ def _texts(name: str, texts: Iterable[str]) -> Iterator[ExerciseCase]:
 def _sizes(
     example: tuple[Counts, int], corpora: Iterable[tuple[str, Counts]], recipe: Recipe
 ) -> Iterator[ExerciseCase]:
-    """Corpora with sizes of vocabularies: no merge, a few, all."""
+    """Yield cases with vocabulary sizes for no merge, a few merges, and all merges."""
     yield ExerciseCase("the page's example", example)
     for number, (name, counts) in enumerate(corpora):
         least = len(_alphabet(counts, recipe))
@@ -547,10 +571,10 @@ def _sizes(
             yield ExerciseCase(f"{name}, size {least + more}", (counts, least + more))
 
 
-# -- tokctl's answers ----------------------------------------------------------------------------
+# -- tokctl's results ----------------------------------------------------------------------------
 
 _AT_SPACES = PRE_TOKENIZERS.steps("whitespace")
-#: BPE over characters, nothing added.
+#: BPE over characters, without special tokens.
 _PLAIN = replace(
     BPE_CHARACTERS, pre_tokenizers=_AT_SPACES, unk_token=None, special_tokens=(), name="plain"
 )
@@ -562,7 +586,7 @@ _ENDING = replace(_PLAIN, marker=Marker("end", "_"))
 
 
 def _alphabet(counts: Iterable[str], recipe: Recipe) -> set[str]:
-    """The symbols that words start as."""
+    """Return the initial symbols of the words."""
     marker = recipe.marker
     symbols = {marker.text} if marker.is_symbol else set()
     for word in counts:
@@ -574,7 +598,7 @@ def _alphabet(counts: Iterable[str], recipe: Recipe) -> set[str]:
 
 
 def _trained(counts: Counts, size: int, recipe: Recipe) -> Tokenizer | None:
-    """What tokctl's trainer makes of counted words; None of none, which it refuses."""
+    """Return the tokenizer that tokctl trains; None without words, which training refuses."""
     if not counts:
         return None
     return Tokenizer.train_on_counts(counts, vocab_size=size, recipe=recipe)
@@ -592,7 +616,7 @@ def _learned(counts: Counts, size: int, recipe: Recipe) -> list[Pair]:
 
 
 def _with_merges(merges: Sequence[Pair], letters: str, recipe: Recipe = _PLAIN) -> Tokenizer:
-    """A model that has these merges, and these characters beside those that the merges have."""
+    """Return a model with these merges, and with `letters` besides the merges' characters."""
     texts = [*letters.replace(" ", ""), *(text for pair in merges for text in "".join(pair))]
     tokens = sorted(set(texts))
     for left, right in merges:
@@ -603,7 +627,7 @@ def _with_merges(merges: Sequence[Pair], letters: str, recipe: Recipe = _PLAIN) 
 
 
 def _pieces(splitting: str, text: str) -> list[str]:
-    """The pre-tokens of a text."""
+    """Return the pre-tokens of a text."""
     recipe = replace(_PLAIN, pre_tokenizers=PRE_TOKENIZERS.steps(splitting))
     normalized, ranges = Tokenizer(FilledRecipe(recipe, [])).pre_tokens(text)
     return [normalized[start:end].decode() for start, end in ranges]
@@ -729,7 +753,7 @@ _SCORES = {"h": -6.0, "u": -5.0, "g": -5.5, "s": -4.0, "hu": -7.0, "ug": -6.25, 
 
 
 def _random_scores(random: Random, letters: str = "abc") -> dict[str, float]:
-    """A score for every letter and for some longer pieces."""
+    """Return a score for every letter and for some longer pieces."""
     pieces = [*letters, *(_random_word(random, letters, 4) for _ in range(9))]
     return {piece: -round(random.uniform(1, 9), 4) for piece in dict.fromkeys(pieces)}
 
@@ -758,7 +782,7 @@ def _unknown_cases(random: Random) -> Iterator[ExerciseCase]:
     yield ExerciseCase("the page's example", ("hugs & mugs", _SCORES))
     yield ExerciseCase("an empty word", ("", _SCORES))
     yield ExerciseCase("nothing known", ("xyz", _SCORES))
-    # A piece that is dearer than to leave one of its characters unknown.
+    # A piece that scores lower than leaving one of its characters unknown.
     yield ExerciseCase("a dear piece", ("xa", {"xa": -30.0, "a": -1.0, "b": -2.0}))
     for number in range(1, 8):
         scores = _random_scores(random)
@@ -925,7 +949,7 @@ def _utf8(text: str) -> bytes:
 
 
 def _broken(random: Random, text: str) -> list[bytes]:
-    """The bytes of a text, cut anywhere."""
+    """Return the bytes of a text, cut at random positions."""
     data = text.encode()
     cuts = {0, len(data), *(random.randrange(len(data) + 1) for _ in range(len(data) // 2))}
     return [data[start:end] for start, end in pairwise(sorted(cuts))]
@@ -993,7 +1017,7 @@ def _groups(digits: str, right: bool) -> list[str]:
 
 @cache
 def _ranks() -> dict[bytes, int]:
-    """A small byte-level vocabulary, with ids as tiktoken's files have them."""
+    """Return a small byte-level vocabulary with ids, as in tiktoken's files."""
     model = Tokenizer.train_on_counts(_random_counts(Random(9), "abcd", 60), vocab_size=300)
     return {token: id_ for id_, token in enumerate(model.model.tokens)}
 
@@ -1118,7 +1142,7 @@ def _typos(word: str, merges: Sequence[Pair]) -> dict[str, int]:
 
 # -- 12. Beyond words ----------------------------------------------------------------------------
 
-#: Lines that have phrases in common.
+#: Lines with common phrases, so that superwords arise.
 _LINES = [
     "The ship came out of the fog.",
     "Out of the fog came the sound of the sea.",
@@ -1148,7 +1172,7 @@ def _allowed_cases(random: Random) -> Iterator[ExerciseCase]:
 
 
 def _allowed(tokens: Sequence[str], most: int, forbidden: Sequence[str]) -> list[str]:
-    """The tokens that training makes of a text that is nothing else."""
+    """Return the tokens that training can make from a text of only that token."""
     recipe = _in_stages(TrainingStage(max_words=most, forbidden=tuple(forbidden)))
 
     def is_made(token: str) -> bool:
@@ -1216,9 +1240,9 @@ def _taken_back(prompt: str, rest: str, merges: Sequence[Pair]) -> int:
     return len(alone) - len(list(same))
 
 
-# -- All of them ---------------------------------------------------------------------------------
+# -- All exercises -------------------------------------------------------------------------------
 
-#: By number, in the order of the pages.
+#: All exercises by number, in the order of the pages.
 EXERCISES = {
     one.number: one
     for one in (

@@ -1,7 +1,7 @@
-"""How close to optimal a tokenizer is on a text: the fewest tokens of its own vocabulary, and a
-lower bound for every vocabulary of its size.
+"""The distance of a tokenizer from the optimum: its fewest tokens, and bounds for any vocabulary.
 
-`docs/gap.md` defines the figures, and says what is proven.
+The lower bounds hold for every vocabulary of the same size. `docs/gap.md` defines the values and
+says which are proven.
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ if TYPE_CHECKING:
     from tokctl.model import Recipe
     from tokctl.tokenizer import Tokenizer
 
-#: Steps of the search for a good lower bound. Twice as many raise it by a hundredth of a percent.
+#: Default steps of the search for a lower bound. Twice as many raise it by 0.01 %.
 ROUNDS = 100
-#: Shares of strings at their places in distinct pre-tokens that may move: some 40 bytes of memory
-#: each. Those of rarer strings do not, and with twice as many the linear program is left out.
+#: Most edges of the linear program that can change, at about 40 bytes of memory each. An edge is an
+#: occurrence of a string in a distinct pre-token. Edges of rarer strings stay fixed. With over
+#: twice as many edges the program is skipped.
 _MOST_EDGES = 3 << 23
-#: Pre-tokens that are named as losing the most.
+#: Default number of pre-tokens to list as losing most.
 SHOWN = 30
-#: Represents the word marker in spelled pre-tokens, as in `vocabulary_bound.rs`: no UTF-8 has it.
+#: Byte for the word marker, as in `vocabulary_bound.rs`: it never occurs in UTF-8.
 _MARK = b"\xff"
 
-#: Called with a phase, the steps done, and how many there are.
+#: Function called with a phase, the steps done and the number of steps.
 Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
 class LosingPreToken:
-    """A distinct pre-token that the model cuts into more tokens than its vocabulary needs.
+    """A distinct pre-token that the model splits into more tokens than its vocabulary needs.
 
     Attributes:
-        data: its bytes, normalized, and rewritten as the pre-tokenizer does.
-        count: its occurrences in the text.
-        tokens: its segmentation.
-        fewest: one with the fewest tokens: of these, the one whose first token is longest, then the
-            second, and so on.
+        data: bytes of the pre-token, normalized and rewritten by the pre-tokenizer.
+        count: occurrences in the text.
+        tokens: segmentation by the model.
+        fewest: segmentation with the fewest tokens; among several, the one with the longest first
+            token, then the longest second, and so on.
     """
 
     data: bytes
@@ -59,37 +60,39 @@ class LosingPreToken:
 
     @property
     def lost(self) -> int:
-        """Tokens that could be saved in all its occurrences."""
+        """Number of tokens that could be saved in all occurrences."""
         return self.count * (len(self.tokens) - len(self.fewest))
 
 
 @dataclass(frozen=True)
 class TokenGap:
-    """How far the tokens of a text are from the fewest.
+    """The number of tokens of a text compared with the fewest possible.
 
-    Pre-tokens that the model can't spell (it gives an unknown token for them, or drops something),
-    and added tokens found in the text, count as they are in all figures.
+    Some pre-tokens can't be spelled: the model gives an unknown token for them, or drops a part.
+    They and the added tokens found in the text count unchanged in every value.
 
     Attributes:
-        tokens: of the model.
-        fewest: the least number of tokens of the vocabulary that spell the same pre-tokens. Exact.
-        across: the same if tokens may go from one pre-token to the next. Exact; absent if
-            pre-tokens put together are not the text, or if some can't be spelled.
-        bounds: numbers that no vocabulary with up to `budget` tokens of two symbols or more can go
-            below on these pre-tokens, by name: `pre-tokens`, `frequent`, `linear program`. All are
-            proven.
-        is_reached: there surely is such a vocabulary with as many tokens as the highest bound.
-        budget: ordinary tokens of the model that have two symbols or more. One that also spells the
-            word marker's own text, which the text holds, counts twice.
+        tokens: number of tokens that the model gives.
+        fewest: exact least number of tokens of the vocabulary that spell the same pre-tokens.
+        across: exact least number if tokens may cross pre-tokens. Absent if joined pre-tokens are
+            not the text, or some can't be spelled.
+        bounds: proven lower bounds on these pre-tokens for any vocabulary with at most `budget`
+            tokens of two symbols or more, by name: `pre-tokens`, `frequent`, `linear program`.
+        is_reached: whether some such vocabulary certainly gives as few tokens as the highest bound.
+        budget: number of the model's ordinary tokens with two symbols or more. A token that also
+            spells the word marker's own text, which the text contains, counts twice.
         symbols: `bytes` or `characters`.
-        edges: strings with two places or more in distinct pre-tokens, at all of them: what the
-            linear program is made of. 0 if it was not needed, or left out because of too many.
-        pre_tokens, distinct: in the text; added tokens found there are among them.
-        characters: of these pre-tokens; a byte that is not UTF-8 is one.
-        unspelled, unspelled_tokens: pre-tokens and added tokens that count as they are, and their
-            tokens.
-        losing: distinct pre-tokens with more tokens than necessary.
-        losers: those that lose the most, in all their occurrences; equal ones as first seen.
+        edges: occurrences, in distinct pre-tokens, of the strings that occur there at least twice:
+            the size of the linear program. 0 if the program was not needed, or skipped for its
+            size.
+        pre_tokens: number of pre-tokens in the text, added tokens included.
+        distinct: number of distinct pre-tokens, added tokens included.
+        characters: number of characters of these pre-tokens; a byte that is not UTF-8 counts as
+            one.
+        unspelled: number of pre-tokens and added tokens that count unchanged.
+        unspelled_tokens: number of their tokens.
+        losing: number of distinct pre-tokens with more tokens than necessary.
+        losers: pre-tokens that lose most over all occurrences, equal ones in first-seen order.
     """
 
     tokens: int
@@ -110,17 +113,17 @@ class TokenGap:
 
     @property
     def bound(self) -> int:
-        """The highest lower bound."""
+        """Highest lower bound."""
         return max(self.bounds.values())
 
     @property
     def bound_name(self) -> str:
-        """Which one it is; of equal ones the simplest."""
+        """Name of the highest lower bound; of equal bounds the simplest."""
         return next(name for name, tokens in self.bounds.items() if tokens == self.bound)
 
     @property
     def lost(self) -> int:
-        """Tokens that another segmentation with the same vocabulary would save."""
+        """Number of tokens that another segmentation with the same vocabulary would save."""
         return self.tokens - self.fewest
 
 
@@ -134,20 +137,29 @@ def token_gap(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> TokenGap:
-    """How close to optimal a tokenizer is on texts.
+    """Measure how far the tokens of texts are from the fewest possible.
 
     Args:
-        texts: paths and sources. No pre-token and no token goes from one document to the next, and
-            a document counts as often as its source says.
-        errors: `strict` or `replace`, for text that is not UTF-8, where a model reads characters.
-        limit: how many pre-tokens are named as losing the most; None: `SHOWN`.
-        rounds: steps of the search for the lower bound; more take longer, and raise it a little.
-        threads: None takes the processors that this process may use. No result depends on it.
-        progress: is told of the search.
+        tokenizer: tokenizer to measure.
+        texts: paths and sources. No pre-token or token crosses the end of a document, and a
+            document counts as often as its source says.
+        errors: `strict`, or `replace` to put U+FFFD where text is not UTF-8 and the model reads
+            characters.
+        limit: most pre-tokens to list as losing; None means `SHOWN`.
+        rounds: steps of the search for the lower bound; more steps take longer and raise it a
+            little.
+        threads: threads to use; None takes the processors that this process may use. The result
+            does not depend on them.
+        progress: function called with the phase, the steps done and the number of steps.
 
     Raises:
-        TokctlError: unreadable text; text that is not UTF-8, for a character model; a text too
-            large for the bound.
+        TokctlError: text is unreadable or too large for the bound, or not UTF-8 for a
+            character-level model and `errors="strict"`.
+
+    Example:
+        >>> gap = token_gap(tokenizer, ["book.txt"])
+        >>> gap.bound <= gap.fewest <= gap.tokens
+        True
     """
     check_errors(errors)
     if rounds < 0:
@@ -201,7 +213,13 @@ def token_gap(
 
 
 class _Row(NamedTuple):
-    """A distinct pre-token that is spelled, how the model cuts it, and its fewest tokens."""
+    """A distinct pre-token that the vocabulary can spell.
+
+    Attributes:
+        one: the pre-token with its segmentation by the model.
+        text: its bytes with the marker as `_MARK`.
+        fewest: its fewest tokens.
+    """
 
     one: Segmented
     text: bytes
@@ -209,14 +227,16 @@ class _Row(NamedTuple):
 
     @property
     def lost(self) -> int:
+        """Number of tokens that could be saved in all occurrences."""
         return (len(self.one.ids) - self.fewest) * self.one.count
 
 
 class _Spelling:
-    """Pre-tokens and tokens as strings that need no knowledge of word markers.
+    """Conversion of pre-tokens and tokens to strings without word markers.
 
     A marker becomes the byte `_MARK` at the start or the end of a pre-token, so that a token fits
-    where its string stands. WordPiece's `##est` is `est`, and its `est` is `_MARK` and `est`.
+    wherever its string occurs. WordPiece's `##est` becomes `est`, and its `est` becomes `_MARK` and
+    `est`.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -227,7 +247,7 @@ class _Spelling:
         tokens = tokenizer.model.tokens
         self._ids = text_ids(tokenizer)
         self._strings = {id_: self._token(tokens[id_]) for id_ in self._ids}
-        #: What the model's segmentations are put together from, by id.
+        #: Bytes that each id stands for in the model's segmentations.
         self._pieces = {id_: tokens[id_] for id_ in self._ids}
         for id_ in range(tokenizer.vocab_size):
             if is_byte_token(tokenizer, id_):
@@ -235,7 +255,10 @@ class _Spelling:
         self.budget = sum(not self._recipe.is_initial_symbol(tokens[id_]) for id_ in self._ids)
 
     def _is_marked(self, token: bytes) -> bool:
-        """Has it a marker? One that is not a symbol of its own belongs to a character."""
+        """Return whether a token has a word marker.
+
+        A marker that is not a separate symbol must be attached to a character.
+        """
         rest = self._marker.removed_from(token)
         return rest != token and (bool(rest) or self._marker.is_symbol)
 
@@ -248,13 +271,16 @@ class _Spelling:
         return rest + _MARK if self._marker.ends_words else _MARK + rest
 
     def pre_token(self, data: bytes) -> bytes:
+        """Return the string of a pre-token."""
         if self._marker.ends_words:
             return data + _MARK
         return _MARK + data if self._mark else data
 
     def literal_tokens(self, texts: Iterable[bytes]) -> list[bytes]:
-        """Strings of tokens with a marker where texts hold the marker's own text, which they also
-        spell. Very few texts do."""
+        """Return additional strings of marked tokens whose marker's own text occurs in `texts`.
+
+        Such a token spells that text literally, too. Very few texts contain a marker.
+        """
         if not self._mark:
             return []
         tokens = (self._tokenizer.model.tokens[id_] for id_ in self._ids)
@@ -270,16 +296,17 @@ class _Spelling:
                 else:
                     parts = [text[at:stop] for stop in range(end, min(len(text), at + longest) + 1)]
                 found.update(dict.fromkeys(part for part in parts if part in marked))
-                # A continuation is looked up as it is at the start of a word alone.
+                # Only at the start of a word is a continuation token looked up literally.
                 at = -1 if self._marker.is_continuation else text.find(self._mark, at + 1)
         return [_MARK + token if self._marker.is_continuation else token for token in found]
 
     def fewest_tokens(self, literal: Sequence[bytes] = ()) -> _native.FewestTokens:
+        """Return the native search for the fewest tokens, with `literal` strings added."""
         strings = [*self._strings.values(), *literal]
         return _native.FewestTokens(strings, byte_fallback=self._recipe.byte_fallback)
 
     def is_spelled(self, one: Segmented) -> bool:
-        """Do the tokens that the model gives spell the pre-token?"""
+        """Return whether the tokens that the model gives spell the pre-token."""
         found = [self._pieces.get(id_) for id_ in one.ids]
         pieces = [piece for piece in found if piece is not None]
         if len(pieces) < len(found):
@@ -293,6 +320,7 @@ class _Spelling:
         return b"".join(pieces) == start + one.data + end
 
     def losing(self, row: _Row, fewest_tokens: _native.FewestTokens) -> LosingPreToken:
+        """Return a row with its segmentation by the model and one with the fewest tokens."""
         names = self._tokenizer.tokens
         lengths = fewest_tokens.lengths(row.text) or []
         parts = []
@@ -307,7 +335,7 @@ class _Spelling:
         )
 
     def _names(self, part: bytes) -> list[str]:
-        """The token that spells a part, or the tokens of its bytes."""
+        """Return the name of the token that spells a part, or of its byte tokens."""
         names = self._tokenizer.tokens
         id_ = self._id_of.get(part)
         if id_ is not None:
@@ -320,7 +348,7 @@ class _Spelling:
 
     @cached_property
     def _id_of(self) -> dict[bytes, int]:
-        """The ids of strings, and of `literal_tokens`; the lowest one where two are alike."""
+        """Ids of the strings, `literal_tokens` included; the lowest id of equal strings."""
         found = {string: id_ for id_, string in reversed(self._strings.items())}
         if self._mark:
             for id_ in self._ids:
@@ -336,7 +364,15 @@ class _Spelling:
         threads: int,
         progress: Progress | None,
     ) -> tuple[dict[str, int], bool, int]:
-        """Lower bounds by name, whether the highest is reached, and the edges of the program."""
+        """Return lower bounds by name, whether the highest is reached, and the program's edges.
+
+        Args:
+            rows: distinct pre-tokens that can be spelled.
+            budget: most tokens of two symbols or more.
+            rounds: steps of the search for the linear program's bound.
+            threads: threads to use.
+            progress: function called with the phase, the steps done and the number of steps.
+        """
         is_fused = self._marker.is_end_fused or self._marker.is_continuation
         symbols = "bytes" if self._recipe.is_byte_level else "characters"
 
@@ -362,8 +398,10 @@ class _Spelling:
 
 
 class _Across:
-    """Counts the fewest tokens of texts whose tokens may go from one pre-token to the next, while
-    the texts are read for something else."""
+    """Counter of the fewest tokens if tokens may cross pre-tokens.
+
+    It counts while the texts are read for another purpose, so that each source is read only once.
+    """
 
     def __init__(
         self,
@@ -381,7 +419,7 @@ class _Across:
             self._tokens = Absent(reason)
 
     def source(self) -> Source:
-        """The documents of all sources, which may be read once."""
+        """Return the documents of all sources as one source, which may be read once."""
         size = total_size(self._sources)
         return Records("the text", size, self._batches, lambda: 0)
 
@@ -402,7 +440,7 @@ class _Across:
             self._tokens += found * times
 
     def tokens(self, *, unspelled: bool) -> int | Absent:
-        """The number; absent if some pre-tokens count as they are."""
+        """Return the fewest tokens; Absent if some of the text can't be spelled."""
         if unspelled and not isinstance(self._tokens, Absent):
             return Absent(_UNSPELLED)
         return self._tokens
@@ -412,7 +450,7 @@ _UNSPELLED = "some of the text can't be spelled with the vocabulary"
 
 
 def _no_text(recipe: Recipe) -> str:
-    """Why the pre-tokens of a recipe, put together, are not the text; empty if they are."""
+    """Return why a recipe's joined pre-tokens are not the text; empty if they are."""
     if recipe.marker.text:
         return "the word marker says where a pre-token begins or ends"
     if recipe.looks_up_pre_tokens:
@@ -422,5 +460,5 @@ def _no_text(recipe: Recipe) -> str:
     return ""
 
 
-#: Pre-tokenizers that rewrite a text and keep all of it.
+#: Pre-tokenizers that rewrite text without dropping any of it.
 _REWRITING = ("metaspace", "prefix-space", "byte-level")

@@ -1,13 +1,13 @@
-"""A part of texts that models are not trained on, so that they can be measured on it.
+"""Held-out data: a part of each text that models are not trained on, to be measured on.
 
-A model knows the text that it was trained on: measured there, it seems better than it is on others,
-and an algorithm that learns a text by heart seems the best. `split` takes a part away beforehand.
+On its own training text, a model seems better than on others, and an algorithm that memorizes seems
+the best. `split` takes a part away beforehand.
 
-The rule, the same for every text: it is cut into units, the first of these that suffice: its
-documents, where it has several; its paragraphs, which end with an empty line; its lines. Documents
-are units as they are; of paragraphs and lines `BLOCKS` blocks are made, of consecutive ones, so
-that what is held out is not the other half of what is trained on. Of n units the share, rounded, is
-held out: those numbers, from 0, whose `sha256("SEED:NUMBER")` are the least.
+One rule applies to every text. The text is cut into units, the first kind of which there are
+enough: documents, if it has several; paragraphs, which end with an empty line; lines. Documents
+stay as they are. Consecutive paragraphs or lines are grouped into `BLOCKS` blocks, so that the
+held-out part is not interleaved sentence by sentence with the training part. Of n units, the share
+times n, rounded, is held out: the numbers, from 0, with the smallest `sha256("SEED:NUMBER")`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hashlib import sha256
 from tokctl.analysis.texts import Text
 from tokctl.errors import TokctlError
 
-#: Blocks of paragraphs or lines that a document is cut into, if it has as many.
+#: Most blocks of paragraphs or lines into which a document is cut.
 BLOCKS = 100
-#: The share that is held out where nothing else is said.
+#: Default share to hold out.
 SHARE = 0.1
 
 _PARAGRAPHS = re.compile(rb"\n(?:[ \t\r]*\n)+")
@@ -32,14 +32,14 @@ _LINES = re.compile(rb"\n")
 
 @dataclass(frozen=True)
 class Split:
-    """One text in two parts.
+    """A text in two parts.
 
     Attributes:
-        training: what models are trained on.
-        measured: the rest; the same text where nothing could be held out.
+        training: The part to train models on.
+        measured: The held-out part; the whole text if nothing could be held out.
         unit: `documents`, `paragraphs` or `lines`; empty if nothing is held out.
-        units: how many documents or blocks the text has; held_out: the numbers of those that are
-            held out, from 0, ascending.
+        units: Number of documents or blocks in the text.
+        held_out: Numbers of the held-out units, from 0, ascending.
     """
 
     training: Text
@@ -50,7 +50,7 @@ class Split:
 
 
 def check_share(share: float) -> None:
-    """TokctlError unless it is a share that can be held out."""
+    """Raise TokctlError unless 0 <= share < 1."""
     if not 0 <= share < 1:
         raise TokctlError(
             f"a share of {share} can't be held out", "it is at least 0, and less than 1"
@@ -58,16 +58,21 @@ def check_share(share: float) -> None:
 
 
 def split(text: Text, share: float = SHARE, *, seed: int = 0, lines: bool = False) -> Split:
-    """Holds a share of a text out; nothing where it has too few documents, paragraphs and lines.
+    """Hold a share of a text out; nothing if it has too few documents, paragraphs and lines.
 
     Args:
-        share: at least 0, and less than 1; of documents, or of blocks.
-        seed: another one holds out others.
-        lines: takes lines, and no other units: so texts that say the same line by line lose the
-            same lines.
+        text: The text to split.
+        share: Share of the documents or blocks to hold out, at least 0 and less than 1.
+        seed: Determines which units are held out.
+        lines: Whether to cut into lines and no other units, so that texts that are parallel line by
+            line lose the same lines.
 
     Raises:
-        TokctlError: there is no such share.
+        TokctlError: The share is out of range.
+
+    Example:
+        parts = split(text, 0.2, seed=1)
+        parts.training, parts.measured
     """
     check_share(share)
     for unit, ends in _units(text, lines=lines):
@@ -87,7 +92,7 @@ def split(text: Text, share: float = SHARE, *, seed: int = 0, lines: bool = Fals
 
 
 def _units(text: Text, *, lines: bool) -> Iterator[tuple[str, Sequence[int]]]:
-    """What the text can be cut into, with where each unit ends."""
+    """Yield each kind of unit that the text can be cut into, with the end offset of each unit."""
     if text.ends is not None:
         yield "documents", text.ends
         return
@@ -97,7 +102,7 @@ def _units(text: Text, *, lines: bool) -> Iterator[tuple[str, Sequence[int]]]:
 
 
 def _blocks(data: bytes, end: re.Pattern[bytes]) -> list[int]:
-    """Where blocks of what ends so end."""
+    """Return the end offsets of up to `BLOCKS` blocks of units; `end` matches the end of a unit."""
     ends = array("Q", (match.end() for match in end.finditer(data)))
     if data and not (ends and ends[-1] == len(data)):
         ends.append(len(data))
@@ -106,7 +111,7 @@ def _blocks(data: bytes, end: re.Pattern[bytes]) -> list[int]:
 
 
 def _chosen(count: int, share: float, seed: int) -> list[int]:
-    """Numbers below `count`, ascending; none where that would be none of them, or all."""
+    """Return the held-out numbers below `count`, ascending; empty if they would be none or all."""
     wanted = int(share * count + 0.5)
     if not 0 < wanted < count:
         return []
@@ -118,7 +123,7 @@ def _chosen(count: int, share: float, seed: int) -> list[int]:
 
 
 def _part(text: Text, ends: Sequence[int], numbers: Sequence[int], *, documents: bool) -> Text:
-    """The units of these numbers, ascending. Blocks that follow each other are one document."""
+    """Return the units with these ascending numbers; consecutive blocks become one document."""
     data, parts = memoryview(text.data), []
     own_ends = array("Q")
     size, before = 0, -2

@@ -1,8 +1,8 @@
 """Metrics of a model on a text, each a function of counts.
 
-`METRICS` lists those that give one figure per model, in the order of the tables, each with its
-definition in words; `DEFINITIONS` has these and those of the figures beside them (of two models,
-of languages). `docs/metrics.md` says the same at length; a test holds the two together.
+`METRICS` lists the metrics with one value per model, in the order of the tables, each with its
+definition in words. `DEFINITIONS` adds the values for two models and for languages.
+`docs/metrics.md` explains the same definitions at length; a test keeps the two in step.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tokctl.model import FilledRecipe, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import is_lossless
 
-# -- Figures and what they are computed from ---------------------------------------------------
+# -- Metric values and the counts behind them --------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Absent:
-    """No number: the metric has no meaning for this text or this model."""
+    """Undefined value of a metric that has no meaning for a text or a model, with the reason."""
 
     reason: str
 
@@ -32,33 +32,33 @@ Figure = float | Absent
 
 
 def ratio(above: float, below: float, reason: str) -> Figure:
-    """above / below; absent with the reason where `below` is 0."""
+    """Return above / below, or Absent with the reason if `below` is 0."""
     return above / below if below else Absent(reason)
 
 
 def mean(values: Sequence[float], reason: str) -> Figure:
-    """Of the values; absent with the reason where there are none."""
+    """Return the mean of the values, or Absent with the reason if there are none."""
     return ratio(math.fsum(values), len(values), reason)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """All of them add up over texts.
+    r"""Counts of a model on a text; all of them can be added over texts.
 
     Attributes:
-        bytes, characters: of the text. A byte that is not UTF-8 is a character.
-        spaces: characters that are white space, line ends included.
-        words: by the rule `word_rule`.
-        whole_words: words that are one token, and not the unknown one.
-        split_words: words that are two tokens or more.
-        tokens: all of them, unknown ones included.
-        unknown: unknown tokens; for a model that has none, characters without an id, among them
-            those that it drops.
-        lines: what `\\n` ends; after the last one, what is left if anything is.
-        exact_lines: lines with decode(encode(line)) = line.
-        id_counts: how often each id came out, of those that did. What has no id is not there.
-        word_rule: a name of `WORD_RULES`; None if nothing was
-            counted yet.
+        bytes: Bytes of the text.
+        characters: Characters of the text; a byte that is not UTF-8 is a character.
+        spaces: White space characters, including line ends.
+        words: Words by the rule `word_rule`.
+        whole_words: Words that are one token, and not the unknown one.
+        split_words: Words that are at least 2 tokens.
+        tokens: All tokens, including unknown ones.
+        unknown: Unknown tokens; for a model without an unknown token, characters without an id,
+            including those that the model drops.
+        lines: Lines that end with `\n`, plus the rest after the last one, if any.
+        exact_lines: Lines with decode(encode(line)) = line.
+        id_counts: Number of occurrences of each id that occurs. Tokens without an id are not in it.
+        word_rule: A name of `WORD_RULES`; None if nothing was counted yet.
     """
 
     bytes: int
@@ -76,21 +76,21 @@ class Counts:
 
     @classmethod
     def of(cls, sums: Sequence[int], id_counts: Mapping[int, int], word_rule: str | None) -> Counts:
-        """From the numbers in the order of the attributes, from `bytes` to `exact_lines`."""
+        """Create counts from numbers in the order of the attributes, `bytes` to `exact_lines`."""
         named = dict(zip(_SUMS, sums, strict=True))
         return cls(**named, id_counts=id_counts, word_rule=word_rule)
 
     @property
     def used_ids(self) -> frozenset[int]:
-        """The distinct ids that came out."""
+        """Return the distinct ids that occur."""
         return frozenset(self.id_counts)
 
     @classmethod
     def total(cls, counts: Iterable[Counts]) -> Counts:
-        """The sum of any number of counts, in time that grows with their sizes alone.
+        """Return the sum of any number of counts, in time linear in their sizes.
 
         Raises:
-            ValueError: words were counted by different rules.
+            ValueError: Words were counted by different rules.
         """
         sums = dict.fromkeys(_SUMS, 0)
         ids: dict[int, int] = {}
@@ -110,21 +110,21 @@ class Counts:
         return Counts.total((self, other))
 
 
-#: The counts that are one number.
+#: Names of the counts that are one number.
 _SUMS = [entry.name for entry in fields(Counts) if entry.type == "int"]
-#: What the counts of several texts are added to.
+#: Zero, to which the counts of texts are added.
 NOTHING = Counts(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {})
 _BYTES = frozenset(bytes([byte]) for byte in range(256))
 
 
 @dataclass(frozen=True)
 class Range:
-    """What a model can make of ordinary text.
+    """Properties of a model that bound its output for ordinary text.
 
     Attributes:
-        reads_everything: nothing is ever unknown: every byte has a token.
-        emittable: how many ids can come out: all but those of special tokens; of these the
-            unknown token alone is one, where something can be unknown.
+        reads_everything: Whether every byte has a token, so that nothing is ever unknown.
+        emittable: Number of ids that encoding can give: all ids except special tokens, plus the
+            unknown token's if something can be unknown.
     """
 
     reads_everything: bool
@@ -132,7 +132,7 @@ class Range:
 
 
 def range_of(model: FilledRecipe) -> Range:
-    """What a model can make of ordinary text."""
+    """Return the `Range` of a model."""
     recipe = model.recipe
     everything = False
     if recipe.is_byte_level:
@@ -152,47 +152,47 @@ _NO_TOKENS = "the text has no tokens"
 
 
 def bytes_per_token(size: int, tokens: int) -> Figure:
-    """B / T: bytes of the text, white space included, over tokens."""
+    """Return B / T: bytes of the text, including white space, per token."""
     return ratio(size, tokens, _NO_TOKENS)
 
 
 def characters_per_token(characters: int, tokens: int) -> Figure:
-    """C / T: characters of the text, white space included, over tokens."""
+    """Return C / T: characters of the text, including white space, per token."""
     return ratio(characters, tokens, _NO_TOKENS)
 
 
 def nsl(tokens: int, baseline_tokens: int) -> Figure:
-    """Normalized sequence length: T / T of the baseline model on the same text.
+    """Return the normalized sequence length: T / T of the baseline model on the same text.
 
-    Dagan, Synnaeve and Rozière (2024), arXiv 2402.01035. Taken over totals, where they
-    take the mean over examples.
+    Dagan, Synnaeve and Rozière (2024), arXiv 2402.01035. Computed from totals; the paper takes the
+    mean over examples.
     """
     return ratio(tokens, baseline_tokens, "the baseline makes no tokens of the text")
 
 
 # -- Words -------------------------------------------------------------------------------------
 
-# A word is `\S+`, or a word of UAX #29.
+# A word is a match of `\S+`, or a word of UAX #29.
 #
-# By the rule `spaces`, a word is a maximal run of characters that are no white space. Where a
-# text has hardly any spaces, such runs are no words (Chinese, Thai, DNA), so that none of these
-# figures is given.
+# By the rule `spaces`, a word is a maximal run of characters that are not white space. In a text
+# with hardly any spaces (Chinese, Thai, DNA), such runs are not words, so the metrics of words are
+# undefined.
 #
-# By the rule `unicode`, a word is what lies between two word boundaries of Unicode Standard
-# Annex #29 (its default rules) and holds an alphanumeric character: one with the property
-# Alphabetic, or of the general categories Nd, Nl, No. Its words need no spaces, so that the
-# figures are always given; but Han, Hiragana and Thai are cut at every character.
+# By the rule `unicode`, a word lies between two word boundaries of Unicode Standard Annex #29 (its
+# default rules) and contains an alphanumeric character: one with the property Alphabetic, or of the
+# general categories Nd, Nl, No. These words need no spaces, so the metrics are always defined; but
+# Han, Hiragana and Thai are cut at every character.
 
-#: What a word can be.
+#: Rules that define a word.
 WORD_RULES = ("spaces", "unicode")
-#: A text with fewer than one space to so many characters has no words to speak of.
+#: A text with fewer than one space per 20 characters has no meaningful words.
 CHARACTERS_PER_SPACE = 20
 
 
 def no_words(counts: Counts) -> Absent | None:
-    """Why a text has no words to measure, or None if it has.
+    """Return why a text has no words to measure, or None if it has some.
 
-    A run of white space counts as one space, so that indentation makes no words.
+    A run of white space counts as one space, so that indentation does not count as words.
     """
     separators = min(counts.spaces, counts.words)
     solid = counts.characters - counts.spaces + separators
@@ -202,7 +202,7 @@ def no_words(counts: Counts) -> Absent | None:
 
 
 def fertility(counts: Counts) -> Figure:
-    """T / W: tokens over words, total over total.
+    """Return T / W: tokens per word, computed from totals.
 
     Ács (2019), "Exploring BERT's vocabulary"; Rust et al. (2021), arXiv 2012.15613.
     """
@@ -210,30 +210,32 @@ def fertility(counts: Counts) -> Figure:
 
 
 def continued_words(counts: Counts) -> Figure:
-    """The proportion of words that are two tokens or more: Rust et al. (2021)."""
+    """Return the share of words that are at least 2 tokens: Rust et al. (2021)."""
     return no_words(counts) or ratio(counts.split_words, counts.words, "")
 
 
 def strr(counts: Counts) -> Figure:
-    """Single token retention rate: words encoded as one token, over words.
+    """Return the single token retention rate: words encoded as one token, over words.
 
     arXiv 2510.09947. A word that became the unknown token was not retained.
     """
     return no_words(counts) or ratio(counts.whole_words, counts.words, "")
 
 
-# -- What is lost ------------------------------------------------------------------------------
+# -- Losses ------------------------------------------------------------------------------------
 
 
 def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> Figure:
-    """Unknown tokens over tokens.
+    """Return unknown tokens over tokens.
 
-    A model that lacks both an unknown token and some characters leaves those without an
-    id, or drops them: they are counted.
+    A model without an unknown token may leave characters without an id, or drop them: these
+    characters are counted instead.
 
     Args:
-        reads_everything: nothing can be unknown, as for a byte-level model, or one in
-            which all bytes have tokens to fall back to.
+        unknown: Number of unknown tokens, or of characters without an id.
+        tokens: Number of tokens.
+        reads_everything: Whether nothing can be unknown, as for a byte-level model, or one in which
+            all bytes have fallback tokens.
     """
     if reads_everything:
         return Absent("nothing is unknown to this model: every byte has a token")
@@ -241,9 +243,9 @@ def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> Figure:
 
 
 def round_trip(exact_lines: int, lines: int) -> Figure:
-    """The share of lines with decode(encode(line)) = line, byte for byte.
+    r"""Return the share of lines with decode(encode(line)) = line, byte for byte.
 
-    Lines are taken without their `\\n`; empty ones count, too.
+    Lines are taken without their `\n`; empty ones count, too.
     """
     return ratio(exact_lines, lines, "the text has no lines")
 
@@ -252,23 +254,23 @@ def round_trip(exact_lines: int, lines: int) -> Figure:
 
 
 def vocabulary_use(used: int, emittable_ids: int) -> Figure:
-    """Distinct ids used / ids that the model can emit (see `Range`)."""
+    """Return distinct ids used / ids that the model can emit (see `Range`)."""
     return ratio(used, emittable_ids, "the model can emit no id")
 
 
-#: The order that agreed best with the quality of translation: Zouhar et al. (2023).
+#: Order of the Rényi entropy that correlated best with translation quality: Zouhar et al. (2023).
 RENYI_ORDER = 2.5
 
 
 def entropy(counts: Iterable[int], order: float) -> Figure:
-    """The Rényi entropy of the distribution p of ids, in bits; of order 1, Shannon's.
+    """Return the Rényi entropy of the distribution p of ids, in bits; for order 1, Shannon's.
 
     log2(sum p^a) / (1 - a) for an order a other than 1, and -sum p log2 p for order 1: Rényi
     (1961). The sums are rounded once, so that the order of the counts does not matter.
 
     Args:
-        counts: how often each id came out.
-        order: above 0.
+        counts: Number of occurrences of each id.
+        order: Order of the entropy, above 0.
     """
     seen = [count for count in counts if count]
     total = sum(seen)
@@ -282,60 +284,61 @@ def entropy(counts: Iterable[int], order: float) -> Figure:
 
 
 def efficiency(counts: Iterable[int], vocabulary: int, order: float) -> Figure:
-    """The Rényi entropy of an order over log2 |V|, its value where all ids are as frequent.
+    """Return the Rényi entropy over log2 |V|, the entropy of equally frequent ids.
 
-    Zouhar et al. (2023), "Tokenization and the Noiseless Channel", arXiv 2306.16842, with the
-    ids that the model can emit for V.
+    Zouhar et al. (2023), "Tokenization and the Noiseless Channel", arXiv 2306.16842; V is the set
+    of ids that the model can emit.
 
     Args:
-        counts: how often each id came out.
-        vocabulary: |V|, no less than the distinct ids that came out.
+        counts: Number of occurrences of each id.
+        vocabulary: |V|, at least the number of distinct ids that occur.
+        order: Order of the entropy, above 0.
     """
     bits = entropy(counts, order)
     if isinstance(bits, Absent):
         return bits
     if vocabulary < 2:
         return Absent("the model can emit one id alone: there is nothing to choose")
-    # Rounding could lift an even distribution above 1.
+    # Rounding could lift a uniform distribution above 1.
     return min(1.0, bits / math.log2(vocabulary))
 
 
 def renyi_efficiency(counts: Iterable[int], vocabulary: int) -> Figure:
-    """`efficiency` of order 2.5, which counts frequent ids more than rare ones."""
+    """Return `efficiency` of order 2.5, which weighs frequent ids more than rare ones."""
     return efficiency(counts, vocabulary, RENYI_ORDER)
 
 
 def shannon_efficiency(counts: Iterable[int], vocabulary: int) -> Figure:
-    """`efficiency` of order 1."""
+    """Return `efficiency` of order 1."""
     return efficiency(counts, vocabulary, 1)
 
 
-# -- Languages: parallel texts, the same line by line ------------------------------------------
+# -- Languages: texts that are parallel line by line -------------------------------------------
 
 
 def parity(tokens: int, reference_tokens: int) -> Figure:
-    """T of a language / T of the reference language, of parallel texts.
+    """Return T of a language / T of the reference language, on parallel texts.
 
-    Petrov, La Malfa, Torr and Bibi (2023), arXiv 2305.15425. Taken over totals, where they
-    take the mean over sentences.
+    Petrov, La Malfa, Torr and Bibi (2023), arXiv 2305.15425. Computed from totals; the paper takes
+    the mean over sentences.
     """
     return ratio(tokens, reference_tokens, "the text of the reference language has no tokens")
 
 
 def tokens_per_line(tokens: int, lines: int) -> Figure:
-    """T / lines: what a line costs in a language."""
+    """Return T / lines: the cost of a line in a language."""
     return ratio(tokens, lines, "the text has no lines")
 
 
 def gini(costs: Sequence[Figure]) -> Figure:
-    """The Gini coefficient of what a line costs in each language: sum |c_i - c_j| / (2 n^2 mean).
+    """Return the Gini coefficient of the costs per line: sum |c_i - c_j| / (2 n^2 mean).
 
-    0 where all cost the same; (n - 1) / n where one alone costs anything. Gini (1912); of
-    tokens per line in Foroutan et al. (2025), arXiv 2508.04796. In sorted order the sum over
-    pairs is 2 * sum (2 i - n - 1) c_i with i from 1, which takes n log n steps.
+    0 if all costs are equal; (n - 1) / n if only one is above 0. Gini (1912); of tokens per line in
+    Foroutan et al. (2025), arXiv 2508.04796. In sorted order the sum over pairs is 2 * sum (2 i - n
+    - 1) c_i with i from 1, which takes n log n steps.
 
     Args:
-        costs: tokens per line of each language, not negative.
+        costs: Tokens per line of each language, not negative.
     """
     known = []
     for cost in costs:
@@ -347,20 +350,20 @@ def gini(costs: Sequence[Figure]) -> Figure:
         return Absent("there are no two languages to compare")
     known.sort()
     spread = math.fsum((2 * place - count - 1) * cost for place, cost in enumerate(known, 1))
-    # An equal cost for all can leave a rest of rounding, on either side of 0.
+    # For equal costs, rounding can leave a small rest, positive or negative.
     return ratio(max(0.0, spread), count * math.fsum(known), "the texts have no tokens")
 
 
 # -- Two models: shared vocabulary, shared boundaries ------------------------------------------
 
-#: (kind, bytes): the bytes without marker or leading space, and where they stand:
-#: `start` of a word, `inside` (after its start), at its `end`, `open` (before its end,
-#: in a vocabulary that marks ends), or `any` (the vocabulary does not say).
+#: (kind, bytes): the bytes without marker or leading space, and their position in a word: `start`,
+#: `inside` (after the start), `end`, `open` (before the end, in a vocabulary that marks ends), or
+#: `any` (the vocabulary does not say).
 Canonical = tuple[str, bytes]
 
 
 def canonical(recipe: Recipe, token: bytes) -> Canonical:
-    """What an ordinary token means, whatever the vocabulary's way to mark words.
+    """Return the canonical form of an ordinary token, however the vocabulary marks words.
 
     | in the vocabulary | canonical |
     |---|---|
@@ -393,8 +396,10 @@ def canonical(recipe: Recipe, token: bytes) -> Canonical:
 
 
 def space_mark(recipe: Recipe) -> str:
-    """What stands for a space in the tokens, `▁` for SentencePiece: a pre-tokenizer or a
-    normalizer writes it. Empty if spaces are kept as they are, or dropped."""
+    """Return the character that stands for a space in tokens, such as `▁` for SentencePiece.
+
+    A pre-tokenizer or a normalizer writes it. Empty if spaces are kept unchanged or dropped.
+    """
     for part in recipe.pre_tokenizers:
         if part.kind == "metaspace":
             return str(part["replacement"])
@@ -405,8 +410,11 @@ def space_mark(recipe: Recipe) -> str:
 
 
 def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
-    """The canonical forms of a model's tokens. Special and added tokens are left out, and the
-    tokens of single bytes that characters fall back to: they are not text of their own."""
+    """Return the canonical forms of a model's tokens.
+
+    Special and added tokens are left out, and so are the byte tokens of a byte fallback, which are
+    not text by themselves.
+    """
     reserved = model.reserved_ids
     if model.recipe.byte_fallback:
         reserved = reserved | {
@@ -417,42 +425,44 @@ def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
 
 
 def jaccard(first: Set[Canonical], second: Set[Canonical]) -> Figure:
-    """The Jaccard index: size of the intersection over size of the union."""
+    """Return the Jaccard index: size of the intersection over size of the union."""
     shared = len(first & second)
     return ratio(shared, len(first) + len(second) - shared, "both vocabularies are empty")
 
 
 def boundary_f1(shared: int, first: int, second: int) -> Figure:
-    """F1 of two sets of boundaries, which is symmetric: 2 |A and B| / (|A| + |B|).
+    """Return the symmetric F1 of two sets of boundaries: 2 |A and B| / (|A| + |B|).
 
-    A boundary is a byte offset at which a token starts or ends. It is internal where it lies
-    strictly inside a word (a maximal run of characters that are not white space, whatever the
-    other figures take for a word): at the edges of words all models cut, and what they do with
-    spaces does not matter here. The native `Measured` holds them as bits.
+    A boundary is a byte offset at which a token starts or ends. Only internal boundaries count:
+    those strictly inside a word, here always a maximal run of characters that are not white space.
+    All models cut at the edges of words, and their treatment of spaces does not matter. The native
+    `Measured` holds the boundaries as bits.
 
     Args:
-        shared, first, second: the sizes of the intersection and of the two sets.
+        shared: Size of the intersection.
+        first: Size of the first set.
+        second: Size of the second set.
     """
     if not first + second:
         return Absent("neither model cuts a word")
     return 2 * shared / (first + second)
 
 
-# -- The table ---------------------------------------------------------------------------------
+# -- Definitions -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One figure.
+    """Definition of one metric.
 
     Attributes:
-        name: in JSON, in conditions and for `explain`.
-        label: in tables.
-        formula: over *T* tokens, *B* bytes, *C* characters and *W* words.
-        unit: of the figure.
-        better: `higher`, `lower`, or `neither` where more is no better than less.
-        source: a paper or a standard; empty for a plain count or share.
-        misleads: when not to trust it.
+        name: Name in JSON, in conditions and for `explain`.
+        label: Label in tables.
+        formula: Formula over *T* tokens, *B* bytes, *C* characters and *W* words.
+        unit: Unit of the value.
+        better: `higher`, `lower`, or `neither` if neither direction is better.
+        source: A paper or a standard; empty for a plain count or share.
+        misleads: Cases in which the value is misleading.
     """
 
     name: str
@@ -464,18 +474,20 @@ class Definition:
     misleads: str
 
     def to_dict(self) -> dict[str, str]:
+        """Return the definition as JSON data."""
         return {entry.name: getattr(self, entry.name) for entry in fields(Definition)}
 
 
-#: How figures are written, by their kind.
+#: Number formats by the kind of value.
 _FORMATS = {"count": ",.0f", "ratio": ",.3f", "share": ".4f", "index": ".4f", "speed": ",.1f"}
 
 
 def written(figure: Figure, kind: str) -> str:
-    """A figure for people: a share is never rounded to 0 or 1 unless it is that.
+    """Return a value as text; a share is shown as 0 or 1 only if it is exactly that.
 
     Args:
-        kind: of a metric, or `index` (of two models), or `speed` (MB per second).
+        figure: The value of a metric.
+        kind: Kind of a metric, or `index` (two models), or `speed` (MB per second).
     """
     if isinstance(figure, Absent):
         return "n/a"
@@ -488,15 +500,16 @@ def written(figure: Figure, kind: str) -> str:
 
 @dataclass(frozen=True)
 class Metric(Definition):
-    """One figure per model.
+    """A metric with one value per model.
 
     Attributes:
         kind: `count`, `ratio`, or `share` (0 to 1).
-        figure: from (what the model can make of text, its counts, the baseline's counts on
-            the same text).
-        adds_up: it is a sum over lines, or a ratio of such sums: so it can be resampled.
-        like: the name of another metric that says the same in another way; empty for the five
-            that say different things.
+        figure: Computes the value from the model's `Range`, its counts, and the baseline's counts
+            on the same text.
+        adds_up: Whether the value is a sum over lines or a ratio of two sums, so that it can be
+            resampled.
+        like: Name of the headline metric that measures the same property; empty for the headline
+            metrics themselves.
     """
 
     kind: str
@@ -506,11 +519,11 @@ class Metric(Definition):
 
     @property
     def higher_is_better(self) -> bool:
-        """False if less is better."""
+        """Return whether a higher value is better."""
         return self.better == "higher"
 
     def written(self, figure: Figure) -> str:
-        """The figure for people."""
+        """Return the value as text."""
         return written(figure, self.kind)
 
 
@@ -675,7 +688,8 @@ METRICS = (
     ),
 )
 
-#: Those that say different things, and those that say the same as one of them in another way.
+#: The metrics that measure different properties, and the others, which measure the same property as
+#: one of these in another way.
 HEADLINE = tuple(metric for metric in METRICS if not metric.like)
 OTHER_WAYS = tuple(other for one in HEADLINE for other in METRICS if other.like == one.name)
 
@@ -744,18 +758,24 @@ _OTHERS = (
     ),
 )
 
-#: By name: the metrics of one model in the order of the tables, then the others.
+#: Definitions by name: first the metrics of one model in the order of the tables, then the others.
 DEFINITIONS = {definition.name: definition for definition in (*METRICS, *_OTHERS)}
 
 
 def metric_names() -> list[str]:
-    """The names that a condition may use."""
+    """Return the names that a condition may use."""
     return [metric.name for metric in METRICS]
 
 
 def definition_of(name: str, among: Mapping[str, Definition] = DEFINITIONS) -> Definition:
-    """The definition of a figure, by its name or as tables label it; TokctlError if none
-    is called so."""
+    """Return the definition of a metric by its name or its label in tables.
+
+    Raises:
+        TokctlError: No metric has this name; the hint suggests a similar one.
+
+    Example:
+        definition_of("Rényi efficiency").name  # 'renyi_efficiency'
+    """
     plain = _plain(name)
     for definition in among.values():
         if plain in (definition.name, _plain(definition.label)):
@@ -766,6 +786,6 @@ def definition_of(name: str, among: Mapping[str, Definition] = DEFINITIONS) -> D
 
 
 def _plain(name: str) -> str:
-    """A label as a name: `Rényi efficiency` is `renyi_efficiency`."""
+    """Return a label as a name: `Rényi efficiency` becomes `renyi_efficiency`."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return "_".join(letters.lower().replace("-", " ").split())

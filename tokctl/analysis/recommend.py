@@ -1,9 +1,10 @@
-"""Which tokenizer to train on a corpus: vocabulary size, algorithm, pre-tokenizer and coverage.
+"""Recommendation of a tokenizer for a corpus: vocabulary size, algorithm, pre-tokenizer, coverage.
 
-A part of the corpus is held out. Candidates are trained on the rest at sizes that double, and the
-tokens that each needs for the held-out part make its curve. The size is the knee of the best curve,
-or, for a model of `params` parameters, the one with the least training compute per byte of text.
-`docs/recommend.md` has the rules; every sentence of the answer has the figure that it is based on.
+A part of the corpus is held out. Candidates are trained on the rest at sizes that double; the
+tokens that a candidate needs for the held-out part at each size make its curve. The size is the
+knee of the best curve or, for a model of `params` parameters, the size with the least training
+compute per byte of text. `docs/recommend.md` has the rules; every sentence of the advice states the
+value that it is based on.
 """
 
 from __future__ import annotations
@@ -40,33 +41,33 @@ from tokctl.training.options import Number
 from tokctl.values import available_threads
 from tokctl.wording import listed, percent, plural, times
 
-# -- What is tried ---------------------------------------------------------------------------------
+# -- Candidates and sizes --------------------------------------------------------------------------
 
-#: Sizes that every candidate is trained at, each twice the one before.
+#: Sizes at which every candidate is trained, each twice the previous one.
 SIZES = tuple(1024 << octave for octave in range(8))
-#: Sizes between two that double, in sixteenths: about a quarter of an octave apart. All sizes from
+#: Sizes between two doublings, in sixteenths: about a quarter of an octave apart. All sizes from
 #: 8,192 up are multiples of 512.
 QUARTERS = (16, 19, 23, 27)
-#: The knee: twice as many ids save less than this share of the tokens.
+#: At the knee, twice as many ids save less than this share of the tokens.
 LEAST_GAIN = 0.05
-#: A curve that ran out of text is flat where a doubling saves less than this share.
+#: A curve that ran out of text is flat if a doubling saves less than this share.
 FLAT = 0.01
-#: Bytes of a corpus that are read into memory, at the most; of a longer one a sample is.
+#: Maximum bytes of a corpus that are kept in memory; a longer corpus is sampled.
 SAMPLE_SIZE = 20 << 20
-#: Coverages of the characters that are tried for a model that reads characters.
+#: Character coverages to try for a model that reads characters.
 COVERAGES = ("1", "0.9999", "0.9995")
 
 
 class TokenizerCandidate(NamedTuple):
-    """What can be recommended.
+    """A tokenizer that can be recommended.
 
     Attributes:
-        name: the algorithm, and what distinguishes it from others of the same.
-        recipe: what is trained.
-        options: of `tokctl train`, which describe the same recipe.
-        crosses: its tokens can join a word with the punctuation and the line end after it, which
-            compresses better and makes tokens like `sea.` beside `sea`. It is tried where a text
-            has no spaces to find words by, or by its name.
+        name: The algorithm, and what distinguishes the candidate from others of this algorithm.
+        recipe: The recipe to train.
+        options: Options of `tokctl train` that describe the recipe.
+        crosses: Whether tokens can join a word with the punctuation and the line end after it,
+            which compresses better and makes tokens like `sea.` beside `sea`. Such a candidate is
+            tried only if a text has no spaces between words, or if it is named.
     """
 
     name: str
@@ -76,6 +77,7 @@ class TokenizerCandidate(NamedTuple):
 
 
 def _of_bytes(pattern: str) -> TokenizerCandidate:
+    """Return the byte-level BPE candidate with this pre-tokenizer."""
     recipe = default_recipe("bpe")
     steps = PRE_TOKENIZERS.steps(pattern)
     if steps != recipe.pre_tokenizers:
@@ -86,7 +88,7 @@ def _of_bytes(pattern: str) -> TokenizerCandidate:
 def _of_characters(
     recipe: Recipe, name: str, pre_tokenizer: str, *options: str
 ) -> TokenizerCandidate:
-    """One that loses nothing: no normalizer, and bytes for unknown characters."""
+    """Return a lossless candidate: without normalizers, and with bytes for unknown characters."""
     spaces = ["metaspace:never"] if pre_tokenizer.startswith("metaspace") else []
     lossless = replace(
         recipe,
@@ -106,7 +108,7 @@ _UNIGRAM = default_recipe("unigram")
 _UNIGRAM_OPTIONS = ("--normalize", "none")
 _BPE_CHARACTERS = replace(default_recipe("bpe", characters=True), tie_break="lowest-id")
 
-#: In the order of preference: of those that differ by no more than noise, the first is taken.
+#: In order of preference: if candidates differ by no more than noise, the first is recommended.
 CANDIDATES = {
     one.name: one
     for one in (
@@ -134,14 +136,15 @@ CANDIDATES = {
 
 
 def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[TokenizerCandidate]:
-    """The candidates of these names, or of all algorithms so called; None: all.
+    """Return the candidates with these names or algorithms; None: all.
 
     Args:
-        spaceless: the text has no spaces to find words by. Otherwise a candidate that crosses the
-            ends of words is only there by its own name.
+        names: Names of candidates or of algorithms; None: all algorithms.
+        spaceless: Whether the text has no spaces between words. Otherwise a candidate whose tokens
+            cross the ends of words must be named itself.
 
     Raises:
-        TokctlError: there is no such candidate.
+        TokctlError: A name is unknown.
     """
     by_algorithm: dict[str, list[str]] = {}
     for name, one in CANDIDATES.items():
@@ -163,7 +166,7 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
 
 
 def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
-    """The sizes to try, ascending; TokctlError if one is none."""
+    """Return the sizes to try, ascending; raise TokctlError if one is not a vocabulary size."""
     found = SIZES if sizes is None else tuple(sorted(set(sizes)))
     for size in found:
         if type(size) is not int or not 0 < size < 2**32:
@@ -178,21 +181,21 @@ def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
 #: Width over depth: the Llama models of 7 and 13 billion parameters and GPT-3 have 128. Losses
 #: differ little from 50 to 200 (Kaplan et al. 2020, arXiv 2001.08361, figure 5).
 ASPECT = 128
-#: What Tao et al. 2024 (arXiv 2407.13623), their second approach, fitted: the vocabulary parameters
-#: at 33 million others, and the exponent.
+#: Fit of Tao et al. 2024 (arXiv 2407.13623), second approach: the vocabulary parameters at 33
+#: million other parameters, and the exponent.
 TAO_VOCABULARY, TAO_OTHERS, TAO_EXPONENT = 3_145_728, 33_000_000, 0.8354
 
 
 @dataclass(frozen=True)
 class ModelShape:
-    """A decoder-only Transformer with so many parameters beside its embeddings.
+    """A decoder-only Transformer, given the number of its parameters without embeddings.
 
     N = 12 · layers · width² (Kaplan et al. 2020), with width = 128 · layers.
 
     Attributes:
         parameters: N, without embeddings.
-        width: of the residual stream, a multiple of 64.
-        layers: so many that 12 · layers · width² is about N.
+        width: Width of the residual stream, a multiple of 64.
+        layers: Number of layers, so that 12 · layers · width² is about N.
     """
 
     parameters: int
@@ -201,7 +204,7 @@ class ModelShape:
 
     @classmethod
     def of(cls, parameters: int) -> ModelShape:
-        """The shape for N; TokctlError unless that is a number of parameters."""
+        """Return the shape for N parameters; raise TokctlError if N is out of range."""
         if type(parameters) is not int or not 1000 <= parameters <= 10**15:
             raise TokctlError(
                 f"a model can't have {parameters!r} parameters",
@@ -213,47 +216,51 @@ class ModelShape:
         return cls(parameters, width, max(1, round(parameters / (12 * width**2))))
 
     def embedding(self, vocabulary: int) -> int:
-        """Parameters of one embedding matrix: vocabulary · width."""
+        """Return the number of parameters of one embedding matrix: vocabulary · width."""
         return vocabulary * self.width
 
     def share(self, vocabulary: int, *, tied: bool = True) -> float:
-        """The embeddings' share of all parameters; untied, there are two matrices."""
+        """Return the embeddings' share of all parameters; untied embeddings are two matrices."""
         found = self.embedding(vocabulary) * (1 if tied else 2)
         return found / (self.parameters + found)
 
     def flops_per_byte(self, vocabulary: int, bytes_per_token: float) -> float:
-        """Training compute for a byte of text: 6 · (N + vocabulary · width) / bytes per token.
+        """Return the training compute in FLOPs per byte of text.
+
+        6 · (N + vocabulary · width) / bytes per token.
 
         The output layer multiplies by its matrix; the input embedding is a look-up. Attention over
-        the context is left out: it costs the same per token, whatever the vocabulary.
+        the context is left out, because its cost per token does not depend on the vocabulary.
         """
         return 6 * (self.parameters + self.embedding(vocabulary)) / bytes_per_token
 
     @property
     def by_scaling_law(self) -> int:
-        """The vocabulary that Tao et al. 2024 predict, at this width."""
+        """Return the vocabulary size that Tao et al. 2024 predict at this width."""
         law: float = TAO_VOCABULARY * (self.parameters / TAO_OTHERS) ** TAO_EXPONENT
         return round(law / self.width)
 
 
 # -- The corpus, or a sample of it -----------------------------------------------------------------
 
-#: Bytes of the pieces that a sample is made of, about: up to the next line end.
+#: Approximate bytes of a piece of the sample, which ends at a line end.
 _PIECE = 1 << 16
-#: From so many documents on, documents are held out, not blocks of each.
+#: With at least this many documents, whole documents are held out, not blocks of each.
 _MANY = 20
 
 
 @dataclass(frozen=True)
 class HeldOutCorpus:
-    """The corpus as it is measured.
+    """A corpus, or a sample of it, in a training part and a held-out part.
 
     Attributes:
-        documents, bytes: that were read.
-        sampled: bytes of the sample; None: all is used.
-        training, measured: what candidates are trained and measured on.
-        unit: of what was held out: `documents`, `paragraphs`, `lines`, or `pieces` of a sample
-            and of what has no lines; empty: another text.
+        documents: Number of documents that were read.
+        bytes: Number of bytes that were read.
+        sampled: Bytes of the sample; None: the whole corpus is used.
+        training: Texts to train candidates on.
+        measured: Texts to measure candidates on.
+        unit: Unit of the held-out part: `documents`, `paragraphs`, `lines`, or `pieces` (of a
+            sample, or of text without lines); empty if another text is measured.
     """
 
     documents: int
@@ -265,15 +272,17 @@ class HeldOutCorpus:
 
     @property
     def training_bytes(self) -> int:
+        """Return the size of the training part in bytes."""
         return sum(text.size for text in self.training)
 
     @property
     def measured_bytes(self) -> int:
+        """Return the size of the held-out part in bytes."""
         return sum(text.size for text in self.measured)
 
 
 def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """A document in pieces, cut at line ends if there are any, however its blocks are cut."""
+    """Yield a document in pieces, cut at line ends if possible, whatever its blocks are."""
     rest = b""
     for block in blocks:
         rest += block
@@ -282,7 +291,7 @@ def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
             end = rest.find(b"\n", start + _PIECE, start + 2 * _PIECE) + 1
             if not end:
                 end = start + 2 * _PIECE
-                # A character has at most three bytes after its first.
+                # A UTF-8 character has at most three bytes after its first.
                 end -= next((back for back in range(4) if rest[end - back] & 0xC0 != 0x80), 0)
             yield rest[start:end]
             start = end
@@ -292,8 +301,10 @@ def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Sampler:
-    """Keeps pieces within a number of bytes: those whose numbers have the least hashes, so that
-    each piece of the corpus is as likely as any other to be kept."""
+    """Keeps pieces up to a total size: those whose numbers have the smallest hashes.
+
+    Each piece of the corpus is equally likely to be kept.
+    """
 
     def __init__(self, size: int, seed: int) -> None:
         self.room = size
@@ -303,6 +314,7 @@ class _Sampler:
         self.pieces = 0
 
     def add(self, document: int, piece: bytes, count: int) -> None:
+        """Add a piece of a document; drop the largest hashes if the total size is exceeded."""
         number, self.pieces = self.pieces, self.pieces + 1
         key = int.from_bytes(sha256(f"{self.seed}:{number}".encode()).digest()[:8], "big")
         if key >= self.most:
@@ -315,7 +327,7 @@ class _Sampler:
             self.room += len(dropped[3])
 
     def documents(self) -> list[tuple[bytes, int]]:
-        """What is kept, in order, with counts: whole documents where all of them are."""
+        """Return the kept documents in order, with their counts; pieces if some were dropped."""
         kept = sorted(self.kept, key=lambda one: one[1])
         if self.is_all:
             whole: dict[int, list[bytes]] = {}
@@ -328,13 +340,14 @@ class _Sampler:
 
     @property
     def is_all(self) -> bool:
+        """Return whether no piece was dropped."""
         return self.most == 1 << 64
 
 
 def _read(
     sources: Sequence[Source], size: int, seed: int, errors: str, progress: Progress | None
 ) -> tuple[_Sampler, int, int]:
-    """A sample of the sources; how many documents and bytes they have."""
+    """Return a sample of the sources, and their numbers of documents and bytes."""
     sampler, documents, read = _Sampler(size, seed), 0, 0
     for source in flat(sources):
         if isinstance(source, Document):
@@ -359,7 +372,7 @@ def _read(
 
 
 def _text(documents: Sequence[tuple[bytes, int]]) -> Text:
-    """Documents as one text of many."""
+    """Return documents with counts as one text."""
     data = b"".join(text for text, _ in documents)
     ends = array("Q", accumulate(len(text) for text, _ in documents))
     counts = array("Q", (count for _, count in documents))
@@ -376,12 +389,21 @@ def read_corpus(
     errors: str = "strict",
     progress: Progress | None = None,
 ) -> HeldOutCorpus:
-    """Reads sources once, keeps a sample of so many bytes where they are longer, and holds a part
-    of that out, as `tokctl.analysis.held_out` does.
+    """Read sources once, sample them if they are too long, and hold a part of them out.
+
+    The part is held out as in `tokctl.analysis.held_out`.
+
+    Args:
+        sources: Sources of the corpus.
+        held_out: Share to hold out, or other sources to measure on.
+        seed: Random seed for the sample and the held-out part.
+        sample_size: Maximum number of bytes to keep.
+        errors: `strict` or `replace`, for text that is not UTF-8.
+        progress: Called with (`count`, bytes read, None).
 
     Raises:
-        TokctlError: unreadable or empty sources, text that is not UTF-8, or so little text that
-            nothing can be held out.
+        TokctlError: The sources are unreadable or empty, a text is not UTF-8, or the text is too
+            short to hold a part out.
     """
     sampler, count, read = _read(sources, sample_size, seed, errors, progress)
     documents = sampler.documents()
@@ -408,7 +430,7 @@ def read_corpus(
 def _apart(
     documents: Sequence[tuple[bytes, int]], share: float, seed: int
 ) -> tuple[list[Text], list[Text], str]:
-    """What to train on, what is held out, and the unit of that."""
+    """Return the texts to train on, the held-out texts, and the unit of the held-out part."""
     if not share:
         raise TokctlError(
             "nothing is held out, and a model measured on the text that it was trained on seems "
@@ -441,12 +463,12 @@ def _apart(
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A candidate at one size, on what is held out.
+    """A candidate's result at one size on the held-out text.
 
     Attributes:
-        size: ids that it has.
-        tokens: that it needs.
-        bytes_per_token: of the held-out text.
+        size: Number of ids.
+        tokens: Number of tokens for the held-out text.
+        bytes_per_token: Bytes of the held-out text per token.
     """
 
     size: int
@@ -456,13 +478,13 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class SizeCurve:
-    """A candidate at all its sizes.
+    """A candidate's results at all its sizes.
 
     Attributes:
-        name: of the candidate.
-        points: by size, ascending.
-        reach: ids at which the text had no more to give; None: it filled every size.
-        round_trip: the share of held-out lines that decoding gives back as they were.
+        name: Name of the candidate.
+        points: Results by size, ascending.
+        reach: Number of ids at which training ran out of text; None: every size was reached.
+        round_trip: Share of held-out lines that are decoded exactly.
     """
 
     name: str
@@ -471,20 +493,21 @@ class SizeCurve:
     round_trip: float
 
     def at(self, size: int) -> CurvePoint | None:
+        """Return the point with this size, or None."""
         return next((point for point in self.points if point.size == size), None)
 
     def gain(self, point: CurvePoint) -> float | None:
-        """The share of tokens that the point saves over the one before it; None for the first."""
+        """Return the share of tokens that a point saves over the one before, or None."""
         before = [one for one in self.points if one.size < point.size]
         return 1 - point.tokens / before[-1].tokens if before else None
 
 
 def doubling_gain(points: Sequence[CurvePoint], place: int) -> float | None:
-    """The share of tokens that a doubling from the point at `place` saves; points ascend by size.
+    """Return the share of tokens that doubling the size saves from the point at index `place`.
 
-    It is measured up to the largest size within the doubling. Where that is less than twice the
-    size, the saving is taken to the power that a whole doubling would have; where it is less than
-    1.4 times the size, nothing is said.
+    Points ascend by size. The gain is measured up to the largest size within the doubling. If the
+    size grows by a factor from 1.4 to 2, the gain is extrapolated to a doubling as a power; below
+    1.4, the result is None.
     """
     first = points[place]
     last = max(
@@ -495,6 +518,7 @@ def doubling_gain(points: Sequence[CurvePoint], place: int) -> float | None:
 
 
 def _per_doubling(first: CurvePoint, last: CurvePoint) -> float | None:
+    """Return the share of tokens saved between two points, scaled to a doubling of the size."""
     if last.size < 1.4 * first.size:
         return None
     left: float = (last.tokens / first.tokens) ** (1 / math.log2(last.size / first.size))
@@ -502,8 +526,10 @@ def _per_doubling(first: CurvePoint, last: CurvePoint) -> float | None:
 
 
 def knee(points: Sequence[CurvePoint]) -> CurvePoint | None:
-    """The smallest size from which a doubling saves less than `LEAST_GAIN` of the tokens; None:
-    all doublings that were measured save more."""
+    """Return the point at the smallest size from which a doubling saves less than `LEAST_GAIN`.
+
+    None if every measured doubling saves more.
+    """
     for place, point in enumerate(points):
         gain = doubling_gain(points, place)
         if gain is not None and gain < LEAST_GAIN:
@@ -512,7 +538,7 @@ def knee(points: Sequence[CurvePoint]) -> CurvePoint | None:
 
 
 def envelope(curves: Iterable[SizeCurve]) -> list[tuple[CurvePoint, str]]:
-    """At each size the fewest tokens of any candidate up to that size, and whose they are."""
+    """Return, for each size, the fewest tokens of any candidate up to this size, and its name."""
     every = sorted(
         ((point, curve.name) for curve in curves for point in curve.points),
         key=lambda one: (one[0].size, one[0].tokens),
@@ -529,7 +555,7 @@ def envelope(curves: Iterable[SizeCurve]) -> list[tuple[CurvePoint, str]]:
 
 
 class _Bench:
-    """Trains candidates, and measures them on what is held out."""
+    """Trains candidates, and measures them on the held-out text."""
 
     def __init__(self, corpus: HeldOutCorpus, threads: int, tell: Callable[[], None]) -> None:
         self.corpus = corpus
@@ -541,25 +567,28 @@ class _Bench:
         self._lines: dict[str, float] = {}
 
     def train(self, recipe: Recipe, size: int, coverage: Number | None = None) -> Tokenizer:
+        """Train a recipe on the training part."""
         sources = [text.source() for text in self.corpus.training]
         return Tokenizer.train(
             sources, vocab_size=size, recipe=recipe, threads=self.threads, coverage=coverage
         )
 
     def model(self, one: TokenizerCandidate, size: int) -> Tokenizer | None:
-        """The candidate at a size; None: that is too small for its alphabet. Smaller trainings are
-        cut out of the largest one, where it holds them."""
+        """Return the candidate at a size, or None if the size is too small for its alphabet.
+
+        If a recipe's trainings nest, smaller models are cut out of the largest one.
+        """
         made = self._made.get(one.name, [])
         larger = [other for other in made if size <= other.vocab_size or _ran_out(other)]
         try:
             if larger and (found := cut_out(larger[-1], size)):
-                # The next size is cut out of this one, if that is larger: it is soon done.
+                # Keep this model, too: cutting the next size out of a smaller model is faster.
                 self._made[one.name] = [made[0], found]
                 return found
             found = self.train(one.recipe, size)
         except (CoreError, OutOfMemoryError):
             raise
-        except TokctlError as error:  # the alphabet does not fit
+        except TokctlError as error:  # the alphabet is larger than the size
             self.failed = self.failed or error
             return None
         if one.recipe.traits.is_nested:
@@ -567,10 +596,12 @@ class _Bench:
         return found
 
     def measure(self, tokenizer: Tokenizer, *, lines: bool = False) -> list[Measurement]:
+        """Measure a model on each held-out text."""
         texts = self.corpus.measured
         return [measure_all(tokenizer, text, self.threads, lines=lines) for text in texts]
 
     def point(self, one: TokenizerCandidate, size: int) -> CurvePoint | None:
+        """Return the candidate's result at a size, or None if there is no model or no token."""
         tokenizer = self.model(one, size)
         self.tell()
         if tokenizer is None:
@@ -583,8 +614,11 @@ class _Bench:
         return CurvePoint(tokenizer.vocab_size, counts.tokens, counts.bytes / counts.tokens)
 
     def curve(self, one: TokenizerCandidate, sizes: Sequence[int]) -> SizeCurve:
-        """The candidate at these sizes, as far as the text fills them; the last is then the
-        largest multiple of 128 that it fills, if its alphabet fits into that."""
+        """Return the candidate's results at these sizes, as far as the text suffices.
+
+        If it does not, the last point is at the largest multiple of 128 that the candidate reaches,
+        unless the alphabet is larger.
+        """
         points: dict[int, CurvePoint] = {}
         reach: int | None = None
         for size in sorted(sizes, reverse=True):
@@ -604,12 +638,13 @@ class _Bench:
 
 
 def _ran_out(tokenizer: Tokenizer) -> bool:
+    """Return whether training ended before the vocabulary was full."""
     record = tokenizer.model.training
     return bool(record and record.exhausted)
 
 
 class Advice(NamedTuple):
-    """A sentence or two, with figures, about one subject."""
+    """A sentence or two about one subject, with the values behind them."""
 
     subject: str
     text: str
@@ -617,11 +652,11 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True)
 class CandidateDifference:
-    """A candidate against the one that is recommended, at the recommended size.
+    """Difference of a candidate from the recommended one, at the recommended size.
 
     Attributes:
-        more: tokens beyond those of the recommended one, as a share of them.
-        interval: of that, in 95 % of resamples of the held-out lines; None: too few lines.
+        more: Additional tokens as a share of the recommended candidate's tokens.
+        interval: 95% interval of `more` over resampled held-out lines; None: too few lines.
     """
 
     name: str
@@ -630,15 +665,19 @@ class CandidateDifference:
 
     @property
     def is_noise(self) -> bool:
+        """Return whether the difference is not significant, or has no interval."""
         return self.interval is None or not self.interval.excludes_zero
 
 
 @dataclass(frozen=True)
 class CoverageTrial:
-    """The recommended model with an alphabet of so much of the text.
+    """Result of the recommended candidate with one character coverage.
 
     Attributes:
-        more: tokens beyond those of a coverage of 1, as a share; interval: as above.
+        coverage: Character coverage, a share as text.
+        alphabet: Size of the alphabet.
+        more: Additional tokens compared with a coverage of 1, as a share.
+        interval: 95% interval of `more` over resampled held-out lines; None: too few lines.
     """
 
     coverage: str
@@ -649,19 +688,21 @@ class CoverageTrial:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What `recommend` found.
+    """Result of `recommend`.
 
     Attributes:
-        corpus: what was read, sampled and held out.
-        shape: the model that `params` describes; None without.
-        curves: of each candidate, on the held-out text.
-        size, candidate: what is recommended; None if the text is too short to say it.
-        coverage: of the characters; None for a model of bytes.
-        bytes_per_token, interval: of the recommended model on the held-out text.
-        differences: the other candidates at that size.
-        coverages: what was tried of them.
-        advice: sentences, each with its figure.
-        options: of `tokctl train`, without the texts; empty if nothing is recommended.
+        corpus: The corpus as it was read, sampled and split.
+        shape: Shape of a model with `params` parameters; None if they were not given.
+        curves: Results of each candidate on the held-out text.
+        size: Recommended vocabulary size; None if the text is too short for a recommendation.
+        candidate: Name of the recommended candidate; None if the text is too short.
+        coverage: Recommended character coverage; None for a byte-level model.
+        bytes_per_token: Value of the recommended model on the held-out text.
+        interval: 95% interval of `bytes_per_token`.
+        differences: Differences of the other candidates at the recommended size.
+        coverages: Results of the coverages that were tried.
+        advice: Sentences with the values behind them.
+        options: Options of `tokctl train`, without the texts; empty if nothing is recommended.
     """
 
     corpus: HeldOutCorpus
@@ -681,21 +722,23 @@ class Recommendation:
         return f"Recommendation(size={self.size}, candidate={self.candidate!r})"
 
     def command(self, texts: Sequence[str], reading: Sequence[str] = ()) -> str | None:
-        """The command line that trains it, quoted for a shell; None if nothing is recommended.
+        """Return the command line that trains the recommended tokenizer, quoted for a shell.
+
+        None if nothing is recommended.
 
         Args:
-            texts: the paths to train on.
-            reading: options that say how they are read.
+            texts: Paths to train on.
+            reading: Options that say how to read the texts.
         """
         if not self.options:
             return None
-        # A file whose name begins like an option.
+        # A file's name can begin like an option.
         end = ["--"] if any(len(path) > 1 and path.startswith("-") for path in texts) else []
         words = ["tokctl", "train", *self.options, *reading, *end, *texts]
         return " ".join(map(_quoted, words))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON."""
+        """Return the result as JSON data."""
         corpus, shape = self.corpus, self.shape
         return {
             "vocab_size": self.size,
@@ -745,6 +788,7 @@ class Recommendation:
         }
 
     def _point(self, curve: SizeCurve, point: CurvePoint) -> dict[str, Any]:
+        """Return a point of a curve as JSON data, with embedding sizes if a shape is given."""
         shape = self.shape
         found: dict[str, Any] = {
             "vocab_size": point.size,
@@ -763,7 +807,11 @@ class Recommendation:
 
 
 def _quoted(word: str) -> str:
-    """A word for a shell; what is not printable by its bytes, as bash, zsh and ksh read them."""
+    """Return a word quoted for a shell.
+
+    If a word has unprintable characters, its bytes are escaped in the form that bash, zsh and ksh
+    read.
+    """
     if word.isprintable():
         return shlex.quote(word)
     spelled = "".join(
@@ -774,6 +822,7 @@ def _quoted(word: str) -> str:
 
 
 def _ends(interval: Interval | None) -> list[float] | None:
+    """Return the ends of an interval as a list, or None."""
     return None if interval is None else [interval.low, interval.high]
 
 
@@ -790,25 +839,31 @@ def recommend(
     errors: str = "strict",
     progress: Progress | None = None,
 ) -> Recommendation:
-    """Recommends a tokenizer for texts, from compression curves on a held-out part.
+    """Recommend a tokenizer for texts, from compression curves on a held-out part.
 
     Args:
-        texts: paths (`-` is stdin), or sources of `tokctl.sources`; together, they are one corpus.
-        params: the number of parameters of the language model, without embeddings; None: the
+        texts: Paths (`-` is stdin), or sources of `tokctl.sources`; together, they are one corpus.
+        params: Number of parameters of the language model, without embeddings; None: the
             recommended size is the knee of the curve.
-        candidates: what to try: algorithms (`bpe`), or names of `CANDIDATES` (`bpe/o200k`).
-        sizes: the sizes to try; by default powers of two from 1,024 to 131,072, and then some
-            around the best.
-        held_out: the share of the texts to measure on, or another text to measure on.
-        seed: the random seed for the sample and the held-out part.
-        sample_size: the maximum number of bytes to use; longer texts are sampled.
-        threads: None: one per processor that this process may use. No result depends on it.
+        candidates: Algorithms (`bpe`) or names of `CANDIDATES` (`bpe/o200k`) to try.
+        sizes: Sizes to try; by default powers of two from 1,024 to 131,072, and then some around
+            the best.
+        held_out: Share of the texts to measure on, or another text to measure on.
+        seed: Random seed for the sample and the held-out part.
+        sample_size: Maximum number of bytes to use; longer texts are sampled.
+        threads: Number of threads; None: one per processor that this process may use. No result
+            depends on it.
         errors: `strict` or `replace`, for text that is not UTF-8.
-        progress: is called with (phase, done, total): `count` in bytes, `sweep` in models.
+        progress: Called with (phase, done, total): `count` in bytes, `sweep` in models.
 
     Raises:
-        TokctlError: there is no text, or too little to hold a part out; an unknown candidate; a
-            text is unreadable or not UTF-8 (the error names file, line and byte).
+        TokctlError: There is no text, or too little to hold a part out; a candidate is unknown; a
+            text is unreadable or not UTF-8 (the message names file, line and byte).
+
+    Example:
+        found = recommend(["corpus/"], params=125_000_000)
+        found.size, found.candidate
+        found.command(["corpus/"])
     """
     check_errors(errors)
     tried, grid = candidates_of(candidates, spaceless=False), sizes_of(sizes)
@@ -842,7 +897,7 @@ def recommend(
     curves = {name: curve for name, curve in curves.items() if curve.points}
     if not curves:
         raise bench.failed or TokctlError("the text has no words", "name another text")
-    # What loses text is a choice only where nothing else was asked for.
+    # A candidate that loses text is eligible only if no lossless one was tried.
     eligible = {name for name, curve in curves.items() if curve.round_trip == 1} or set(curves)
     name, size = _choose([curves[name] for name in eligible], shape)
     if sizes is None:
@@ -857,19 +912,21 @@ def recommend(
 
 
 def _choose(curves: Sequence[SizeCurve], shape: ModelShape | None) -> tuple[str, int]:
-    """The candidate and the size of the knee, or of the least compute; without a knee, the largest
-    that was measured."""
+    """Return the candidate and size of the knee, or of the least compute if a shape is given.
+
+    Without a knee, the largest measured size is chosen.
+    """
     hull = envelope(sorted(curves, key=lambda curve: list(CANDIDATES).index(curve.name)))
     points = [point for point, _ in hull]
     best = (knee(points) or points[-1]) if shape is None else _cheapest(points, shape)
     name = next(name for point, name in hull if point is best)
     curve = next(curve for curve in curves if curve.name == name)
-    # Where the hull goes on without gain, the size is that of the candidate's own point.
+    # The envelope repeats a point at larger sizes; return the size of the candidate's own point.
     return name, next(point.size for point in curve.points if point.tokens == best.tokens)
 
 
 def _ends_early(curve: SizeCurve, size: int, shape: ModelShape | None) -> bool:
-    """Is the choice made by the end of the text, while the curve is not flat yet?"""
+    """Return whether the end of the text limits the choice, because the curve is not flat yet."""
     place = next(place for place, point in enumerate(curve.points) if point.size == size)
     onwards = doubling_gain(curve.points, place) if shape is None else None
     if curve.reach is None or onwards is not None:
@@ -881,18 +938,19 @@ def _ends_early(curve: SizeCurve, size: int, shape: ModelShape | None) -> bool:
 
 
 def _gain_up_to(curve: SizeCurve, size: int) -> float | None:
-    """What a doubling up to the size saves; None: no smaller size says it."""
+    """Return the gain of a doubling up to the size; None if no smaller size shows it."""
     point = curve.at(size)
     before = [one for one in curve.points if size >= 1.4 * one.size]
     return _per_doubling(before[-1], point) if before and point else None
 
 
 def _cheapest(points: Sequence[CurvePoint], shape: ModelShape) -> CurvePoint:
+    """Return the point with the least training compute per byte."""
     return min(points, key=lambda one: shape.flops_per_byte(one.size, one.bytes_per_token))
 
 
 def _refined(curve: SizeCurve, size: int, shape: ModelShape | None) -> int:
-    """The same choice among all points of the curve around the size."""
+    """Return the best size among all points of the curve around the chosen size."""
     near = [point for point in curve.points if size < 2 * point.size]
     if shape is not None:
         return _cheapest(near, shape).size
@@ -901,12 +959,13 @@ def _refined(curve: SizeCurve, size: int, shape: ModelShape | None) -> int:
 
 
 def _joined(one: SizeCurve, other: SizeCurve) -> SizeCurve:
+    """Return a curve with the points of both; at equal sizes, the points of `other`."""
     points = {point.size: point for point in (*one.points, *other.points)}
     return replace(one, points=tuple(points[size] for size in sorted(points)))
 
 
 class _Chosen(NamedTuple):
-    """What is recommended, with what the sentences need."""
+    """The recommended candidate with its model and counts, for the sentences."""
 
     candidate: TokenizerCandidate
     size: int
@@ -922,8 +981,11 @@ def _compared(
     size: int,
     shape: ModelShape | None,
 ) -> Recommendation:
-    """All candidates at the size: the one with the fewest tokens is recommended, or the first of
-    those that differ from it by no more than noise."""
+    """Compare all candidates at the chosen size and build the recommendation.
+
+    The candidate with the fewest tokens is recommended, or the first of those that differ from it
+    by no more than noise.
+    """
     models = {one: bench.model(CANDIDATES[one], size) for one in curves}
     there = {
         one: model
@@ -973,8 +1035,10 @@ def _more(
     measured: Mapping[str, Sequence[Measurement]],
     baseline: str,
 ) -> dict[str, CandidateDifference]:
-    """How many tokens more than the baseline each needs. NSL less 1, with the bootstrap over
-    lines of `compare`: all models get the same lines."""
+    """Return how many more tokens than the baseline each model needs: NSL less 1.
+
+    The bootstrap over lines is that of `compare`: all models get the same lines.
+    """
     ranges = {name: range_of(model.model) for name, model in models.items()}
     found = intervals(measured, ranges, baseline, bench.threads)
     tokens = {
@@ -996,7 +1060,7 @@ def _more(
 def _coverages(
     bench: _Bench, chosen: _Chosen, whole: Sequence[Measurement]
 ) -> tuple[CoverageTrial, ...]:
-    """The recommended model with each coverage of the characters; none for one of bytes."""
+    """Return the recommended candidate's results at each coverage; empty for a byte-level model."""
     recipe = chosen.candidate.recipe
     if recipe.is_byte_level:
         return ()
@@ -1016,12 +1080,13 @@ def _coverages(
 
 
 def _alphabet(tokenizer: Tokenizer) -> int:
+    """Return the size of the model's alphabet."""
     record = tokenizer.model.training
     return record.alphabet_size if record else 0
 
 
 def _coverage(trials: Sequence[CoverageTrial]) -> str | None:
-    """The coverage with the fewest tokens, where that is more than noise; else all characters."""
+    """Return the coverage with the fewest tokens if the difference is significant; otherwise 1."""
     if not trials:
         return None
     best = min(trials, key=lambda one: one.more)
@@ -1031,7 +1096,7 @@ def _coverage(trials: Sequence[CoverageTrial]) -> str | None:
 
 # -- Sentences -------------------------------------------------------------------------------------
 
-#: What shows how a pre-tokenizer splits numbers.
+#: Text that shows how a pre-tokenizer splits numbers.
 _NUMBER = b"7654321kg"
 
 
@@ -1044,6 +1109,7 @@ def _sentences(
     differences: Sequence[CandidateDifference],
     coverages: Sequence[CoverageTrial],
 ) -> Iterator[Advice]:
+    """Yield the advice on each subject."""
     yield Advice("vocabulary size", _on_size(chosen, curves[chosen.candidate.name], shape))
     if shape:
         yield Advice("embeddings", _on_embeddings(chosen.size, shape))
@@ -1072,6 +1138,7 @@ def _sentences(
 
 
 def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str:
+    """Return a sentence on the vocabulary size."""
     size = chosen.size
     place = next(place for place, point in enumerate(curve.points) if point.size == size)
     point = curve.points[place]
@@ -1109,6 +1176,7 @@ def _on_size(chosen: _Chosen, curve: SizeCurve, shape: ModelShape | None) -> str
 
 
 def _on_embeddings(size: int, shape: ModelShape) -> str:
+    """Return sentences on the size of the embeddings."""
     return (
         f"{_short(shape.embedding(size))} parameters at width {shape.width:,}: "
         f"{percent(shape.share(size))} of the model where input and output share them, "
@@ -1119,7 +1187,7 @@ def _on_embeddings(size: int, shape: ModelShape) -> str:
 
 
 def _short(number: float) -> str:
-    """A number of parameters: 71.3M."""
+    """Return a number of parameters in short form, such as 71.3M."""
     for scale, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         if number >= scale:
             return f"{number / scale:.3g}{unit}"
@@ -1133,6 +1201,7 @@ def _on_algorithm(
     lossy: Sequence[SizeCurve],
     ended: Sequence[str],
 ) -> str:
+    """Return a sentence on the algorithm and the candidates of other algorithms."""
     per_token = chosen.counts.bytes / chosen.counts.tokens
     title = chosen.candidate.recipe.traits.title
     said = [f"{title}, with {per_token:.3f} bytes per token on what is held out"]
@@ -1148,6 +1217,7 @@ def _on_algorithm(
 def _on_pre_tokenizer(
     chosen: _Chosen, others: Sequence[CandidateDifference], ended: Sequence[str]
 ) -> str:
+    """Return sentences on the pre-tokenizer and the candidates with other pre-tokenizers."""
     splitting = ", ".join(map(str, chosen.candidate.recipe.pre_tokenizers))
     joined, learned = _mixed(chosen.tokenizer)
     said = [splitting, *map(_compared_with, others), *ended]
@@ -1158,7 +1228,7 @@ def _on_pre_tokenizer(
 
 
 def _compared_with(one: CandidateDifference) -> str:
-    """`bpe/gpt2 needs 4.2% more tokens [4.0%, 4.4%]`."""
+    """Return a difference as text: `bpe/gpt2 needs 4.20% more tokens [+4.00%, +4.40%]`."""
     more = f"{percent(abs(one.more), 2)} {'more' if one.more >= 0 else 'fewer'} tokens"
     if one.interval is None:
         return f"{one.name} needs {more}"
@@ -1167,11 +1237,14 @@ def _compared_with(one: CandidateDifference) -> str:
 
 
 def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
-    """Tokens of letters and of other characters that are neither letters nor spaces, and all
-    tokens of several characters."""
+    """Return the number of tokens that join letters with punctuation, and of all longer tokens.
+
+    The first are tokens with letters and with characters that are neither letters, digits, marks
+    nor spaces; the second all tokens of at least 2 characters.
+    """
     mixed = learned = 0
     for id_ in text_ids(tokenizer):
-        # Without its marker: the ## of a WordPiece token is no punctuation.
+        # Without the marker: the ## of a WordPiece token is not punctuation.
         text = written_text(tokenizer, id_).decode(errors="replace").strip(" ")
         if len(text) < 2 or "\ufffd" in text:
             continue
@@ -1185,6 +1258,7 @@ def _mixed(tokenizer: Tokenizer) -> tuple[int, int]:
 
 
 def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
+    """Return sentences on how numbers are split."""
     digits = sum(count for char, count in characters.items() if char.decode().isdigit())
     total = sum(characters.values())
     shown = " ".join(_pre_tokens(chosen.candidate.recipe, _NUMBER))
@@ -1196,6 +1270,7 @@ def _on_numbers(chosen: _Chosen, characters: Mapping[bytes, int]) -> str:
 
 
 def _pre_tokens(recipe: Recipe, text: bytes) -> list[str]:
+    """Return the pre-tokens of a text."""
     counter = _native.Counter(native_parts(recipe.pre_tokenizers), [], 1)
     counter.feed_documents([text])
     return [word.decode() for word, _ in counter.finish(1).items()]
@@ -1207,6 +1282,7 @@ def _on_coverage(
     characters: Mapping[bytes, int],
     unseen: Mapping[bytes, int],
 ) -> str:
+    """Return sentences on the coverage of the characters."""
     total = sum(characters.values())
     reached = accumulate(sorted(characters.values(), reverse=True))
     needed = next((n for n, count in enumerate(reached, 1) if count >= 0.9995 * total), 0)
@@ -1219,7 +1295,7 @@ def _on_coverage(
     recipe = chosen.candidate.recipe
     if recipe.is_byte_level:
         return f"Byte-level: 256 ids spell every text, and no --coverage is needed. {facts}"
-    # WordPiece counts a character twice: at the start of a word, and inside one (a, ##a).
+    # WordPiece counts a character twice: at the start of a word, and inside a word (a, ##a).
     unit = "symbols" if recipe.marker.is_continuation else "characters"
     told = [
         f"--coverage {one.coverage} gives {one.alphabet:,} {unit} an id and needs "
@@ -1237,6 +1313,7 @@ def _on_coverage(
 
 
 def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
+    """Return a sentence on the data behind the recommendation."""
     corpus = bench.corpus
     use = vocabulary_use(len(chosen.counts.id_counts), range_of(chosen.tokenizer.model).emittable)
     said = [
@@ -1253,7 +1330,7 @@ def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
 def _too_short(
     curves: Mapping[str, SizeCurve], name: str, shape: ModelShape | None, corpus: HeldOutCorpus
 ) -> Advice:
-    """What can be said of a text that runs out before the best curve flattens."""
+    """Return the advice for a text that runs out before the best curve is flat."""
     best, common = curves[name], min(curve.points[-1].size for curve in curves.values())
     what = "there is no knee" if shape is None else "the compute still falls"
     gain = _gain_up_to(best, best.points[-1].size)

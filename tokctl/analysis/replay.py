@@ -1,7 +1,7 @@
-"""A training replayed on a text: forward, back, or straight to a step.
+"""A replay of a training on a text: forward, back, or straight to a step.
 
 `tokctl.analysis.explain.states` computes the corpus state after one step from scratch. A `Replay`
-stands at a step, and goes to the next by what that step changes.
+keeps the state of a step and updates only what the next step changes.
 """
 
 from __future__ import annotations
@@ -36,18 +36,20 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
-# -- Which words each step of a merge history rewrites -------------------------------------------
+# -- The words that each step of a merge history rewrites ----------------------------------------
 
 _NONE: array[int] = array("I")
 
 
 class Timeline:
-    """The words of a text by the ranks of the merges that rewrite them.
+    """The words of a text, indexed by the ranks of the merges that rewrite them.
 
     Attributes:
-        changed: by rank, the numbers of the words that the merge rewrites, ascending; ranks
-            that rewrite none are not there.
-        broken: words with a symbol that has no id: no pair crosses it.
+        history: the model's merges.
+        counts: distinct pre-tokens with their counts.
+        changed: numbers of the words that each merge rewrites, ascending, by rank; ranks that
+            rewrite no word are missing.
+        broken: numbers of the words with a symbol that has no id, which no pair crosses.
     """
 
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
@@ -64,21 +66,23 @@ class Timeline:
                     self.broken.add(number)
                 else:
                     self._initial.setdefault(symbol, array("I")).append(number)
-            # A rank is there once for each place that it merged.
+            # `replay` lists a rank once for each merge that it made in the word.
             for rank in set(replay(pre_token, total)[2]):
                 self.changed.setdefault(rank, array("I")).append(number)
 
     def state(self, number: int, merges: int) -> tuple[int, ...]:
-        """The symbols of a word after so many merges."""
+        """Return the symbols of a word after `merges` merges."""
         return tuple(self.history.replayer.replay(self.counts[number][0], merges)[0])
 
     def rewritten(self, rank: int) -> array[int]:
-        """The words that the merge of a rank rewrites."""
+        """Return the numbers of the words that the merge at `rank` rewrites, ascending."""
         return self.changed.get(rank, _NONE)
 
     def holders(self, symbol: int, merges: int) -> list[array[int]]:
-        """Words among which are all that hold a symbol after so many merges, in lists that
-        ascend each by itself."""
+        """Return lists of words that include all words with `symbol` after `merges` merges.
+
+        Each list ascends. The lists can also include words that no longer have the symbol.
+        """
         lists = [self._initial[symbol]] if symbol in self._initial else []
         for rank in self.history.made_by.get(symbol, ()):
             if rank < merges and rank in self.changed:
@@ -87,8 +91,11 @@ class Timeline:
 
 
 class Scan:
-    """The order in which the tie rule `rewritten-last` scans words: a word that a merge
-    rewrites moves after all others, and those that one merge rewrites keep their order."""
+    """The order in which the tie rule `rewritten-last` scans words.
+
+    A word that a merge rewrites moves after all others. Words that the same merge rewrites keep
+    their order.
+    """
 
     def __init__(self, timeline: Timeline, words: int) -> None:
         self._ranks = [array("I") for _ in range(words)]
@@ -107,19 +114,19 @@ class Scan:
         self._at = 0
 
     def place(self, number: int, merges: int) -> int:
-        """Where a word stands after so many merges: the smaller, the earlier it is scanned."""
+        """Return the scan position of a word after `merges` merges: lower is scanned earlier."""
         last = bisect_left(self._ranks[number], merges)
         return self._places[number][last - 1] if last else number
 
     def order(self, merges: int) -> list[int]:
-        """The words as they are scanned after so many merges."""
+        """Return the numbers of the words in scan order after `merges` merges."""
         if abs(merges - self._at) == 1:
             moved: Iterable[int] = self._timeline.rewritten(min(merges, self._at))
         else:
             moved = range(len(self._now)) if merges != self._at else ()
         for number in moved:
             self._now[number] = self.place(number, merges)
-        # What was nearly in order before is sorted quickly.
+        # Sorting the previous order is fast, because it is nearly sorted.
         self._order.sort(key=self._now.__getitem__)
         self._at = merges
         return self._order
@@ -134,11 +141,11 @@ class Tally:
     """Counts in the corpus state after a number of merges.
 
     Attributes:
-        merges: how many have been made.
-        states: the symbols of each word.
-        pairs: every pair of neighbours with its weighted count; those across a symbol
-            without an id are none.
-        symbols: every symbol with its weighted count.
+        merges: number of merges made.
+        states: symbols of each word.
+        pairs: weighted count of each pair of neighbours; pairs with a symbol without an id are left
+            out.
+        symbols: weighted count of each symbol.
     """
 
     merges: int
@@ -152,8 +159,10 @@ class Tally:
         self._build(0)
 
     def goto(self, merges: int) -> None:
-        """To the state after so many merges. A step costs what it changes, a leap never
-        more than counting anew."""
+        """Move to the state after `merges` merges.
+
+        A single step costs as much as it changes; a jump costs at most a full recount.
+        """
         if merges == self.merges:
             return
         low, high = sorted((merges, self.merges))
@@ -171,7 +180,7 @@ class Tally:
         self.pairs = {}
         self.symbols = {}
         state = self._timeline.state
-        with no_garbage():  # it would walk every tuple again and again
+        with no_garbage():  # the collector would traverse every tuple repeatedly
             self.states = [state(number, merges) for number in range(len(self.weights))]
             for number, symbols in enumerate(self.states):
                 self._add(number, symbols)
@@ -183,7 +192,7 @@ class Tally:
             self._add(number, state)
 
     def neighbours(self, number: int, state: tuple[int, ...]) -> Iterable[Pair]:
-        """The pairs of a word."""
+        """Return the pairs of a word, without those that contain a symbol without an id."""
         pairs = pairwise(state)
         if number not in self._timeline.broken:
             return pairs
@@ -215,7 +224,7 @@ def _lower(counts: dict[Key, int], key: Key, by: int) -> None:
 
 # -- The leading pairs, as the recipe's criterion and tie rule rank them -------------------------
 
-#: Of so many pairs that tie each is looked up by itself; of more, the words are scanned.
+#: Most tied pairs to look up one by one; for more, one scan of the words is faster.
 _FEW = 64
 #: Scores this close in floating point are compared exactly.
 _CLOSE = 1e-9
@@ -223,12 +232,12 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Ranked:
-    """Pairs in their order, up to the first ones that were asked for.
+    """The leading pairs, in order.
 
     Attributes:
-        pairs: best first, those that may not be merged among them.
-        best: the first that may be merged; None if there is none.
-        tied: pairs as good as `best` that may be merged, itself among them.
+        pairs: best pairs first, including pairs that may not merge.
+        best: first pair that may merge; None if no pair may.
+        tied: number of pairs as good as `best` that may merge, `best` included.
     """
 
     pairs: tuple[Pair, ...]
@@ -237,7 +246,7 @@ class Ranked:
 
 
 class Ranking:
-    """Ranks the pairs of a tally."""
+    """The ranking of the pairs in a `Tally`."""
 
     def __init__(
         self, criterion: Criterion, timeline: Timeline, tally: Tally, scan: Scan | None
@@ -248,7 +257,7 @@ class Ranking:
         self._scan = scan
 
     def leading(self, most: int) -> Ranked:
-        """The `most` best pairs, and the best that may be merged."""
+        """Return the `most` best pairs, and the best pair that may merge."""
         wanted = most
         while True:
             pairs: list[Pair] = []
@@ -264,10 +273,10 @@ class Ranking:
                     break
             if best is not None or wanted >= len(self._tally.pairs):
                 return Ranked(tuple(pairs), best, tied)
-            wanted *= 8  # none of these may be merged: look further down
+            wanted *= 8  # none of these pairs may merge: include lower scores
 
     def score(self, pair: Pair) -> Fraction:
-        """What is compared: the count, or the likelihood."""
+        """Return the value that the training compares: the count or the likelihood score."""
         count = self._tally.pairs[pair]
         if not self._criterion.by_score:
             return Fraction(count)
@@ -275,7 +284,10 @@ class Ranking:
         return Fraction(count, symbols[pair[0]] * symbols[pair[1]])
 
     def _levels(self, most: int) -> list[list[Pair]]:
-        """The best pairs by score, equals together: at least `most` where there are so many."""
+        """Return the best pairs grouped by equal score, best first.
+
+        There are at least `most` pairs if the state has as many.
+        """
         counts = self._tally.pairs
         if self._criterion.by_score:
             return self._score_levels(most)
@@ -291,7 +303,7 @@ class Ranking:
         pairs = self._tally.pairs
         if self._criterion.least > 1:
             pairs = {pair: count for pair, count in pairs.items() if count >= self._criterion.least}
-        # Every pair's score, at every step: as floats first, the best of them exactly.
+        # Every step scores every pair, so use floats first, and exact fractions for the best.
         part = {symbol: 1 / count for symbol, count in self._tally.symbols.items()}
         rough = [count * part[left] * part[right] for (left, right), count in pairs.items()]
         found = nlargest(most, rough)
@@ -303,7 +315,7 @@ class Ranking:
         return [levels[score] for score in sorted(levels, reverse=True)]
 
     def _in_order(self, pairs: Sequence[Pair], most: int) -> list[Pair]:
-        """The first `most` of pairs of equal score, as the tie rule orders them."""
+        """Return the first `most` of pairs with equal scores, as the tie rule orders them."""
         if (ordered := self._criterion.by_ids_or_texts(pairs)) is not None:
             return ordered[:most]
         if len(pairs) == 1:
@@ -313,7 +325,7 @@ class Ranking:
         return self._first_scanned(set(pairs), most)
 
     def _first_scanned(self, wanted: set[Pair], most: int) -> list[Pair]:
-        """The first of many pairs that a scan of the words meets."""
+        """Return the first `most` of the wanted pairs that a scan of the words finds."""
         merges, states = self._tally.merges, self._tally.states
         found: list[Pair] = []
         for number in self._scan.order(merges) if self._scan else range(len(states)):
@@ -326,7 +338,7 @@ class Ranking:
         return found
 
     def _first_place(self, pair: Pair) -> tuple[int, int]:
-        """The word that a scan meets a pair in first, and where in it."""
+        """Return the scan position of a pair's first word, and its index in the word."""
         merges, states = self._tally.merges, self._tally.states
         both = [self._timeline.holders(symbol, merges) for symbol in pair]
         fewer = min(both, key=lambda lists: sum(map(len, lists)))
@@ -339,11 +351,11 @@ class Ranking:
                 place = self._scan.place(number, merges) if self._scan else number
                 found.append((place, pairs.index(pair)))
                 if self._scan is None:
-                    break  # as first seen: later words are of no interest
+                    break  # numbers ascend, so later words come later
         return min(found)
 
     def above(self, pair: Pair) -> Iterator[Pair]:
-        """The pairs with a higher score than one that is in the text."""
+        """Yield the pairs with a higher score than `pair`, which is in the text."""
         if self._criterion.by_score:
             symbols, score = self._tally.symbols, self.score(pair)
             rough = float(score) * (1 - _CLOSE)
@@ -361,12 +373,12 @@ class FrameWord:
     """A distinct pre-token as it is segmented after a step.
 
     Attributes:
-        number: which of the text's distinct pre-tokens it is, in first-seen order, from 0.
-        tokens: its first symbols by name.
-        more: symbols behind these.
-        count: its occurrences in the text.
-        changed: the step has rewritten it.
-        made: the places in `tokens`, from 0, that the step has merged.
+        number: number of the pre-token in first-seen order, from 0.
+        tokens: first symbols by name.
+        more: number of symbols after them.
+        count: occurrences in the text.
+        changed: whether the step rewrote the pre-token.
+        made: indices in `tokens`, from 0, of the symbols that the step merged.
     """
 
     number: int
@@ -379,17 +391,20 @@ class FrameWord:
 
 @dataclass(frozen=True)
 class LeadingPair:
-    """A pair of neighbours, with its figures in the text before a step.
+    """A pair of neighbours with its values in the text before a step.
 
     Attributes:
-        place: in the ranking, from 1.
-        ids: of left and right, which the tie rule `lowest-id` compares.
-        token: what merging them makes.
-        count, left_count, right_count: weighted occurrences of the pair and its symbols.
-        score: count / (left_count * right_count), where that is what the recipe compares;
-            else None.
-        chosen: the step merges it.
-        refused: why training may not merge it, as `Criterion.refusal` says; None if it may.
+        place: rank of the pair, from 1.
+        left: left symbol.
+        right: right symbol.
+        ids: ids of left and right, which the tie rule `lowest-id` compares.
+        token: token that the merge makes.
+        count: weighted occurrences of the pair.
+        left_count: weighted occurrences of the left symbol.
+        right_count: weighted occurrences of the right symbol.
+        score: count / (left_count * right_count) if the recipe compares scores; else None.
+        chosen: whether the step merges the pair.
+        refused: why the training may not merge the pair, as in `Criterion.refusal`; None if it may.
     """
 
     place: int
@@ -407,21 +422,20 @@ class LeadingPair:
 
 @dataclass(frozen=True)
 class Choice:
-    """Is the merge that the file records the one that this text asks for?
+    """Why a step merged its pair, compared with the pair that this text would choose.
 
     Attributes:
-        kind: `best` (no pair has a higher count or score), `tie` (others have the same, and
-            the tie rule takes this one), `other` (on this text another pair comes first),
-            `initial` (it makes an initial token, and was not chosen by the text), `split` (another
-            comes first, and the training had split the text further in this stage), `absent` (the
-            pair is not in this text), `unknown` (the file does not say by what
-            its training chose: only counts are shown), `language` (a language chose it, by its
-            own text).
-        tied: pairs that share the best count or score, those that may not be merged left out.
+        kind: `best` (no pair has a higher count or score), `tie` (others have an equal one, and the
+            tie rule chooses this pair), `other` (another pair leads on this text), `initial` (the
+            merge makes an initial token, not chosen by the text), `split` (another pair leads, and
+            the training split the text further in this stage), `absent` (the pair is not in this
+            text), `unknown` (the file does not record how the training chose; only counts are
+            shown), `language` (a language chose it, by its own text).
+        tied: number of pairs with the best count or score that may merge.
         tie_break: the recipe's tie rule.
-        same_figures: the pair is as frequent here as the file says it was in training; None
-            if the file does not say.
-        language: see `MergeRecord`.
+        same_figures: whether the pair is as frequent in this text as in training; None if not
+            known.
+        language: language that chose the merge; see `MergeRecord`.
     """
 
     kind: str
@@ -433,24 +447,24 @@ class Choice:
 
 @dataclass(frozen=True)
 class Frame:
-    """A merge training after a step.
+    """The state of a training by merges after a step.
 
     Attributes:
-        step: 0 is the state before the first merge.
-        total: steps that there are.
+        step: number of merges made; 0 is the state before the first merge.
+        total: number of steps.
         merge: the step's merge as the model's file records it; None for step 0.
-        left_count, right_count: of its symbols, as recorded; 0 where the file does not know.
-        vocabulary: ids in the vocabulary so far, special tokens and alphabet among them.
-        tokens: what the text comes to, in tokens.
-        distinct: distinct pre-tokens of the text.
-        changed: of them, those that the step has rewritten.
-        changed_occurrences: how often these are in the text.
-        words: those asked for.
-        decides: the step that `pairs` led to: this one, and for step 0 the first.
-        pairs: the leading pairs before that step, best first; after them its own, where
-            that comes later.
-        distinct_pairs: how many there were.
-        choice: why that step took its pair; None if there is no step at all.
+        left_count: recorded count of its left symbol; 0 if not known.
+        right_count: recorded count of its right symbol; 0 if not known.
+        vocabulary: ids in the vocabulary so far, including special tokens and the alphabet.
+        tokens: number of tokens in the text.
+        distinct: number of distinct pre-tokens.
+        changed: number of distinct pre-tokens that the step rewrote.
+        changed_occurrences: occurrences of these pre-tokens in the text.
+        words: words asked for, as segmented after the step.
+        decides: step that `pairs` led to: this step, or step 1 for step 0.
+        pairs: leading pairs before step `decides`, best first; last its own pair if it ranks lower.
+        distinct_pairs: number of distinct pairs before that step.
+        choice: why that step merged its pair; None if the model has no merges.
     """
 
     step: int
@@ -472,19 +486,19 @@ class Frame:
 
 @dataclass(frozen=True)
 class RoundFrame:
-    """A Unigram training after a round.
+    """The state of a Unigram training after a round.
 
     Attributes:
-        step: the round, from 1.
-        total: rounds that there are.
-        round: what the model's file records of it.
-        left: pieces that the round leaves.
-        objectives: those of all rounds.
-        vocabulary: ids of the final model.
-        tokens: what the text comes to, in tokens, as the final model splits it.
-        distinct: distinct pre-tokens of the text.
-        words: those asked for, as the final model splits them: the file does not keep the
-            pieces of a round.
+        step: number of the round, from 1.
+        total: number of rounds.
+        round: the round as the model's file records it.
+        left: number of pieces that the round leaves.
+        objectives: objectives of all rounds.
+        vocabulary: number of ids of the final model.
+        tokens: number of tokens in the text as the final model segments it.
+        distinct: number of distinct pre-tokens.
+        words: words asked for, as the final model segments them: the file does not keep the pieces
+            of a round.
     """
 
     step: int
@@ -500,7 +514,14 @@ class RoundFrame:
 
 @dataclass(frozen=True)
 class Stage:
-    """A word from the step that made it so until the next one that changes it."""
+    """A word from the step that gave it this form until the next step that changes it.
+
+    Attributes:
+        step: step that gave the word this form.
+        tokens: first symbols by name.
+        more: number of symbols after them.
+        made: indices in `tokens` of the symbols that the step merged.
+    """
 
     step: int
     tokens: tuple[str, ...]
@@ -508,25 +529,28 @@ class Stage:
     made: tuple[int, ...]
 
 
-#: How words can be arranged: as the recipe's tie rule scans them, the most frequent first, or
-#: those that the step has changed first, these and the others by count.
+#: Orders of words: `scan` as the recipe's tie rule scans them, `count` with the most frequent
+#: first, `changed` with those that the step changed first, both parts by count.
 ARRANGEMENTS = ("scan", "count", "changed")
-#: Bytes of all distinct pre-tokens together: what is kept of a text grows with them. (8 MB of
-#: books have 0.5 MB of them.)
+#: Most bytes of all distinct pre-tokens together, which determine the memory. (8 MB of books have
+#: 0.5 MB of them.)
 MOST_BYTES = 8_000_000
-#: Symbols of one word that a frame holds: a word can be as long as a book.
+#: Most symbols of one word in a frame: a word can be as long as a book.
 MOST_SYMBOLS = 200
-#: Bytes of the longest word that can be followed: each of its stages is a replay of it.
+#: Most bytes of a word that can be followed: each of its stages replays the whole word.
 LONGEST_FOLLOWED = 2_000
 _SPACES = (b" ", "▁".encode(), "Ġ".encode())
 
 
 class Replay(ABC):
-    """A training on counted pre-tokens, looked at step by step.
+    """A training on counted pre-tokens, viewed step by step.
 
     Attributes:
-        first, total: the steps there are.
-        unit: what a step is called.
+        first: first step.
+        total: last step.
+        unit: name of a step in messages.
+        tokenizer: tokenizer whose training is replayed.
+        counts: distinct pre-tokens with their counts, in first-seen order.
     """
 
     unit = "step"
@@ -548,39 +572,40 @@ class Replay(ABC):
     def goto(
         self, step: int, *, first: int = 0, limit: int = 50, arrange: str = "scan"
     ) -> Frame | RoundFrame:
-        """What there is to see after a step.
+        """Return the state of the training after a step.
 
         Args:
-            first, limit: of the words, so many from this place on.
-            arrange: one of `ARRANGEMENTS`.
+            step: step to show.
+            first: position of the first word to return, from 0.
+            limit: most words to return.
+            arrange: order of the words, one of `ARRANGEMENTS`.
 
         Raises:
-            TokctlError: there is no such step.
+            TokctlError: the training has no such step.
         """
 
     @abstractmethod
     def find_token(self, token: str, after: int) -> int:
-        """The step that makes a token: the first one behind `after`, else the first of all.
+        """Return the first step after `after` that makes a token, else the first that makes it.
 
         Raises:
-            TokctlError: no step makes it.
+            TokctlError: no step makes the token.
         """
 
     @abstractmethod
     def stages(self, number: int) -> tuple[Stage, ...]:
-        """How the pre-token of that number evolves: as it starts, then at every step that
-        changes it.
+        """Return the forms of pre-token `number`: the initial form, then one for each change.
 
         Raises:
-            TokctlError: it is longer than `LONGEST_FOLLOWED`.
+            TokctlError: the pre-token is longer than `LONGEST_FOLLOWED`.
         """
 
     @abstractmethod
     def word(self, number: int, step: int) -> FrameWord:
-        """The pre-token of that number after a step."""
+        """Return pre-token `number` as it is segmented after a step."""
 
     def check(self, step: int) -> None:
-        """TokctlError if there is no such step."""
+        """Raise TokctlError if the training has no such step."""
         if not self.first <= step <= self.total:
             raise TokctlError(
                 f"there is no {self.unit} {step:,}: this model has {plural(self.total, self.unit)}",
@@ -588,12 +613,13 @@ class Replay(ABC):
             )
 
     def find_word(self, text: str) -> int:
-        """The number of the pre-token that a person means: spelled so, or with the space in
-        front that pre-tokenizers leave there, the most frequent of these; else the first that
-        holds it.
+        """Return the number of the pre-token that a user means by `text`.
+
+        An exact match counts with or without the space that pre-tokenizers leave in front; the most
+        frequent match wins. Otherwise return the first pre-token that contains `text`.
 
         Raises:
-            TokctlError: no pre-token of the text holds it.
+            TokctlError: no pre-token contains the text.
         """
         data = text.encode("utf-8", "surrogatepass")
         spellings = (data, *(space + data for space in _SPACES))
@@ -614,31 +640,38 @@ class Replay(ABC):
 
     @cached_property
     def by_count(self) -> list[int]:
-        """The words' numbers, the most frequent first, equals as first seen."""
+        """Numbers of the words, most frequent first, equals in first-seen order."""
         return sorted(range(len(self.counts)), key=lambda number: -self.counts[number][1])
 
 
 # -- By merges -----------------------------------------------------------------------------------
 
-#: Pairs that a frame holds.
+#: Default number of leading pairs in a frame.
 LEADING = 20
 
 
 class MergeReplay(Replay):
     """A training by merges on counted pre-tokens.
 
-    The counts stand at the state before the step that is looked at: there the pairs compete.
-    The words of a frame are those after it.
+    The counts are those of the state before the step shown, where the pairs compete. The words of a
+    frame are those after the step.
+
+    Example:
+        >>> replay = MergeReplay(tokenizer, [(b"low", 2), (b"lot", 1)])
+        >>> pair = replay.goto(0).pairs[0]
+        >>> pair.left, pair.right, pair.count
+        ('l', 'o', 3)
     """
 
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
-        """Replays every word once.
+        """Replay every word once, to find the steps that rewrite it.
 
         Args:
+            tokenizer: tokenizer of a model with a merge history.
             counts: distinct pre-tokens with their counts, in first-seen order.
 
         Raises:
-            TokctlError: the model has no merges; a text that is too large.
+            TokctlError: the model has no merges, or the text is too large.
         """
         check_merges(tokenizer)
         check_states(tokenizer)
@@ -664,6 +697,18 @@ class MergeReplay(Replay):
         arrange: str = "scan",
         leading: int = LEADING,
     ) -> Frame:
+        """Return the state of the training after a step.
+
+        Args:
+            step: number of merges made, from 0.
+            first: position of the first word to return, from 0.
+            limit: most words to return.
+            arrange: order of the words, one of `ARRANGEMENTS`.
+            leading: number of leading pairs to return.
+
+        Raises:
+            TokctlError: the training has no such step.
+        """
         self.check(step)
         decides = min(max(step, 1), self.total)
         self._tally.goto(max(decides - 1, 0))
@@ -694,13 +739,13 @@ class MergeReplay(Replay):
         )
 
     def _merged(self, number: int, step: int) -> int:
-        """Merges that a step makes in a word."""
+        """Return how many merges a step makes in a word."""
         merge = self.merges[step - 1]
         before = self._tally.states[number]
         return sum(1 for _ in merged_places(before, (merge.left, merge.right)))
 
     def _order(self, step: int, arrange: str) -> list[int] | range:
-        """The words' numbers as they are to be shown after a step."""
+        """Return the numbers of the words in the order to show after a step."""
         key = (step, arrange)
         if self._arranged[0] == key:
             return self._arranged[1]
@@ -719,12 +764,15 @@ class MergeReplay(Replay):
         return order
 
     def word(self, number: int, step: int) -> FrameWord:
+        """Return pre-token `number` as it is segmented after a step."""
         tokens, more, made = self._segmented(number, step)
         return FrameWord(number, tokens, more, self.counts[number][1], bool(made), made)
 
     def _segmented(self, number: int, step: int) -> tuple[tuple[str, ...], int, tuple[int, ...]]:
-        """A word's tokens after a step, how many more there are, and those just made; of a
-        step that merges after the tokens that are named, the last one stands for them."""
+        """Return a word's first tokens after a step, the number of other tokens, and the new ones.
+
+        If the step merges only later tokens, the last token returned is marked instead.
+        """
         pre_token = self.counts[number][0]
         ids, lengths, ranks = self._history.replayer.replay(pre_token, step)
         made: tuple[int, ...] = ()
@@ -738,6 +786,7 @@ class MergeReplay(Replay):
         return tuple(names), max(0, len(ids) - MOST_SYMBOLS), made
 
     def stages(self, number: int) -> tuple[Stage, ...]:
+        """Return the forms of pre-token `number`: the initial form, then one for each change."""
         pre_token = self.counts[number][0]
         if len(pre_token) > LONGEST_FOLLOWED:
             raise TokctlError(
@@ -749,6 +798,7 @@ class MergeReplay(Replay):
         return tuple(Stage(step, *self._segmented(number, step)) for step in steps)
 
     def find_token(self, token: str, after: int) -> int:
+        """Return the first step after `after` that makes a token, else the first that makes it."""
         tokenizer = self.tokenizer
         spellings = spelled_like(tokenizer, token)
         ids = [id_ for id_, name in enumerate(tokenizer.tokens) if name in spellings]
@@ -769,7 +819,7 @@ class MergeReplay(Replay):
         )
 
     def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], Choice | None]:
-        """The leading pairs before a step, and why it took its own."""
+        """Return the leading pairs before a step, and why the step merged its own."""
         ranking = self._ranking
         ranked = ranking.leading(most)
         if not step:
@@ -829,8 +879,11 @@ class MergeReplay(Replay):
 
 
 def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
-    """What a person can mean who types a token: it may have a space where the model spells
-    one otherwise. Only the first spelling of these that is a token."""
+    """Return the vocabulary's spelling of a token that a user typed, as a set of one.
+
+    The user may type a space where the model spells one differently. Return `token` itself if no
+    spelling is in the vocabulary.
+    """
     data = token.encode("utf-8", "surrogatepass")
     others = [byte_level.spell(data)] if tokenizer.recipe.is_byte_level else []
     for spelling in (token, *others, token.replace(" ", "▁"), token.replace(" ", "Ġ")):
@@ -840,8 +893,11 @@ def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:
 
 
 def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
-    """Ids in the vocabulary after each step, from 0 on. A token counts from the first step
-    that makes it on; superwords, which no step makes, never do."""
+    """Return the number of ids in the vocabulary after each step, from step 0.
+
+    A token counts from the first step that makes it. Superwords never count, since no step makes
+    them.
+    """
     recipe, tokens = tokenizer.recipe, tokenizer.model.tokens
     seen: set[int] = set()
     new = []
@@ -857,14 +913,24 @@ def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
 
 
 class RoundReplay(Replay):
-    """The rounds of a Unigram training, beside counted pre-tokens as the final model
-    splits them: the pieces of a round are in no file."""
+    """The rounds of a Unigram training, with counted pre-tokens as the final model segments them.
+
+    No file keeps the pieces of a round.
+    """
 
     unit = "round"
     first = 1
 
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
-        """Raises TokctlError for a model without rounds, and for a text that is too large."""
+        """Read the rounds of the model.
+
+        Args:
+            tokenizer: tokenizer of a Unigram model.
+            counts: distinct pre-tokens with their counts, in first-seen order.
+
+        Raises:
+            TokctlError: the model has no rounds, or the text is too large.
+        """
         self.rounds = rounds(tokenizer)
         super().__init__(tokenizer, counts)
         self.total = len(self.rounds)
@@ -872,6 +938,17 @@ class RoundReplay(Replay):
     def goto(
         self, step: int, *, first: int = 0, limit: int = 50, arrange: str = "scan"
     ) -> RoundFrame:
+        """Return the state of the training after a round.
+
+        Args:
+            step: number of the round, from 1.
+            first: position of the first word to return, from 0.
+            limit: most words to return.
+            arrange: order of the words: `scan` for first-seen order, else by count.
+
+        Raises:
+            TokctlError: the training has no such round.
+        """
         self.check(step)
         found = self.rounds[step - 1]
         order = range(len(self.counts)) if arrange == "scan" else self.by_count
@@ -896,6 +973,7 @@ class RoundReplay(Replay):
         return ids, lengths
 
     def word(self, number: int, step: int) -> FrameWord:  # noqa: ARG002
+        """Return pre-token `number` as the final model segments it, whatever the round."""
         pre_token, count = self.counts[number]
         ids, lengths = self._best(pre_token)
         ids, more = ids[:MOST_SYMBOLS], max(0, len(ids) - MOST_SYMBOLS)
@@ -903,12 +981,18 @@ class RoundReplay(Replay):
         return FrameWord(number, tuple(names), more, count, False, ())
 
     def stages(self, number: int) -> tuple[Stage, ...]:
+        """Return the only known form of pre-token `number`: the form after the last round."""
         word = self.word(number, self.total)
         return (Stage(self.total, word.tokens, word.more, ()),)
 
     def find_token(self, token: str, after: int) -> int:  # noqa: ARG002
-        """The round that dropped a piece, as far as the file tells; the last round for one
-        that was kept."""
+        """Return the round that dropped a piece, or the last round if the piece was kept.
+
+        A model file records only some of the dropped pieces.
+
+        Raises:
+            TokctlError: no round is known to have dropped the piece, and the model lacks it.
+        """
         for step, found in enumerate(self.rounds, 1):
             if any(piece == token for piece, _ in found.examples):
                 return step

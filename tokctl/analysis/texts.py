@@ -1,4 +1,4 @@
-"""Texts as analyses take them: documents with how often each counts, checked, whole in memory."""
+"""Texts for analyses: weighted documents, checked, whole in memory."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ from tokctl.sources import (
 from tokctl.tokenizer import Tokenizer
 from tokctl.values import cached_property
 
-#: Bytes of documents that are handed on together.
+#: Bytes of the documents in one batch.
 _BATCH = 1 << 20
-#: Bytes of a text, each as often as it counts, are fewer: so no count leaves 64 bits.
+#: Limit of a text's weighted size in bytes, so that no count overflows 64 bits.
 MOST = 1 << 55
 
 
 @dataclass(frozen=True)
 class Text:
-    """One text in memory: a document, or many of them one after the other.
+    """A text in memory: a document, or a sequence of documents.
 
-    Nothing that is measured, counted or shown goes from one document to the next.
+    Nothing that is measured, counted or shown spans two documents.
 
     Attributes:
-        ends: where each document ends in `data`; None: it is one document.
-        counts: how often each document counts, from 1 up; None: once.
-        is_utf8: each document is known to be.
+        name: Name for tables and messages.
+        data: The bytes of all documents, end to end.
+        ends: End offset of each document in `data`; None: the text is one document.
+        counts: Weight of each document, at least 1; None: each counts once.
+        is_utf8: Whether all documents are known to be UTF-8.
     """
 
     name: str
@@ -53,21 +55,21 @@ class Text:
 
     @property
     def documents(self) -> int:
-        """How many documents it is, each as often as it counts."""
+        """Return the number of documents, counted by weight."""
         if self.ends is None:
             return 1
         return len(self.ends) if self.counts is None else sum(self.counts)
 
     @property
     def size(self) -> int:
-        """Bytes, those of each document as often as it counts."""
+        """Return the number of bytes, counted by the weight of each document."""
         if self.counts is None:
             return len(self.data)
         spans = zip(self.spans(), self.counts, strict=True)
         return sum((end - start) * count for (start, end), count in spans)
 
     def spans(self, first: int = 0) -> Iterator[tuple[int, int]]:
-        """Where each document starts and ends, from the document `first` on."""
+        """Yield the start and end offset of each document, beginning with document `first`."""
         ends = (len(self.data),) if self.ends is None else self.ends
         start = ends[first - 1] if first else 0
         for number in range(first, len(ends)):
@@ -75,15 +77,15 @@ class Text:
             start = ends[number]
 
     def document_at(self, place: int) -> int:
-        """The number, from 0, of the document that has the byte at `place`."""
+        """Return the number, from 0, of the document that contains the byte at offset `place`."""
         return 0 if self.ends is None else bisect_right(self.ends, place)
 
     def document(self, number: int) -> bytes:
-        """A document, of this number from 0."""
+        """Return the bytes of the document with this number, from 0."""
         return self.data[slice(*next(self.spans(number)))]
 
     def documents_with(self, found: bytes) -> Iterator[int]:
-        """The numbers of the documents that have these bytes, which are some."""
+        """Yield the numbers of the documents that contain `found`, which must not be empty."""
         at = self.data.find(found)
         while at >= 0:
             number = self.document_at(at)
@@ -95,7 +97,7 @@ class Text:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 as a model's file has it that was trained on this text alone."""
+        """Return the SHA-256 that a model trained on this text alone has in its training record."""
         digest = sha256()
         if self.ends is None:
             digest.update(self.data)
@@ -105,11 +107,11 @@ class Text:
         return digest.hexdigest()
 
     def batches(self) -> Iterator[Batch]:
-        """The documents, some at a time."""
+        """Yield the documents in batches of about 1 MiB."""
         spans = list(self.spans())
         first = 0
         while first < len(spans):
-            # At least one; and a million empty ones are many, too.
+            # At least one document per batch, and a limited number of empty ones.
             start = spans[first][0]
             last = first + 1
             if self.ends is not None:
@@ -121,7 +123,7 @@ class Text:
             first = last
 
     def source(self) -> Document | Records:
-        """The text as a source of training."""
+        """Return the text as a source of training."""
         if self.ends is None:
             return Document(self.name, len(self.data), lambda: iter([self.data]))
         size = len(self.data)
@@ -129,15 +131,17 @@ class Text:
 
 
 def checked_batches(sources: Iterable[Source], errors: str | None) -> Iterator[tuple[str, Batch]]:
-    """All documents of some sources that count at all, with the name of their source. A source
-    that is one document is a batch of one.
+    """Yield the documents of some sources that count at least once, with the name of their source.
+
+    A source that is one document gives a batch of one.
 
     Args:
-        errors: what to do with text that is not UTF-8: `strict`, or `replace`, which puts U+FFFD
-            in its place; None: bytes are taken as they are.
+        sources: Documents, sources of records and archives.
+        errors: Treatment of text that is not UTF-8: `strict`, or `replace`, which puts U+FFFD in
+            its place; None: bytes are not checked.
 
     Raises:
-        TokctlError: text that can't be read, or that is not UTF-8.
+        TokctlError: A text can't be read, or is not UTF-8.
     """
     for source in flat(sources):
         if isinstance(source, Document):
@@ -152,13 +156,15 @@ def checked_batches(sources: Iterable[Source], errors: str | None) -> Iterator[t
 
 
 def errors_of(tokenizer: Tokenizer, errors: str) -> str | None:
-    """What `checked_batches` is to do with text for a model: one of bytes reads any."""
+    """Return `errors` for `checked_batches`, or None for a model that reads bytes."""
     return None if tokenizer.recipe.is_byte_level else errors
 
 
 def count_words(texts: Sequence[Text], pre_tokenizer: str, threads: int) -> dict[bytes, int]:
-    """How often the texts have each word, in first-seen order; words are what a named
-    pre-tokenizer makes of them, and end where a document ends."""
+    """Count the words of texts, in first-seen order.
+
+    Words are the pre-tokens of a named pre-tokenizer, and end at the end of a document.
+    """
     counter = _native.Counter(pre_tokenizer, [], threads)
     for text in texts:
         for batch in text.batches():
@@ -169,19 +175,20 @@ def count_words(texts: Sequence[Text], pre_tokenizer: str, threads: int) -> dict
 def read_texts(
     sources: Sequence[str | Path | Source | Text], *, characters: bool, errors: str
 ) -> list[Text]:
-    """Reads paths and sources, each once.
+    """Read paths and sources, each once.
 
-    A path may name many texts (a folder). An archive is one text, of all that is in it.
+    A path can name many texts (a folder). An archive is one text with all of its documents.
 
     Args:
-        characters: some model reads characters, so that the texts must be UTF-8.
-        errors: `strict`, or `replace`: then all models get the same text, with U+FFFD.
+        sources: Paths, open sources, or texts that are in memory.
+        characters: Whether some model reads characters, so that the texts must be UTF-8.
+        errors: `strict`, or `replace`: all models then get the same text, with U+FFFD.
 
     Raises:
-        TokctlError: unreadable text; text that is not UTF-8, naming file, line and byte.
+        TokctlError: A text can't be read, or is not UTF-8; the message names file, line and byte.
     """
     check_errors(errors)
-    opened = [_opened(source) for source in sources]  # each is checked before any is read
+    opened = [_opened(source) for source in sources]  # check every path before any is read
     return [
         read_text(source.name, [source], characters=characters, errors=errors)
         for found in opened
@@ -190,6 +197,7 @@ def read_texts(
 
 
 def _opened(given: str | Path | Source | Text) -> Sequence[Source | Text]:
+    """Return the sources that a path names, or the given source or text itself."""
     return open_sources([given]) if isinstance(given, (str, Path)) else [given]
 
 
@@ -200,7 +208,7 @@ def read_together(
     characters: bool,
     errors: str,
 ) -> Text:
-    """All that a path or sources name, as one text of this name; see `read_texts`."""
+    """Read everything that a path or sources name as one text of this name; see `read_texts`."""
     sources: Iterable[Source | Text] = (
         _opened(given)
         if isinstance(given, (str, Path, Text, Document, Records, Archive))
@@ -212,7 +220,7 @@ def read_together(
 def read_text(
     name: str, sources: Iterable[Source | Text], *, characters: bool, errors: str
 ) -> Text:
-    """One text of all documents of some sources; see `read_texts`."""
+    """Read all documents of some sources as one text of this name; see `read_texts`."""
     given = list(sources)
     if len(given) == 1 and isinstance(given[0], Text):
         text = replace(given[0], name=name)
@@ -232,7 +240,10 @@ def read_text(
 
 
 def _is_utf8(text: Text) -> bool:
-    """Is each document? Then all of it is, and none begins inside a character."""
+    """Return whether each document is UTF-8.
+
+    The whole text must be UTF-8, and no document may begin inside a character.
+    """
     if text.ends is not None and any(
         text.data[end] & 0xC0 == 0x80 for end in text.ends if end < len(text.data)
     ):
@@ -245,17 +256,18 @@ def _is_utf8(text: Text) -> bool:
 
 
 class _Collector:
-    """Puts documents together, one after the other."""
+    """Collects documents end to end into one text."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.ends = array("Q")
         self.counts = array("Q")
         self.weighted = False
-        self.size = 0  # bytes of `parts`
-        self.bytes = 0  # each as often as it counts
+        self.size = 0  # bytes in `parts`
+        self.bytes = 0  # weighted size, with one more byte per document
 
     def add(self, texts: Sequence[bytes], counts: Sequence[int] | None, name: str) -> None:
+        """Append documents with their weights; `name` is the source's name for messages."""
         if counts is not None:
             self.weighted = self.weighted or any(count != 1 for count in counts)
             both = zip(texts, counts, strict=True)
@@ -267,11 +279,12 @@ class _Collector:
                 )
         self.parts.append(texts[0] if len(texts) == 1 else b"".join(texts))
         self.ends.extend(accumulate(map(len, texts), initial=self.size))
-        del self.ends[-len(texts) - 1]  # where they start
+        del self.ends[-len(texts) - 1]  # drop the start of the first document
         self.counts.extend([1] * len(texts) if counts is None else counts)
         self.size = self.ends[-1] if self.ends else 0
 
     def text(self, name: str, *, is_utf8: bool) -> Text:
+        """Return the collected documents as a text of this name."""
         data = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
         counts = self.counts if self.weighted else None
         one = len(self.ends) == 1 and counts is None

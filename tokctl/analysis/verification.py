@@ -1,7 +1,7 @@
-"""Does a file give what the model gave? Ids and decoded text, compared on texts.
+"""Verification: compare the ids and decoded texts of a model and of a file made from it.
 
-`verify` loads a file with tokctl, and with the libraries that define its format where they are
-installed, and encodes texts with each of them.
+`verify` loads a file with tokctl, and with the installed libraries that define its format, and
+encodes texts with each of them.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.tokenizer import Special
 
-#: Ids that are shown before the first one that differs, and from there on.
+#: Number of ids that are shown before the first differing id, and from it on.
 _BEFORE, _AFTER = 2, 4
-#: Characters that are shown around the place where decoded texts differ.
+#: Number of characters that are shown on each side of the first difference of decoded texts.
 _CONTEXT = 20
 
-#: Bytes of a block of lines, unless a line is longer.
+#: Size in bytes of a block of lines; a longer line is a block of its own.
 _BLOCK_SIZE = 1 << 18
-#: Bytes that llama.cpp may give for a token: as many as a GGUF file's token may have here.
+#: Buffer size in bytes for one piece of llama.cpp: the longest token of a GGUF file that tokctl
+#: reads.
 _LONGEST_PIECE = 1 << 12
 
 #: Ids with their tokens.
@@ -46,17 +47,18 @@ Tokens = tuple[tuple[int, str], ...]
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where a reader of the file gives something else.
+    """The first difference between a reader of the file and the model.
 
     Attributes:
         reader: `tokctl`, or the library with its version.
-        what: `ids`, `text` (the ids are the same, and decode to another text) or `error`.
-        text: name of the text; empty if the file could not be loaded.
-        line, column: from 1; the column counts characters. Of a source of records the number of
-            the record, and the character of its text.
-        before, found: ids with tokens around that place, of the model and of the reader.
-        said: the two decoded texts around the place where they differ, or the error.
-        unit: what `line` counts: `line` or `row`.
+        what: `ids`, `text` (equal ids that are decoded to different texts) or `error`.
+        text: Name of the text; empty if the file could not be loaded.
+        line: Number of the line, from 1; in a source of records, the number of the record.
+        column: Character in the line or the record, from 1; 0 for an error.
+        before: The model's ids, with their tokens, around the difference.
+        found: The reader's ids, with their tokens, around the difference.
+        said: The two decoded texts around their first difference, or the error.
+        unit: Unit of `line`: `line` or `row`.
     """
 
     reader: str
@@ -71,7 +73,7 @@ class Difference:
 
     @property
     def place(self) -> str:
-        """`book.txt, line 3, column 14`."""
+        """Return the position as text: `book.txt, line 3, column 14`."""
         return f"{self.text}, {self.unit} {self.line}, column {self.column}"
 
     def __str__(self) -> str:
@@ -85,16 +87,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification compared, and what differs.
+    """Result of a verification.
 
     Attributes:
-        lines, ids: of the texts, as the model before encodes them line by line.
-        left_out: lines with a character that the model has no token for.
-        readers: those that were compared, whether they agree or not.
-        not_compared: readers that were not, as sentences that say why.
-        differences: the first one of each reader that does not agree.
-        missing: the libraries that define the format, where none of them is installed: then
-            tokctl has been compared with itself alone.
+        lines: Number of compared lines, including `left_out`.
+        ids: Number of ids, as the model encodes the texts line by line.
+        left_out: Number of lines with a character for which the model has no token.
+        readers: The compared readers, whether they agree or not.
+        not_compared: Sentences that say which readers were not compared, and why.
+        differences: The first difference of each reader that does not agree.
+        missing: The libraries that define the format, if none of them is installed, so that tokctl
+            was compared only with itself.
     """
 
     lines: int
@@ -107,7 +110,7 @@ class Verification:
 
     @property
     def same(self) -> bool:
-        """Do all readers give the same ids and the same text?"""
+        """Return whether all readers give the same ids and the same text."""
         return not self.differences
 
     def __str__(self) -> str:
@@ -117,7 +120,7 @@ class Verification:
         return f"{same}: {', '.join(self.readers)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it."""
+        """Return the result as JSON data."""
         return {"same": self.same, **asdict(self)}
 
 
@@ -129,20 +132,24 @@ def verify(
     format: str | None = None,  # noqa: A002
     around: bool = True,
 ) -> Verification:
-    """Compares a model with a file of it: ids and decoded text, line by line and many lines
-    at once.
+    """Compare a model with a file made from it: ids and decoded text.
+
+    Texts are compared line by line, and many lines together.
 
     Args:
-        tokenizer: the model before.
-        other: a file or folder, which is loaded with tokctl and with the libraries that
-            define its format; or another tokenizer.
-        texts: a str is a text; a path is a file of any form, or a folder; or sources of
-            `tokctl.sources`. Texts are compared line by line, those of records one by one.
-        format: of the file; by default the one that it is told to be.
-        around: compares special tokens that the model puts around texts, too.
+        tokenizer: The model from which the file was made.
+        other: A file or folder, which is loaded with tokctl and with the libraries that define its
+            format; or another tokenizer.
+        texts: Each a str (a text), a path (a file of any supported form, or a folder) or a source
+            of `tokctl.sources`. Records are compared one by one.
+        format: Format of the file; by default it is detected.
+        around: Whether to compare the special tokens that the model puts around texts, too.
 
     Raises:
-        TokctlError: a text can't be read, or is not UTF-8.
+        TokctlError: A text can't be read, or is not UTF-8.
+
+    Example:
+        verify(tok, "exported.json", [Path("book.txt")]).same  # True
     """
     readers, not_compared, missing, differences = readers_of(tokenizer, other, format)
     compared = tuple(reader.name for reader in readers)
@@ -160,7 +167,7 @@ def verify(
 def first_differences(
     tokenizer: Tokenizer, readers: Sequence[LoadedTokenizer], blocks: Iterable[Block]
 ) -> list[Difference]:
-    """The first difference of each reader in some blocks of texts, where there is one."""
+    """Return the first difference of each reader in some blocks of texts, if it has one."""
     left = list(readers)
     found: list[Difference] = []
     for block in blocks:
@@ -171,7 +178,7 @@ def first_differences(
 def _differences(
     own: _ModelBlock, readers: list[LoadedTokenizer], around: bool
 ) -> Iterator[Difference]:
-    """Those of a block; who has one is no reader any more."""
+    """Yield the differences in a block, and remove their readers from `readers`."""
     for reader in list(readers):
         if found := _first_difference(own, reader, around):
             readers.remove(reader)
@@ -179,6 +186,7 @@ def _differences(
 
 
 def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
+    """Yield the blocks of a text, path or source; a text given as str is named by `number`."""
     if isinstance(text, str):
         data = text.encode("utf-8", "surrogatepass")
         text = Document(f"text {number}", len(data), lambda: iter([data]))
@@ -187,7 +195,7 @@ def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
 
 
 class _ModelBlock:
-    """A block as the model before encodes it; None for a text that it has no ids for."""
+    """A block with the model's own ids; None for a text that the model can't encode."""
 
     def __init__(self, tokenizer: Tokenizer, block: Block) -> None:
         self.tokenizer = tokenizer
@@ -196,20 +204,24 @@ class _ModelBlock:
         self._rows: dict[tuple[Special, bool], list[list[int] | None]] = {}
 
     def rows(self, special: Special) -> list[list[int] | None]:
-        """The ids of each line."""
+        """Return the ids of each line."""
         return self._kept(self.lines, special, False)
 
     def rows_around(self, special: Special) -> list[list[int] | None]:
-        """The ids of each line with the special tokens around it; of the first line alone where
-        there are none, which shows whether others put some there."""
+        """Return the ids of each line with the special tokens around it.
+
+        If the model puts none there, only the first line is encoded, which shows whether other
+        readers add some.
+        """
         puts = self.tokenizer.post_processor.added_tokens_count()
         return self._kept(self.lines if puts else self.lines[:1], special, True)
 
     def whole(self, special: Special) -> list[int] | None:
-        """The ids of all lines as one text."""
+        """Return the ids of all lines as one text."""
         return self._encode([self.block.text], special, False)[0]
 
     def _kept(self, texts: Sequence[str], special: Special, around: bool) -> list[list[int] | None]:
+        """Return the ids of `texts`, encoded once for each setting."""
         key = special, around
         if key not in self._rows:
             self._rows[key] = self._encode(texts, special, around)
@@ -218,6 +230,7 @@ class _ModelBlock:
     def _encode(
         self, texts: Sequence[str], special: Special, around: bool
     ) -> list[list[int] | None]:
+        """Return the ids of each text, or None for a text that can't be encoded."""
         encode = self.tokenizer.encode_ids
         try:
             return list(encode(texts, special=special, add_special=around))
@@ -228,6 +241,10 @@ class _ModelBlock:
 
 
 def _first_difference(own: _ModelBlock, reader: LoadedTokenizer, around: bool) -> Difference | None:
+    """Return the first difference in a block, or None.
+
+    The lines are compared one by one, then as one text, then with the special tokens around them.
+    """
     block = own.block
     rows = own.rows(reader.special)
     for number, ids in enumerate(_theirs(reader, own.lines, rows), block.line):
@@ -261,7 +278,10 @@ def _theirs(
     *,
     around: bool = False,
 ) -> Iterator[list[int] | BaseException]:
-    """The reader's ids of each text that the model has ids for, or what it raises."""
+    """Yield the reader's ids of each text that the model can encode, or the exception it raises.
+
+    For other texts, an empty list is yielded.
+    """
     wanted = [text for text, row in zip(texts, rows, strict=True) if row is not None]
     try:
         found = iter(reader.encode(wanted, around) if wanted else [])
@@ -285,11 +305,11 @@ def _compared(
     row: list[int],
     ids: list[int] | BaseException,
 ) -> Difference | None:
-    """The difference of one text; `line` is that of its first character, or its number."""
+    """Return the difference in a text, or None; `line` numbers its first line or its record."""
     tokenizer, block = own.tokenizer, own.block
 
     def found(what: str, place: int, said: tuple[str, ...] = ()) -> Difference:
-        """What was found at a character of the text."""
+        """Return a difference at character `place` of the text."""
         if block.documents:
             at = line, place + 1
         else:
@@ -315,26 +335,27 @@ def _compared(
         return None
     at = _first_differing(before, after)
     part = slice(max(0, at - _CONTEXT), at + _CONTEXT)
-    # The decoded text has the lines of the text, as far as both are the same.
+    # Until the first difference, the decoded text has the same lines as the text.
     text = before
     return found("text", at, (before[part], after[part]))
 
 
 def _first_differing(before: Sequence[object], after: Sequence[object]) -> int:
-    """Where two sequences differ first."""
+    """Return the first index at which two sequences differ."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((at for at, (one, two) in pairs if one != two), min(len(before), len(after)))
 
 
 def _character(tokenizer: Tokenizer, text: str, special: Special, row: list[int], at: int) -> int:
-    """Where in the text the token stands that differs first."""
+    """Return the character offset in the text of the first differing token."""
     encoding = tokenizer.encode(text, special=special)
-    if encoding.ids != row:  # with special tokens around it
+    if encoding.ids != row:  # the ids include special tokens around the text
         return 0
     return encoding.offsets[at][0] if at < len(encoding.offsets) else len(text)
 
 
 def _tokens_around(ids: list[int], at: int, token: Callable[[int], str]) -> Tokens:
+    """Return the ids around index `at`, each with its token, or a question mark if unknown."""
     found = []
     for id_ in ids[max(0, at - _BEFORE) : at + _AFTER]:
         try:
@@ -345,17 +366,18 @@ def _tokens_around(ids: list[int], at: int, token: Callable[[int], str]) -> Toke
     return tuple(found)
 
 
-# -- Texts in blocks, so that a text of any size can be compared
+# -- Texts in blocks, so that texts of any size can be compared
 
 
 class Block(NamedTuple):
-    """Some lines of a text, or documents of a source of records.
+    """Some lines of a text, or some documents of a source of records.
 
     Attributes:
-        line: the number of the first line, or of the first document in its source, from 1.
-        text: the lines; empty if these are documents.
-        documents: each is compared whole, and by itself.
-        unit: what `line` counts: `line` or `row`.
+        name: Name of the text.
+        line: Number of the first line, or of the first document in its source, from 1.
+        text: The lines; empty for documents.
+        documents: The documents, each compared whole and separately.
+        unit: Unit of `line`: `line` or `row`.
     """
 
     name: str
@@ -366,8 +388,10 @@ class Block(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What is encoded at a time: the lines without their ends, or the documents. A line ends
-        at a line feed and nowhere else."""
+        """Return the texts to encode one by one: lines without their ends, or documents.
+
+        A line ends only at a line feed.
+        """
         if self.documents:
             return list(self.documents)
         lines = self.text.split("\n")
@@ -375,8 +399,11 @@ class Block(NamedTuple):
 
 
 def text_blocks(source: Source, size: int = _BLOCK_SIZE) -> Iterator[Block]:
-    """The blocks of a text; TokctlError if it is not UTF-8: the libraries take nothing
-    else."""
+    """Yield the blocks of a text.
+
+    Raises:
+        TokctlError: The text is not UTF-8, which the libraries require.
+    """
     for one in flat([source]):
         if isinstance(one, Document):
             yield from _of_lines(one, size)
@@ -385,6 +412,7 @@ def text_blocks(source: Source, size: int = _BLOCK_SIZE) -> Iterator[Block]:
 
 
 def _of_lines(document: Document, size: int) -> Iterator[Block]:
+    """Yield the lines of a document in blocks of about `size` bytes."""
     line = 1
     for data in line_blocks(document.blocks(), size):
         try:
@@ -397,6 +425,7 @@ def _of_lines(document: Document, size: int) -> Iterator[Block]:
 
 
 def _of_documents(records: Records) -> Iterator[Block]:
+    """Yield the documents of a source of records, one block per batch."""
     for batch in records.batches():
         documents = []
         for number, data in enumerate(batch.texts, batch.first):
@@ -404,7 +433,7 @@ def _of_documents(records: Records) -> Iterator[Block]:
                 documents.append(data.decode())
             except UnicodeDecodeError:
                 raise _not_utf8(records.name, records.unit, number) from None
-        # How often one counts is nothing to compare.
+        # The documents' weights don't affect their ids.
         if documents:
             yield Block(records.name, batch.first, "", tuple(documents), records.unit)
 
@@ -417,18 +446,18 @@ def _not_utf8(name: str, unit: str, number: int) -> TokctlError:
 
 
 class LoadedTokenizer(NamedTuple):
-    """A file as a library has loaded it.
+    """A file as loaded by a library.
 
     Attributes:
-        name: the library, with its version.
-        encode: the ids of each text; the second argument says whether with the special tokens
-            that the model puts around.
-        decode: the text of ids; U+FFFD for what is not UTF-8.
-        token: what it calls an id.
-        special: the special tokens that it finds in a text, as `Tokenizer.encode` takes them.
-        puts_around: does it know the special tokens that the model puts around?
-        batch: the ids of many texts on so many threads, in the fastest way that gives lists; None:
-            `encode` is that.
+        name: The library, with its version.
+        encode: Returns the ids of each text; the second argument says whether to add the special
+            tokens that the model puts around texts.
+        decode: Returns the text of ids, with U+FFFD for bytes that are not UTF-8.
+        token: Returns the library's name of an id.
+        special: Special tokens that the library recognizes in a text, as in `Tokenizer.encode`.
+        puts_around: Whether the library adds the special tokens that the model puts around texts.
+        batch: Returns the ids of many texts, using the given number of threads, in the library's
+            fastest way that gives lists; None: use `encode`.
     """
 
     name: str
@@ -443,8 +472,13 @@ class LoadedTokenizer(NamedTuple):
 def readers_of(
     tokenizer: Tokenizer, other: Tokenizer | str | Path, format_name: str | None
 ) -> tuple[list[LoadedTokenizer], tuple[str, ...], tuple[str, ...], list[Difference]]:
-    """The readers; why others are none; those that are not installed, if all are; and who fails to
-    load the file."""
+    """Load a file with every available reader.
+
+    Returns:
+        The readers; sentences on the readers that were not used; the missing libraries, if none
+        that defines the format is installed; and a difference for each reader that fails to load
+        the file.
+    """
     from tokctl.tokenizer import Tokenizer
 
     if isinstance(other, Tokenizer):
@@ -468,7 +502,7 @@ def readers_of(
         try:
             readers.append(peer.load(Path(other), tokenizer.model))
         except ImportError as error:
-            # A peer may need another library for some files.
+            # A peer may need `transformers` for some files.
             package = "transformers" if error.name == "transformers" else peer.package
             reasons.append(f"{package} is not installed")
             missing.append(package)
@@ -480,6 +514,8 @@ def readers_of(
 
 
 def _own_reader(tokenizer: Tokenizer) -> LoadedTokenizer:
+    """Return a tokenizer of tokctl as a reader."""
+
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return tokenizer.encode_ids(texts, special="all", add_special=around)
 
@@ -493,7 +529,10 @@ def _own_reader(tokenizer: Tokenizer) -> LoadedTokenizer:
 
 
 def reason(error: BaseException) -> str:
-    """What a library says. Its panics are no `Exception`."""
+    """Return the first line of an exception's message; raise interrupts and memory errors again.
+
+    Callers catch BaseException, because the panics of Rust libraries are not an `Exception`.
+    """
     if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit)):
         raise error
     lines = str(error).strip().splitlines()
@@ -501,13 +540,16 @@ def reason(error: BaseException) -> str:
 
 
 def _with_version(package: str) -> str:
+    """Return the package's name with its installed version."""
     return f"{package} {version(package)}"
 
 
 def without_lengths(theirs: Any) -> Any:
-    """Return `theirs`, a tokenizer of the library tokenizers, without the truncation and the
-    padding that its file stores. The library applies both to every text; tokctl applies them where
-    a call asks for it."""
+    """Return `theirs`, a tokenizer of the library tokenizers, without truncation and padding.
+
+    The library applies the settings that its file stores to every text; tokctl applies them only if
+    a call asks for them.
+    """
     theirs.no_truncation()
     theirs.no_padding()
     return theirs
@@ -516,13 +558,14 @@ def without_lengths(theirs: Any) -> Any:
 def _tokenizers(
     theirs: Any, *, special: Special = "all", puts_around: bool = False
 ) -> LoadedTokenizer:
+    """Return a tokenizer of the library tokenizers as a reader."""
     without_lengths(theirs)
 
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return [one.ids for one in theirs.encode_batch(list(texts), add_special_tokens=around)]
 
     def batch(texts: list[str], _threads: int) -> list[list[int]]:
-        # The fast one leaves offsets out. The environment says how many threads it has.
+        # The fast method computes no offsets. The environment sets its number of threads.
         return [one.ids for one in theirs.encode_batch_fast(texts, add_special_tokens=False)]
 
     return LoadedTokenizer(
@@ -537,14 +580,14 @@ def _tokenizers(
 
 
 def tokenizer_json(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """`tokenizer.json`, or the one in a folder."""
+    """Load a `tokenizer.json`, or the one in a folder, with tokenizers."""
     import tokenizers
 
     file = path / "tokenizer.json" if path.is_dir() else path
     return _tokenizers(tokenizers.Tokenizer.from_file(str(file)), puts_around=True)
 
 
-#: Options of a call of transformers that a folder's configuration would set otherwise.
+#: Arguments that override the settings of a folder's configuration in a call of transformers.
 _WHOLE_TEXTS: dict[str, Any] = {
     "padding": False,
     "truncation": False,
@@ -556,6 +599,8 @@ _WHOLE_TEXTS: dict[str, Any] = {
 def _transformers(
     theirs: Any, *, special: Special = "all", puts_around: bool = True
 ) -> LoadedTokenizer:
+    """Return a tokenizer of transformers as a reader."""
+
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         found = theirs(list(texts), add_special_tokens=around, **_WHOLE_TEXTS)
         return [list(ids) for ids in found["input_ids"]]
@@ -573,7 +618,8 @@ def _transformers(
 
 
 def _import_transformers() -> Any:
-    # Else it warns that PyTorch is missing, which is not needed here.
+    """Import transformers without its warnings."""
+    # Without the variable, transformers warns that PyTorch is missing, which is not needed here.
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     import transformers
 
@@ -581,19 +627,22 @@ def _import_transformers() -> Any:
 
 
 def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """A folder, as transformers' `AutoTokenizer` takes it."""
+    """Load a folder with transformers' `AutoTokenizer`."""
     from_pretrained = _import_transformers().AutoTokenizer.from_pretrained
     return _transformers(from_pretrained(str(path), local_files_only=True))
 
 
 def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
-    """GPT-2's two files, as tokenizers' BPE of bytes takes them, or its BPE of characters, or
-    transformers' class for CLIP's."""
+    """Load `vocab.json` and `merges.txt`.
+
+    The reader is tokenizers' byte-level BPE, its BPE of characters, or transformers' class for
+    CLIP.
+    """
     folder = path if path.is_dir() else path.parent
     files = str(folder / "vocab.json"), str(folder / "merges.txt")
     if are_like_clip(json.loads(Path(files[0]).read_bytes())):
         theirs = _import_transformers().CLIPTokenizer(*files)
-        # The class gives its two special tokens new ids where the files have none for them.
+        # If the files have no ids for its two special tokens, the class gives them new ones.
         own = set(theirs.all_special_tokens)
         found = tuple(sorted(own & model.special_ids.keys()))
         return _transformers(theirs, special=found or "none", puts_around=len(found) == len(own))
@@ -603,12 +652,12 @@ def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
         return _tokenizers(tokenizers.ByteLevelBPETokenizer.from_file(*files), special="none")
     unknown = model.recipe.unk_token or "<unk>"
     theirs = tokenizers.CharBPETokenizer.from_file(*files, unk_token=unknown)
-    # The class makes the unknown token a special one, and no other token.
+    # The class makes only the unknown token a special one.
     return _tokenizers(theirs, special=tuple({unknown} & model.special_ids.keys()) or "none")
 
 
 def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:
-    """BERT's `vocab.txt`; whether text is lowercased is for the caller to say."""
+    """Load BERT's `vocab.txt`; the model's recipe says whether text is lowercased."""
     from tokenizers import BertWordPieceTokenizer
 
     options: dict[str, Any] = {"lowercase": False}
@@ -624,10 +673,10 @@ def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:
 
 
 def tiktoken_ranks(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """tiktoken's ranks, with the pattern and the special tokens that lie beside them."""
+    """Load tiktoken's ranks, with the pattern and special tokens from the JSON file beside them."""
     import tiktoken
 
-    # Its own reader of the file keeps a copy in a cache by the path, not by the content.
+    # tiktoken's own reader caches the file by its path, not by its content.
     ranks = {}
     for line in path.read_bytes().splitlines():
         spelled, rank = line.split()
@@ -651,7 +700,7 @@ def tiktoken_ranks(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
 
 
 def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """SentencePiece's `.model`."""
+    """Load SentencePiece's `.model`."""
     import sentencepiece
 
     theirs = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
@@ -671,18 +720,21 @@ def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
 
 @lru_cache(maxsize=1)
 def _silence() -> Any:
-    """What llama.cpp calls for each line that it would print; kept, as it may be called later."""
+    """Return a callback that discards the lines that llama.cpp would print.
+
+    It is cached, because llama.cpp may call it later.
+    """
     import llama_cpp
 
     return llama_cpp.llama_log_callback(lambda *_: None)
 
 
 def llama_cpp_vocabulary(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
-    """llama.cpp's GGUF, of which only the vocabulary is loaded."""
+    """Load only the vocabulary of a GGUF file with llama.cpp."""
     import llama_cpp
 
     llama_cpp.llama_log_set(_silence(), None)
-    # Without its class `Llama`, which makes a context, too: a vocabulary has none.
+    # The class `Llama` can't be used: it creates a context, which needs more than a vocabulary.
     params = llama_cpp.llama_model_default_params()
     params.vocab_only = True
     loaded = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
@@ -697,7 +749,8 @@ def llama_cpp_vocabulary(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
         return [tokenized(text.encode(), around) for text in texts]
 
     def tokenized(text: bytes, around: bool) -> list[int]:
-        # A token takes a byte at least, but for those around the text and a space before it.
+        # Every token takes at least a byte, except the special tokens around the text and an added
+        # space.
         most = len(text) + 4
         ids = (llama_cpp.llama_token * most)()
         count = llama_cpp.llama_tokenize(vocabulary, text, len(text), ids, most, around, True)
@@ -729,16 +782,17 @@ class Peer(NamedTuple):
     """A library that defines a format.
 
     Attributes:
-        package: as it is installed.
-        load: takes the path (a file or a folder) and the model before, which says what the file
-            leaves to its caller. It raises ImportError if the library is not installed.
+        package: Name of its package.
+        load: Takes the path (a file or a folder) and the model before the conversion, which has the
+            settings that the file leaves to its caller. It raises ImportError if the library is not
+            installed.
     """
 
     package: str
     load: Callable[[Path, FilledRecipe], LoadedTokenizer]
 
 
-#: By the name of the format.
+#: Peers by the name of the format.
 PEERS: dict[str, tuple[Peer, ...]] = {
     "tokctl": (Peer("tokenizers", tokenizer_json),),
     "huggingface": (Peer("tokenizers", tokenizer_json),),

@@ -1,7 +1,8 @@
-"""Chats: messages rendered by a model's chat template, and encoded.
+"""Conversations, rendered by a model's chat template and encoded.
 
-`template.py` finds the template of a model, `sandbox.py` runs it, `mask.py` says which part of the
-text an assistant wrote, `lines.py` reads conversations from JSON Lines.
+`template.py` finds the template of a model, `sandbox.py` runs it, and `bounds.py` limits its
+operations. `mask.py` finds the spans that the assistant wrote. `lines.py` reads conversations from
+JSON Lines and tables.
 """
 
 from __future__ import annotations

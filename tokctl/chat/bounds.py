@@ -1,7 +1,8 @@
-"""Size and time of every operation that a chat template can call, known before it runs.
+"""Bounds on the size and time of every operation that a chat template can call.
 
 `FILTERS`, `TESTS`, `FUNCTIONS` and `METHODS` list everything that the sandbox can reach, each with
-a bound. What is not listed is refused; a test derives the lists from Jinja2 and Python.
+a bound that is computed before the operation runs. The sandbox refuses operations that are not
+listed; a test derives the lists from Jinja2 and Python.
 """
 
 from __future__ import annotations
@@ -30,30 +31,35 @@ from jinja2.filters import do_mark_safe
 from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
 
-#: The type of text that is marked as escaped.
+#: Jinja2's type of text that is marked as escaped.
 Markup: type = type(do_mark_safe(""))
 
-#: Characters that an element of a list counts as where a list is read.
+#: Cost, in characters, of reading one element of a list.
 VALUE = 64
-#: Characters that a new value takes beside its own; a character takes 1 to 4 bytes.
+#: Sizes in characters (1 to 4 bytes each): the overhead of a value, a new value in a list, and a
+#: reference in a list.
 _HEAD, _NEW, _REFERENCE = 16, 24, 2
-#: The most characters that one character becomes where text is escaped (`\\ud83d\\ude00`).
+#: The most characters that escaping makes of one character (`\\ud83d\\ude00`).
 _ESCAPED = 12
-#: Characters of a number or a separator that is written; long integers count their digits.
+#: Characters of a number or separator when written; long integers count their digits, too.
 _WRITTEN = 32
 
 
 class TooMuchValueError(Exception):
-    """A value holds more than a measurement may count."""
+    """A value exceeds the limit of `measure`."""
 
 
 def measure(value: Any, most: float) -> tuple[int, int]:
-    """Return the characters and the elements of a value, with all that is in it.
+    """Return the number of characters and of elements in `value` and all values nested in it.
 
-    A list that is in another list many times is counted as often.
+    A list that occurs several times in another list is counted each time.
+
+    Args:
+        value: any value that a template can hold.
+        most: the limit on the characters plus `VALUE` for each element.
 
     Raises:
-        TooMuchValueError: they are more than `most` together.
+        TooMuchValueError: the value exceeds `most`.
     """
     characters = elements = 0
     waiting = [value]
@@ -100,9 +106,10 @@ class Operands:
     """Measured arguments of an operation.
 
     Attributes:
-        values: the operands by position, that of a method or filter first.
-        named: the operands by name.
-        characters, elements: in all of them.
+        values: the positional operands; the first is the value that a method or filter works on.
+        named: the keyword operands.
+        characters: the characters of all operands together.
+        elements: the elements of all operands together.
     """
 
     def __init__(self, values: Sequence[Any], named: dict[str, Any], most: float) -> None:
@@ -118,24 +125,24 @@ class Operands:
                 self.elements += elements
 
     def get(self, position: int, name: str, default: Any = None) -> Any:
-        """Return an operand that is given by position or by name."""
+        """Return the operand at `position` or called `name`; `default` if neither is given."""
         if position < len(self.values):
             return self.values[position]
         return self.named.get(name, default)
 
     def number(self, position: int, name: str, default: int = 0) -> int:
-        """Return the size of a number that is given by position or by name; 0 for no number."""
+        """Return the absolute value of a numeric operand; 0 if the operand is not a number."""
         value = self.get(position, name, default)
         return abs(int(value)) if isinstance(value, (int, float)) and value == value else 0
 
     @property
     def first(self) -> int:
-        """The length of the first operand; 0 where it has none."""
+        """The length of the first operand; 0 if there is no operand or it has no length."""
         return _length(self.values[0]) if self.values else 0
 
     @property
     def written(self) -> int:
-        """The longest text that the operands are written as."""
+        """An upper bound on the length of all operands written as text."""
         return _ESCAPED * self.characters + _WRITTEN * self.elements
 
 
@@ -144,14 +151,15 @@ Bound = Callable[[Operands], int]
 
 @dataclass(frozen=True)
 class Cost:
-    """Size of the result and time of an operation, in characters.
+    """Bounds on the result size and the time of an operation, in characters.
 
     Attributes:
-        made: the most that the result takes.
-        times: how often the operands are read, in units of the time that copying takes; 0: not
-            at all, and they are not measured.
-        more: what is to be added to that.
-        whole: an iterator is read to its end, so that it can be measured as a list.
+        made: the largest size of the result.
+        times: the time to read the operands, as a multiple of the time to copy them. With 0 the
+            operands are neither read nor measured.
+        more: time on top of `times`; None: no more.
+        whole: whether iterators among the operands become lists first, so that they can be
+            measured.
     """
 
     made: Bound
@@ -180,7 +188,7 @@ def _list(each: int) -> Bound:
 
 
 def _pieces(o: Operands) -> int:
-    """Bound the pieces of a text: as many as the text has separators, characters or lines."""
+    """Bound the list of `split`: a piece per separator, or per two characters without one."""
     text = o.values[0]
     mark = o.get(1, "sep")
     pieces: int = text.count(mark) + 1 if _length(mark) else len(text) // 2 + 1
@@ -202,7 +210,7 @@ def _line_count(text: Any) -> int:
 
 
 def _wide(name: str, default: int = 0) -> Bound:
-    """Bound a text that is filled up to a width."""
+    """Bound a text that is padded to the width in the operand `name`."""
     return lambda o: _HEAD + o.written + o.number(1, name, default)
 
 
@@ -222,7 +230,7 @@ def _replaced(o: Operands) -> int:
     count: int = text.count(old)
     if isinstance(most, int) and most >= 0:
         count = min(count, most)
-    # A Markup escapes what it takes in.
+    # `Markup.replace` escapes its arguments: one character becomes up to five.
     times = 5 if any(isinstance(value, Markup) for value in o.values) else 1
     length: int = len(text) + count * len(new)
     return _HEAD + times * length
@@ -259,7 +267,7 @@ def _indented(o: Operands) -> int:
 
 
 def _wrapped(o: Operands) -> int:
-    """A text may have a line for each character."""
+    """Bound `wordwrap`, whose result has at most one line per character."""
     mark = o.get(4, "wrapstring") or "\n"
     width = max(1, o.number(1, "width", 79))
     lines = 2 * (o.first // width + 1) + _line_count(o.values[0]) // _NEW + _words(o.values[0])
@@ -271,12 +279,12 @@ def _words(value: Any) -> int:
 
 
 def _squared(per: int) -> Bound:
-    """The time of what reads on from every character."""
+    """Bound the time of an operation that reads on from every character: a square over `per`."""
     return lambda o: (o.characters + o.elements) ** 2 // per
 
 
 def _product(o: Operands) -> int:
-    """The time of what compares a text with another at every character."""
+    """Bound the time of comparing the other operands with the first at every character."""
     return o.first * (o.characters - o.first) // 8
 
 
@@ -306,28 +314,29 @@ def _lorem(o: Operands) -> int:
 
 
 def _filled(name: str) -> Bound:
-    """Bound lists that are filled up: together as long as both arguments."""
+    """Bound padded lists (`batch`, `slice`): at most the operand `name` plus the elements."""
     return lambda o: _HEAD + _NEW * (o.number(1, name) + o.elements + o.first)
 
 
 def _precise(o: Operands) -> int:
-    """Bound a number rounded to some places: Python makes ten to the power of the places."""
+    """Bound `round`, for which Python computes ten to the power of the precision."""
     return o.number(1, "precision") * 64
 
 
 def _number(o: Operands) -> int:
-    """Bound the number that a text spells; Python itself limits decimal digits."""
+    """Bound the time of reading a number from a text."""
     length = o.first
     base = o.get(2, "base", 10)
     longest = sys.get_int_max_str_digits()
-    # The time is that of a square, which the limit of a number's bits is far below.
+    # The time is quadratic. Up to 4,300 digits are cheap, and by default Python refuses longer
+    # decimal numbers itself.
     return length**2 if length > 4_300 and (base != 10 or not 0 < longest <= 4_300) else _HEAD
 
 
 _DIGITS = re.compile(r"\d+")
-#: A conversion of `%`, without its name in parentheses.
+#: A `%` conversion, from behind the name in parentheses on: flags, width, precision, type.
 _PERCENT = re.compile(r"[-#0 +]*(\d+|\*)?(?:\.(\d+|\*)?)?[hlL]?.?", re.DOTALL)
-#: Digits of a width that are looked at; no value is so long.
+#: Digits of a width that are read; a number of 12 digits exceeds every limit.
 _LONGEST_WIDTH = 12
 
 
@@ -336,7 +345,7 @@ def _largest(digits: Sequence[str | None]) -> int:
 
 
 def _percent(o: Operands) -> int:
-    """Bound `format % values`: the format says how wide a conversion is."""
+    """Bound `format % values`, in which each conversion can set a width and a precision."""
     text = o.values[0]
     if isinstance(text, bytes):
         text = text.decode("latin-1")
@@ -347,7 +356,7 @@ def _percent(o: Operands) -> int:
 
 
 def _conversions(text: str) -> Iterator[tuple[str | None, ...]]:
-    """Return the width and the precision of each conversion of `%`."""
+    """Yield width and precision of each `%` conversion: digits, `*` or None."""
     at = text.find("%") + 1
     while at:
         if text.startswith("(", at):
@@ -356,13 +365,13 @@ def _conversions(text: str) -> Iterator[tuple[str | None, ...]]:
                 depth += {"(": 1, ")": -1}.get(text[at], 0)
                 at += 1
         found = _PERCENT.match(text, at)
-        assert found is not None  # it can be empty
+        assert found is not None  # the pattern also matches the empty string
         yield found.groups()
         at = text.find("%", found.end()) + 1
 
 
 def _fields(o: Operands, fields: int, asked: int) -> int:
-    """Bound the values in the fields of a text; some widths are values themselves."""
+    """Bound the values in `fields` fields, of which `asked` take their width from a value."""
     rest = (*o.values[1:], *o.named.values())
     characters, elements = measure(rest, float("inf"))
     whole = _ESCAPED * characters + _WRITTEN * (elements + 12)
@@ -370,7 +379,7 @@ def _fields(o: Operands, fields: int, asked: int) -> int:
 
 
 def _largest_in(values: Any) -> int:
-    """The largest number in values, or in a text of theirs."""
+    """Return the largest number in `values`, including numbers that their strings spell."""
     most, waiting = 0, [values]
     while waiting:
         each = waiting.pop()
@@ -391,7 +400,7 @@ def _format(o: Operands) -> int:
     try:
         parts = [part for part in string.Formatter().parse(str(text)) if part[1] is not None]
     except ValueError:
-        return len(text)  # it fails
+        return len(text)  # formatting fails, too
     specs = [spec or "" for _, _, spec, _ in parts]
     widths = _largest([each for spec in specs for each in _DIGITS.findall(spec)])
     nested = sum(spec.count("{") for spec in specs)
@@ -399,12 +408,12 @@ def _format(o: Operands) -> int:
 
 
 def _format_time(o: Operands) -> int:
-    """The sandbox formats in Python, field by field."""
+    """Bound the time of `str.format`, which the sandbox runs in Python, field by field."""
     return 4_000 * (1 + str(o.values[0]).count("{"))
 
 
 def _json(o: Operands) -> int:
-    """Bound JSON: every element may have a line, indented as deeply as the values are nested."""
+    """Bound JSON text: each element can have its own line, indented by the nesting depth."""
     indent = o.get(2, "indent")
     each = len(indent) if isinstance(indent, str) else o.number(2, "indent")
     marks = o.get(3, "separators")
@@ -417,7 +426,7 @@ def _pretty(o: Operands) -> int:
 
 
 def _depth(value: Any) -> int:
-    """How deeply lists and dicts are nested in each other."""
+    """Return how deeply lists and dicts are nested in each other; 1 for a flat value."""
     most, waiting = 1, [(value, 1)]
     while waiting:
         each, depth = waiting.pop()
@@ -440,7 +449,8 @@ _CUT = Cost(_pieces)
 _CUT_BACK = Cost(_pieces, more=_product)
 _STRIPPED = Cost(_copy(1), more=_product)
 
-#: Operators that are intercepted, but for `*` and `**`, whose bounds are those of numbers.
+#: Costs of the operator `%`, and of writing a value as text. The sandbox itself bounds `+`, `*` and
+#: `**`.
 PERCENT = Cost(_percent)
 WRITTEN = Cost(lambda o: o.written)
 
@@ -501,7 +511,7 @@ FILTERS: dict[str, Cost] = {
     "xmlattr": Cost(_copy(12), times=16),
 }
 
-#: `%` is what `divisibleby`, `even` and `odd` do to a text, too.
+#: `divisibleby`, `even` and `odd` apply `%` to their operand, so they format a string.
 TESTS: dict[str, Cost] = {
     **dict.fromkeys(("!=", "<", "<=", "==", ">", ">=", "eq", "equalto", "ne"), _TOLD),
     **dict.fromkeys(("ge", "greaterthan", "gt", "le", "lessthan", "lt", "in"), _TOLD),
@@ -512,7 +522,7 @@ TESTS: dict[str, Cost] = {
     **dict.fromkeys(("divisibleby", "even", "odd"), PERCENT),
 }
 
-#: The globals of the sandbox, by name. Jinja2 itself limits a range.
+#: Costs of the sandbox's globals, by name. Jinja2 itself limits `range`.
 FUNCTIONS: dict[str, Cost] = {
     "cycler": _REFERENCES,
     "dict": Cost(_list(2 * _NEW), whole=True),
@@ -526,7 +536,7 @@ FUNCTIONS: dict[str, Cost] = {
     ),
 }
 
-#: What templates make and can call; the steps in them count by themselves.
+#: Callable types that templates create; the steps in their bodies are counted there.
 CALLED: tuple[type, ...] = (Macro, BlockReference, LoopContext, Joiner, Undefined)
 
 _TEXT: dict[str, Cost] = {
@@ -549,7 +559,7 @@ _TEXT: dict[str, Cost] = {
     "translate": Cost(_translated, times=8),
 }
 
-#: Methods by the type that has them. None: no template may call it.
+#: Costs of methods by type. None: templates must not call the method.
 METHODS: dict[type, dict[str, Cost | None]] = {
     str: {
         **_TEXT,
@@ -619,10 +629,13 @@ METHODS: dict[type, dict[str, Cost | None]] = {
 
 
 def method_cost(function: Any) -> tuple[Cost | None, Any]:
-    """Return the cost of a method and the object that it belongs to; None: it is not listed."""
+    """Return the cost of a method and its object; the cost is None if templates must not call it.
+
+    The object is None for static and class methods.
+    """
     name = getattr(function, "__name__", "")
     owner = getattr(function, "__self__", None)
-    if owner is None:  # a static method knows no more than its name
+    if owner is None:  # a static method has only its qualified name
         kind: type = {"str.maketrans": str, "bytes.maketrans": bytes}.get(
             getattr(function, "__qualname__", ""), object
         )
@@ -639,7 +652,7 @@ def _listed(kind: type, name: str) -> Cost | None:
 
 
 def shallow(value: Any) -> int:
-    """Return what a new value takes, in characters, without the values in it."""
+    """Return the size of a new value in characters, without the values nested in it."""
     if type(value) is str or isinstance(value, (str, bytes)):
         return _HEAD + len(value)
     if isinstance(value, (list, tuple)):
@@ -648,5 +661,5 @@ def shallow(value: Any) -> int:
 
 
 def is_lazy(value: Any) -> bool:
-    """Return whether a value makes its elements while it is read."""
+    """Return whether `value` is an iterator, which makes its elements while it is read."""
     return isinstance(value, Iterator)

@@ -1,5 +1,7 @@
-"""Conversations from JSON Lines and tables: each line is a list of messages, or an object that has
-one, and each row is such an object."""
+"""Conversations read from JSON Lines and tables.
+
+Each line is a list of messages, or an object with such a list; each row of a table is an object.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,17 @@ from tokctl.errors import TokctlError
 from tokctl.sources import Archive, Batch, Document, Records, Source
 from tokctl.sources.blocks import whole_lines
 
-#: Bytes of rendered texts in a batch: a template can make a short line long.
+#: Bytes of rendered texts per batch. The bytes of the lines say little, because a template can
+#: make a long text of a short line.
 _BATCH = 1 << 20
 _BOM = "\ufeff"
 
-#: Where the messages are; the second is what ShareGPT's files call them.
+#: Keys of the list of messages: the usual one, and that of ShareGPT's files.
 MESSAGES, SHAREGPT = "messages", "conversations"
-#: What is read of an object, and of a table.
+#: Keys that are read from an object, and columns that are read from a table.
 COLUMNS = (MESSAGES, SHAREGPT, "system", "tools", "documents", "chat_template_kwargs")
 
-#: Who speaks in ShareGPT's files, and in those that followed it.
+#: Role by the value of `from` in ShareGPT's files and in data sets with the same form.
 _SHAREGPT_ROLES = {
     "human": "user",
     "gpt": "assistant",
@@ -36,10 +39,10 @@ _SHAREGPT_ROLES = {
 
 
 class ChatText(bytes):
-    """A conversation as text.
+    """A rendered conversation as UTF-8, with the spans that the assistant wrote.
 
     Attributes:
-        spans: what the assistant wrote: begins and ends, in characters.
+        spans: start and end of each of the assistant's spans, in characters.
     """
 
     spans: list[tuple[int, int]]
@@ -50,8 +53,9 @@ class Unanswered:
     """Conversations in which the assistant wrote nothing.
 
     Attributes:
-        count: how many there are.
-        place, roles: of the first, where it is, and who speaks in it.
+        count: the number of these conversations.
+        place: the file and line of the first one.
+        roles: the roles in the first one, in order of appearance.
     """
 
     count: int = 0
@@ -59,7 +63,7 @@ class Unanswered:
     roles: tuple[str, ...] = ()
 
     def add(self, place: str, chat: Conversation) -> None:
-        """One more."""
+        """Count a conversation; record the place and the roles of the first one."""
         self.count += 1
         if self.count == 1:
             self.place = place
@@ -69,15 +73,19 @@ class Unanswered:
 def rendered(
     source: Source, chat: TokenizerChat, *, mask: bool, unanswered: Unanswered | None = None
 ) -> Records | Archive:
-    """A source of conversations as one of their texts, each a record: a document of lines, or
-    records that are JSON (`Reading.columns`).
+    """Return a source of rendered texts, one record for each conversation in `source`.
 
-    With `mask`, the texts are `ChatText`, and those without any of the assistant's are added to
-    `unanswered`.
+    Args:
+        source: JSON Lines as a document, records that are JSON objects (see `Reading.columns`), or
+            an archive of either.
+        chat: the tokenizer whose template renders the conversations.
+        mask: make each text a `ChatText`, with the spans that the assistant wrote.
+        unanswered: with `mask`, collects the conversations without such a span.
 
     Raises:
-        TokctlError: reading it, naming the line: it is not a conversation, the template fails or
-            refuses it, or does not show which part is the assistant's.
+        TokctlError: while the result is read. A line is not a conversation, the template fails or
+            refuses it, or the template does not show which part is the assistant's. The error
+            names the line.
     """
     if isinstance(source, Archive):
         members = source.members
@@ -124,7 +132,11 @@ def rendered(
 def _batches(
     groups: Iterator[tuple[int, Sequence[bytes]]], place: str, render: Callable[..., bytes]
 ) -> Iterator[Batch]:
-    """The texts of groups of conversations, each with the number of its first, from 1."""
+    """Yield batches of rendered texts.
+
+    Each of `groups` is the number of its first line, from 1, and its lines. Empty lines are
+    skipped.
+    """
     for first, some in groups:
         number, size = first, 0
         texts: list[bytes] = []
@@ -137,7 +149,7 @@ def _batches(
                     continue
                 yield Batch(texts, first=number - len(texts) + 1)
             elif texts:
-                # Texts of a batch stand on lines that follow one another.
+                # A batch numbers its texts from its first line on, so an empty line ends it.
                 yield Batch(texts, first=number - len(texts))
             texts, size = [], 0
         if texts:
@@ -174,10 +186,14 @@ def _text(
 
 
 def conversation(line: bytes, *, first: bool = False) -> Conversation:
-    """The conversation of a line; `first`: a byte order mark can begin it.
+    """Return the conversation that a line of JSON holds.
+
+    Args:
+        line: one line, in UTF-8.
+        first: whether the line is the first one, which may begin with a byte order mark.
 
     Raises:
-        TokctlError: it holds none.
+        TokctlError: the line is not JSON, or not a conversation.
     """
     try:
         text = line.decode()
@@ -212,7 +228,10 @@ def conversation(line: bytes, *, first: bool = False) -> Conversation:
 
 
 def _parsed(value: Any) -> Any:
-    """What a text of JSON holds: tables often keep what has no fixed form in that way."""
+    """Return the value of a JSON string: tables often keep values of variable type as JSON.
+
+    Any other value, or a string that is not JSON, is returned as it is.
+    """
     if isinstance(value, str):
         try:
             return json.loads(value)
@@ -222,7 +241,7 @@ def _parsed(value: Any) -> Any:
 
 
 def _message(message: Any, number: int) -> Any:
-    """A message with `role` and `content`, also where ShareGPT's have `from` and `value`."""
+    """Return a message with `role` and `content`, converted from ShareGPT's `from` and `value`."""
     if not isinstance(message, dict) or message.get("role") is not None:
         return message
     if not isinstance(said := message.get("from"), str) or "value" not in message:

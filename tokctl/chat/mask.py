@@ -1,25 +1,29 @@
-"""Which part of a rendered conversation an assistant wrote, where the template does not mark it.
+"""Spans of a rendered conversation that the assistant wrote, for templates that do not mark them.
 
-Most published templates have no `{% generation %}` (transformers#34172). What a model writes can
-then be found by rendering: it begins where the conversation before it ends with the generation
-prompt, because that is what the model is given, and it ends where its turn ends.
+Most published templates have no `{% generation %}` (transformers#34172). The assistant's turns can
+then be found by rendering parts of the conversation. A turn begins where the conversation before
+the turn, with the generation prompt, ends: that text is the model's input. It ends where the
+conversation including the turn ends.
 
-For the assistant's message number i of a conversation M with the text T:
+Let M be the messages, T their rendered text, and M[i] a message of the assistant:
 
-- The turn begins where M[:i] with the generation prompt ends. A prompt may end with a block of
-  thinking that the template puts into the last turn alone (`<think>`); it may be missing in T.
-- The turn ends where M[:i + 1] ends; or, as a conversation may have an end of its own, where
-  M[:i + 1] with the generation prompt ends but for that prompt.
+- The turn begins where the text of M[:i] with the generation prompt ends. The prompt can end with
+  a block of thinking (`<think>`) that the template puts into the last turn only; T may lack that
+  block.
+- The turn ends where the text of M[:i + 1] ends. A template can also end a conversation with a text
+  of its own. Then the turn ends where the text of M[:i + 1] with the generation prompt ends,
+  without that prompt.
 
-Such a part of M ends where T begins with the text of the part. Templates that write earlier turns
-differently from the last one, as those that leave reasoning out of the history, need another way:
-in both T and the part, the last message of the part gets one more character. What follows the
-first difference in the part is its rest, which must follow in T as well.
+If T begins with the text of a part of M, the part ends there. Some templates write earlier turns
+differently from the last one (they leave reasoning out of the history, for example). For them, one
+character is appended to the last message of the part, and both M and the part are rendered again.
+The part's text after the first difference must then follow the first difference in T, too.
 
-White space after the last token of the turn in angle brackets, such as the line feed behind
-`<|im_end|>`, is not the assistant's: the model stops before it.
+White space after the special token that ends the turn, such as the line feed after `<|im_end|>`, is
+not the assistant's: the model stops before it.
 
-Whatever does not fit is refused. Each turn of an assistant costs two renderings, or up to eight.
+A conversation that does not fit these rules is refused. Each turn of the assistant costs two to
+eight renderings.
 """
 
 from __future__ import annotations
@@ -36,10 +40,10 @@ from tokctl.values import cached_property
 if TYPE_CHECKING:
     from tokctl.chat.sandbox import JinjaTemplate
 
-#: Turns of an assistant in one conversation: more would take too long.
+#: The most turns of the assistant in one conversation; more would take too long.
 MOST_TURNS = 500
 
-#: What a generation prompt can begin for the model.
+#: A block of thinking, open or empty, at the end of a generation prompt.
 _THINKING = re.compile(
     r"(?:<((?:\w+:)?(?:think|thinking|reasoning))>\s*(?:</\1>\s*)?"
     r"|<\|START_THINKING\|>\s*(?:<\|END_THINKING\|>\s*)?"
@@ -47,7 +51,7 @@ _THINKING = re.compile(
     r"|Here are my reasoning steps:\s*)\Z"
 )
 _TOKEN = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{1,40}\]|\[e~\[")
-#: A special token and the white space behind it.
+#: White space at the end, after a special token.
 _AFTER_END = re.compile(rf"(?:{_TOKEN.pattern})(\s+)\Z")
 _HINT = "mark it in the template: {% generation %} … {% endgeneration %}, or leave the mask out"
 
@@ -55,13 +59,15 @@ _HINT = "mark it in the template: {% generation %} … {% endgeneration %}, or l
 def assistant_spans(
     template: JinjaTemplate, values: dict[str, Any], text: str
 ) -> list[tuple[int, int]]:
-    """What the assistant wrote in the `text` of a conversation: begins and ends, in characters.
+    """Return the spans of `text` that the assistant wrote, as (start, end) in characters.
 
     Args:
-        values: what the template saw, with `add_generation_prompt`.
+        template: the template that rendered the conversation.
+        values: the template's variables, with `messages` and `add_generation_prompt`.
+        text: the rendered conversation.
 
     Raises:
-        TokctlError: it can't be decided; the message says at which message, and why.
+        TokctlError: the spans can't be found; the error names the message and the reason.
     """
     rendered = _Rendered(template, values, text)
     turns = [at for at, each in enumerate(values["messages"]) if each.get("role") == "assistant"]
@@ -81,7 +87,7 @@ def assistant_spans(
 
 
 class _Rendered:
-    """A conversation, its text, and where parts of the conversation end in that."""
+    """A conversation with its rendered text, which finds where parts of the conversation end."""
 
     def __init__(self, template: JinjaTemplate, values: dict[str, Any], text: str) -> None:
         self._template = template
@@ -90,7 +96,7 @@ class _Rendered:
         self._text = text
 
     def begin(self, at: int) -> int:
-        """Where turn number `at` begins."""
+        """Return the position in the text where the message at index `at` begins."""
         if at == 0:
             return self._begin_of_first()
         prompted = self._render(self._messages[:at], at, prompt=True)
@@ -99,7 +105,8 @@ class _Rendered:
             raise self.undecided("the text does not begin with the generation prompt before it", at)
         asker, prompts = self._messages[at - 1].get("role"), self._prompts
         if asker != "user" and not prompted.endswith(prompts):
-            # After a tool, a template may add no prompt, and yet write it before the answer.
+            # After a tool's message, a template can leave out the generation prompt when asked for
+            # it, and still write it before the answer.
             if self._text.startswith(prompts[0], place):
                 return place + len(prompts[0])
             if asker == "assistant":
@@ -107,8 +114,10 @@ class _Rendered:
         return place
 
     def _begin_of_first(self) -> int:
-        """Where the first message begins: behind the prompt that others have. It is the last one
-        before the text of the message."""
+        """Return where the assistant's message begins if it is the first in the conversation.
+
+        It begins after the last generation prompt before the content of the message.
+        """
         other = self._render([{"role": "assistant", "content": self._more}, *self._messages[1:]], 0)
         content = other.find(self._more)
         for prompt in self._prompts:
@@ -118,7 +127,7 @@ class _Rendered:
         raise self.undecided("there is no message before it", 0)
 
     def end(self, at: int, begin: int) -> int:
-        """Where turn number `at` ends, which begins at `begin`."""
+        """Return where the message at index `at`, which begins at `begin`, ends in the text."""
         until = self._messages[: at + 1]
         is_last = len(until) == len(self._messages)
         is_text = is_last and not self._values["add_generation_prompt"]
@@ -138,8 +147,14 @@ class _Rendered:
     def _reached(
         self, at: int, count: int, parts: list[str], *, prompt: bool = False
     ) -> int | None:
-        """Where the first `count` messages end in the text. Of their own texts, which begin
-        alike, the first that fits counts; None: none does."""
+        """Return where the first `count` messages end in the text; None if no position fits.
+
+        Args:
+            at: the index of the turn, for errors.
+            count: the number of messages.
+            parts: possible texts of these messages, which begin alike; the first that fits counts.
+            prompt: whether the texts were rendered with the generation prompt.
+        """
         for part in parts:
             if self._text.startswith(part):
                 return len(part)
@@ -151,17 +166,18 @@ class _Rendered:
             place, same = _common(self._text, whole), _common(parts[0], alone)
             here, there = mark.match(whole, place), mark.match(alone, same)
             if here is None or there is None or here[0] != there[0]:
-                continue  # it is not written here, or not in the same way
+                continue  # the template does not write the character, or writes it differently
             for part in parts:
                 if self._text.startswith(part[same:], place):
                     return place + len(part) - same
         return None
 
     def _goes_on(self, text: str, at: int) -> bool:
-        """Does the text, of a conversation that ends with turn number `at`, go on behind that turn
-        as any conversation does that is not asked for an answer (with the front of another turn)?
+        """Return whether the template begins another turn after the last one, at index `at`.
 
-        What the generation prompt takes the place of, such as an end of sequence, is its end.
+        `text` is the conversation up to that turn. Its end is the beginning of another turn if the
+        conversation before the turn ends with the same text, and the generation prompt comes after
+        that text. An end that the prompt replaces, such as an end-of-sequence token, is not.
         """
         messages = self._messages
         users = [each for each in messages if each.get("role") == "user"]
@@ -180,8 +196,10 @@ class _Rendered:
 
     @cached_property
     def _prompts(self) -> tuple[str, str]:
-        """The generation prompt behind the first message of a user that the assistant answers, and
-        what it is without thinking; empty where none is to be seen."""
+        """The generation prompt, with and without its block of thinking; empty if there is none.
+
+        It is the prompt after the first user message that the assistant answers.
+        """
         roles = [message.get("role") for message in self._messages]
         pairs = pairwise(roles)
         count = next((at for at, pair in enumerate(pairs, 1) if pair == ("user", "assistant")), 1)
@@ -192,9 +210,9 @@ class _Rendered:
 
     @cached_property
     def _more(self) -> str:
-        """A character that occurs nowhere in the messages, of those for private use."""
+        """A private-use character that occurs nowhere in the messages."""
         used = set(json.dumps(self._values["messages"], ensure_ascii=False))
-        # A text that has all of them is left with the first: at worst, its mask is refused.
+        # Messages that contain all 6,400 of them get the first: at worst, their mask is refused.
         return next(
             (char for char in map(chr, range(0xE000, 0xF900)) if char not in used), "\ue000"
         )
@@ -208,7 +226,12 @@ class _Rendered:
             raise self.undecided(f"{part} can't be rendered alone ({error.message})", at) from None
 
     def undecided(self, why: str, at: int | None) -> TokctlError:
-        """The error that says so, of turn number `at`."""
+        """Return the error for a turn that can't be found.
+
+        Args:
+            why: the reason.
+            at: the index of the message; None: the whole conversation.
+        """
         place = "" if at is None else f", message {at + 1}"
         name = self._template.name
         return TokctlError(
@@ -217,7 +240,7 @@ class _Rendered:
 
 
 def _lengthened(message: dict[str, Any], more: str) -> Iterator[dict[str, Any]]:
-    """The message with one more character: behind its text; behind the name of its last call."""
+    """Yield copies of a message with `more` appended to its text, or to its last call's name."""
     content, calls = message.get("content", ""), message.get("tool_calls")
     if isinstance(content, str):
         yield {**message, "content": content.rstrip() + more}
@@ -238,14 +261,14 @@ def _has_text(value: Any, name: str) -> bool:
 
 
 def _token_at(text: str, place: int) -> int:
-    """The place, or the start of the special token that it lies in."""
+    """Return `place`, or the start of the special token that `place` lies in."""
     start = max(text.rfind("<", 0, place), text.rfind("[", 0, place), 0)
     token = _TOKEN.match(text, start)
     return start if token is not None and token.end() > place else place
 
 
 def _common(first: str, second: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix, in characters."""
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2

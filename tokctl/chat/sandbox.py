@@ -1,11 +1,11 @@
-"""Runs chat templates: Jinja2 with what transformers adds to it, and with limits.
+"""A sandbox for chat templates: Jinja2 with transformers' additions, and with limits.
 
-A template comes with a model, so it is a program by someone else. Jinja2's immutable sandbox keeps
-it from attributes that lead out of it; here every loop, call and new value is counted as well, and
-refused before it is made (`bounds` says how large it can become), so that a template ends, after
-the same number of steps on every machine.
+A template comes with a model, so it is a program by someone else. Jinja2's immutable sandbox denies
+it attributes that lead out of the sandbox. This module also counts every loop pass, call and new
+value, and refuses values that could become too large before they are made (see `bounds`). So every
+template ends, after the same number of steps on every machine.
 
-The settings, filters, globals and tags are those of `apply_chat_template` of transformers 5
+The settings, filters, globals and tags equal those of `apply_chat_template` in transformers 5
 (`utils/chat_template_utils.py`), so that a template renders the same text.
 """
 
@@ -52,22 +52,24 @@ except ImportError:
         "rendering a chat template needs the package jinja2", "pip install 'tokctl[chat]'"
     ) from None
 
-#: Passes of loops and calls in one rendering; a real one has thousands. A large body of a loop or
-#: macro counts as one step for so many of its parts.
+#: The most steps (loop passes and calls) in one rendering; real renderings have thousands.
 MOST_STEPS = 300_000
+#: Nodes of a loop's or macro's body that count as one more step.
 _PARTS = 16
-#: Steps of a call, which takes longer than a pass.
+#: Steps of a call, which takes longer than a loop pass.
 _CALL = 8
-#: Characters that all operations of one rendering read. It bounds the time of a single step.
+#: The most characters that all operations of one rendering read together. This bounds the time of
+#: a single step.
 MOST_WORK = 1 << 27
-#: Characters of all values that a rendering makes. It bounds the memory.
+#: The most characters in all values that a rendering makes. This bounds the memory.
 MOST_MADE = 1 << 23
-#: What is added to these limits for each character of the conversation, and the most of the last.
+#: Increases of the three limits above for each character of the conversation.
 _STEPS_EACH, _WORK_EACH, _MADE_EACH = 1, 1 << 10, 1 << 8
+#: The most that `MOST_MADE` grows to in this way.
 _MOST_MADE_EVER = 1 << 28
-#: Bits of a number that is made; Python writes none of more than 4,300 digits.
+#: The most bits of a new number; by default Python writes at most 4,300 digits.
 _MOST_BITS = 1 << 14
-#: Characters and tokens of a template; published ones have a tenth of that.
+#: The most characters and tokens of a template; published templates have a tenth of them.
 LONGEST_TEMPLATE = 1 << 20
 MOST_TOKENS = 20_000
 
@@ -76,25 +78,26 @@ _NONE: dict[str, Any] = {}
 
 
 class TooMuchError(TemplateError):
-    """A template reaches a limit."""
+    """A template has reached a limit."""
 
 
 class TemplateDict:
-    """`dict` in a template: it can be called, and has no attribute that leads out."""
+    """The global `dict` of templates: callable, without attributes that lead out of the sandbox."""
 
     def __call__(self, *args: Any, **named: Any) -> dict[Any, Any]:
+        """Return a new dict from the arguments."""
         return dict(*args, **named)
 
     def fromkeys(self, *args: Any) -> dict[Any, Any]:
-        """As that of `dict`."""
+        """Return a new dict from keys, like `dict.fromkeys`."""
         return dict.fromkeys(*args)
 
 
 class TemplateNamespace(Namespace):
-    """`namespace` in a template, without names that begin with an underscore."""
+    """The global `namespace` of templates, which refuses names that begin with an underscore."""
 
     def __init__(*args: Any, **named: Any) -> None:
-        # As in Jinja2, so that an attribute may be called `self`.
+        # Jinja2 also declares no `self`, so that an attribute can have that name.
         self, args = args[0], args[1:]
         values = dict(*args, **named)
         for name in values:
@@ -112,11 +115,11 @@ def _check_name(name: object) -> None:
 
 
 class Generation(Extension):
-    """`{% generation %} … {% endgeneration %}`: what an assistant writes.
+    """The tag `{% generation %} … {% endgeneration %}`, which marks the assistant's text.
 
     Attributes:
-        spans: of the rendering, where that begins and ends, in characters.
-        done: characters of the rendering that came before the piece that is made now.
+        spans: start and end of each block in the rendered text, in characters.
+        done: the number of characters rendered before the current piece.
     """
 
     tags = {"generation"}  # noqa: RUF012  (as Jinja2 declares it)
@@ -127,14 +130,19 @@ class Generation(Extension):
         self.done = 0
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-        """The tokens of a template, whose number is limited: each takes time to compile."""
+        """Yield the tokens of a template.
+
+        Raises:
+            TooMuchError: the template has more than `MOST_TOKENS`, each of which takes time to
+                compile.
+        """
         for number, token in enumerate(stream):
             if number >= MOST_TOKENS:
                 raise TooMuchError(f"it has more than {MOST_TOKENS:,} tokens")
             yield token
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """The block, as a call with what is in it."""
+        """Return the node of a `generation` block: a call of `_rendered` with its body."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return nodes.CallBlock(self.call_method("_rendered"), [], [], body).set_lineno(line)
@@ -147,7 +155,13 @@ class Generation(Extension):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """The environment of one template, for one thread at a time."""
+    """The Jinja2 environment of one template, for one thread at a time.
+
+    Attributes:
+        steps: steps counted in the current rendering.
+        work: characters read in the current rendering.
+        made: characters of all values made in the current rendering.
+    """
 
     intercepted_binops = frozenset(["+", "*", "**", "%"])
 
@@ -173,28 +187,36 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     @property
     def generation(self) -> Generation:
-        """What the blocks of the assistant report to."""
+        """The extension that records the `generation` blocks."""
         return self.extensions[Generation.identifier]  # type: ignore[return-value]
 
     def allow(self, size: int) -> None:
-        """Begin to count, with limits for a conversation of so many characters."""
+        """Reset the counters, and set the limits for a conversation of `size` characters."""
         self.steps = self.work = self.made = 0
         self._most_steps = MOST_STEPS + size * _STEPS_EACH
         self._most_work = MOST_WORK + size * _WORK_EACH
         self._most_made = min(MOST_MADE + size * _MADE_EACH, _MOST_MADE_EVER)
 
     def step(self, parts: int = 0) -> None:
-        """Count a step, or a pass through a body with so many parts.
+        """Count one step, and one more for every `_PARTS` of `parts`.
 
         Raises:
-            TooMuchError: there were too many.
+            TooMuchError: the limit of steps is exceeded.
         """
         self.steps += 1 + parts // _PARTS
         if self.steps > self._most_steps:
             raise TooMuchError(f"it does not end within {self._most_steps:,} steps")
 
     def passed(self, parts: int, kept: int) -> bool:
-        """Count a pass through the body of a loop, macro or block; always true."""
+        """Count a pass through the body of a loop, macro or block, and return True.
+
+        Args:
+            parts: the number of nodes in the body.
+            kept: the characters of the values that the body writes out.
+
+        Raises:
+            TooMuchError: a limit is exceeded.
+        """
         self.steps += 1 + parts // _PARTS
         self.made += kept
         if self.steps > self._most_steps or self.made > self._most_made:
@@ -203,26 +225,26 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return True
 
     def read(self, amount: int) -> None:
-        """Count characters that an operation is going to read.
+        """Count `amount` characters that an operation is going to read.
 
         Raises:
-            TooMuchError: there were too many.
+            TooMuchError: the limit of characters read is exceeded.
         """
         self.work += amount
         if self.work > self._most_work:
             raise TooMuchError(f"its operations read more than {self._most_work:,} characters")
 
     def _make(self, amount: int) -> None:
-        """Count what a new value takes."""
+        """Count `amount` characters of a new value."""
         self.made += amount
         if self.made > self._most_made:
             self.ask(0)
 
     def ask(self, amount: int) -> None:
-        """Ask whether a value that takes at most so many characters can be made.
+        """Check that a value of up to `amount` characters can be made.
 
         Raises:
-            TooMuchError: it can't.
+            TooMuchError: the value would exceed the limit of characters made.
         """
         if self.made + amount > self._most_made:
             raise TooMuchError(
@@ -239,7 +261,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return found
 
     def _asked(self, cost: Cost, values: Sequence[Any], named: dict[str, Any]) -> None:
-        """Ask for all that an operation takes, before it runs."""
+        """Count the time of an operation, and check the size of its result, before it runs."""
         if not cost.times:
             return
         operands = self._operands(values, named)
@@ -250,7 +272,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.ask(cost.made(operands))
 
     def _kept(self, value: Any) -> Any:
-        """Count a new value; one that is made while it is read counts with each element."""
+        """Count a new value and return it; an iterator counts each element when it is read."""
         if type(value) is str:
             self._make(shallow(value))
             return value
@@ -269,7 +291,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             yield value
 
     def _limited(self, function: Callable[..., Any], cost: Cost) -> Callable[..., Any]:
-        """A filter, or a test."""
+        """Return a filter or a test that counts `cost` with each call."""
         first = 1 if hasattr(function, "jinja_pass_arg") else 0
 
         @wraps(function)
@@ -284,14 +306,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return limited
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
-        """Lets loops, comparisons, slices, and texts joined by `~`, go through here."""
+        """Parse a template so that loops, comparisons, slices and `~` call this environment."""
         tree = super()._parse(source, name, filename)
         for body in list(tree.find_all((nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block))):
             _count_passes(body)
         return _Operations().visit(tree)
 
     def shown(self, value: Any) -> str:
-        """Return a value as the text that the template writes."""
+        """Return the text that the template writes for `value`, and count it."""
         if type(value) is not str and not isinstance(value, str):
             self.step()
             self.ask(WRITTEN.made(self._operands((value,))))
@@ -300,10 +322,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value  # type: ignore[no-any-return]
 
     def weighed(self, value: Any) -> Any:
-        """The value, now that an operation reads it with all that is in it.
+        """Return `value`, and count that an operation reads it with all nested values.
 
         Raises:
-            TooMuchError: there was too much of that.
+            TooMuchError: the limit of characters read is exceeded.
         """
         if type(value) is str:
             self.read(len(value))
@@ -312,7 +334,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value
 
     def sliced(self, value: Any, *ends: Any) -> Any:
-        """A part of a text or a list."""
+        """Return `value[slice(*ends)]`, and count the part."""
         part = slice(*ends)
         if isinstance(value, (str, bytes, list, tuple)):
             length = len(range(*part.indices(len(value))))
@@ -321,7 +343,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value[part]
 
     def joined(self, *parts: Any) -> str:
-        """The parts as one text (`a ~ b`)."""
+        """Return the parts joined as text (the operator `~`), and count the text."""
         others = [part for part in parts if not isinstance(part, str)]
         length = sum(len(part) for part in parts if isinstance(part, str))
         self.read(length)
@@ -331,16 +353,21 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return text
 
     def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
-        """A call in a template."""
+        """Call a function or method for the template, within the bounds of its cost.
+
+        Raises:
+            SecurityError: no bound is known, or the sandbox refuses the call.
+            TooMuchError: a limit is exceeded.
+        """
         bound_to = getattr(function, "__self__", None)
         if bound_to is self:
-            return function(*args)  # a pass, or a text: the names are those of its surroundings
+            return function(*args)  # `passed`, `joined` and others that `_parse` puts in
         self.step(_CALL * _PARTS)
         if isinstance(function, CALLED) or bound_to is self.generation:
             return self._kept(super().call(context, function, *args, **named))
         owner = None
         if (cost := self._costs.get(id(function))) is None:
-            # The sandbox wraps `format`, so that it looks up no attribute that leads out.
+            # Jinja2's sandbox wraps `format`, to deny attributes that lead out of the sandbox.
             cost, owner = method_cost(getattr(function, "__wrapped__", function))
         if cost is None:
             raise SecurityError(f"it calls {getattr(function, '__name__', function)!r}")
@@ -351,7 +378,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self._kept(found) if cost.times or is_lazy(found) else found
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """An operation that can make something long."""
+        """Compute a binary operation whose result can be large.
+
+        Raises:
+            TooMuchError: a limit is exceeded.
+        """
         self.step()
         if operator == "+" and type(left) is str and type(right) is str:
             self._make(shallow(left) + len(right))
@@ -372,19 +403,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self._kept(super().call_binop(context, operator, left, right))
 
 
-#: What each piece of the output takes beside its characters.
+#: Overhead of each piece of the output, in characters.
 _OUTPUT = 2
-#: Values that a body makes by writing them out.
+#: Nodes of literals, which make a new value in each pass.
 _WRITTEN_OUT = (nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair)
 
 
 def _whole(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values, with lists for what is made while it is read."""
+    """Return the values, with a list in place of each iterator."""
     return tuple(list(value) if is_lazy(value) else value for value in values)
 
 
 def _count_passes(body: Any) -> None:
-    """Lets each pass through the body of a loop, macro or block count, with all in it."""
+    """Change the body of a loop, macro or block so that each pass calls `Sandbox.passed`."""
     parts = kept = 0
     for node in body.find_all(nodes.Node):
         parts += 1
@@ -397,7 +428,7 @@ def _count_passes(body: Any) -> None:
     numbers = [nodes.Const(parts), nodes.Const(kept)]
     count = _called("passed", numbers, body.lineno)
     if isinstance(body, nodes.For) and body.test is not None:
-        # What the condition passes over is walked through all the same.
+        # A pass that the loop's condition skips takes time as well.
         body.test = nodes.And(count, body.test, lineno=body.lineno)
     else:
         body.body.insert(0, nodes.ExprStmt(count, lineno=body.lineno))
@@ -409,11 +440,13 @@ def _called(name: str, arguments: list[Any], line: int) -> Any:
 
 
 class _Operations(jinja2.visitor.NodeTransformer):
+    """Replaces comparisons, slices and `~` by calls of the sandbox's methods."""
+
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
         for each in node.ops:
             if isinstance(each.expr, nodes.Const):
-                continue  # as long as it is in the template, which has a limit
+                continue  # a constant is no longer than the template, which has a limit
             each.expr = _called("weighed", [each.expr], node.lineno)
         return node
 
@@ -446,7 +479,7 @@ def _raise(message: Any) -> Any:
 
 
 class TemplateRefusalError(TemplateError):
-    """The template itself refuses a conversation (`raise_exception`)."""
+    """The template itself refuses the conversation, by `raise_exception`."""
 
 
 def _to_json(
@@ -466,7 +499,7 @@ def _to_json(
 
 
 def _strftime_now(form: str) -> str:
-    """Now; what `SOURCE_DATE_EPOCH` says, where it is set, so that a run can be repeated."""
+    """Format the current time, or the time in `SOURCE_DATE_EPOCH`, so that runs can be repeated."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if epoch.isascii() and epoch.isdigit():
         return datetime.fromtimestamp(int(epoch), UTC).strftime(form)
@@ -477,11 +510,11 @@ def _strftime_now(form: str) -> str:
 
 
 class Rendering(NamedTuple):
-    """What a template makes.
+    """The result of rendering a template.
 
     Attributes:
-        text: what is encoded.
-        spans: of the blocks `{% generation %}`: begin and end, in characters.
+        text: the rendered text.
+        spans: start and end of each `{% generation %}` block, in characters.
     """
 
     text: str
@@ -489,16 +522,20 @@ class Rendering(NamedTuple):
 
 
 class JinjaTemplate:
-    """A chat template, compiled.
+    """A compiled chat template.
 
     Attributes:
-        name: for messages.
-        source: its text.
-        marks_generation: it has `{% generation %}`.
+        name: the name of the template in messages.
+        source: the text of the template.
+        marks_generation: whether the template has `{% generation %}` blocks.
     """
 
     def __init__(self, source: str, name: str) -> None:
-        """TokctlError if it can't be read; it names the line."""
+        """Compile a template.
+
+        Raises:
+            TokctlError: the template is too long, or not valid; the error names the line.
+        """
         self.name = name
         self.source = source
         self._environment = Sandbox()
@@ -516,7 +553,7 @@ class JinjaTemplate:
                 "it is no chat template of Jinja2; --chat-template FILE gives another",
             ) from None
         except MemoryError:
-            # Python's own parser says so, too, of what is nested too deeply.
+            # Python's parser raises this, too, if the code is nested too deeply.
             raise TokctlError(
                 f"{name} can't be compiled: there is not enough memory for what is nested in it",
                 "--chat-template FILE gives another",
@@ -533,10 +570,11 @@ class JinjaTemplate:
         )
 
     def render(self, values: dict[str, Any]) -> Rendering:
-        """The text for some values.
+        """Return the text that the template makes of `values`.
 
         Raises:
-            TokctlError: the template refuses them, fails, or does not end; it names the line.
+            TokctlError: the template refuses the values, fails, or reaches a limit; the error names
+                the line.
         """
         environment = self._environment
         characters, elements = measure(values, float("inf"))
@@ -569,7 +607,7 @@ class JinjaTemplate:
                 "give it shorter conversations, or raise the limit of the process",
             ) from None
         except Exception as error:
-            # Anything: it is a program, and fails as programs do.
+            # A template is a program, and can raise any exception.
             what = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
             raise TokctlError(
                 f"{self._place(error)} fails: {what}{_first_line(error)}",
@@ -578,7 +616,7 @@ class JinjaTemplate:
         return Rendering("".join(pieces), generation.spans)
 
     def _place(self, error: BaseException) -> str:
-        """The template, and the line of it where an error comes from."""
+        """Return the name of the template, with the line where an error occurred if known."""
         line, trace = None, error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == _NAME:
@@ -587,7 +625,7 @@ class JinjaTemplate:
         return self.name if line is None else f"{self.name}: line {line}"
 
 
-#: Compiled templates that a thread keeps.
+#: The most compiled templates that a thread keeps.
 _MOST_KEPT = 64
 
 
@@ -600,7 +638,11 @@ _kept = _Kept()
 
 
 def compiled(source: str, name: str) -> JinjaTemplate:
-    """The template, one for each thread; TokctlError if it can't be read."""
+    """Return the compiled template; each thread has its own.
+
+    Raises:
+        TokctlError: the template can't be compiled.
+    """
     templates = _kept.templates
     if (source, name) not in templates:
         if len(templates) >= _MOST_KEPT:

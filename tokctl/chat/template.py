@@ -1,8 +1,8 @@
 """The chat template of a model, and the ids of conversations.
 
-What a template sees is what `PreTrainedTokenizerBase.apply_chat_template` of transformers 5 shows
-it: the messages without fields that are null, reasoning under the names that templates read, the
-special tokens by their roles.
+A template gets the same variables as from `PreTrainedTokenizerBase.apply_chat_template` of
+transformers 5: the messages without null fields, reasoning under the names that templates read, and
+the special tokens by role.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from tokctl.chat.sandbox import JinjaTemplate, Rendering
     from tokctl.tokenizer import Tokenizer
 
-#: Fields of a message that hold an assistant's reasoning. Templates read the first, or the second.
+#: Fields of a message that hold the assistant's reasoning. Templates read the first or the second.
 _REASONING = ("reasoning_content", "thinking", "reasoning")
-#: What messages, tools and so on can be nested in each other.
+#: The deepest nesting of messages, tools, documents and options.
 _DEEPEST = 100
-#: Names that a conversation's own values have in a template.
+#: Template variables that a conversation sets itself, so that options can't.
 _OWN = ("messages", "tools", "documents", "add_generation_prompt")
 
 
 @dataclass
 class Conversation:
-    """What is rendered.
+    """A conversation to render.
 
     Attributes:
-        messages: each a dict with `role` and, as a rule, `content`.
-        tools: descriptions of functions, as JSON schemas; None: there are none.
-        documents: dicts with `title` and `text`; None: there are none.
-        options: further names that the template knows, such as `enable_thinking`.
+        messages: dicts with `role` and usually `content`.
+        tools: descriptions of functions, as JSON schemas; None: no tools.
+        documents: dicts with `title` and `text`; None: no documents.
+        options: other variables of the template, such as `enable_thinking`.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -51,8 +51,9 @@ class RenderedChat(NamedTuple):
     """A conversation as text.
 
     Attributes:
-        text: what is encoded.
-        spans: what the assistant wrote, as begin and end in characters; None: not asked for.
+        text: the rendered text.
+        spans: start and end of each span that the assistant wrote, in characters; None: not
+            requested.
     """
 
     text: str
@@ -63,10 +64,10 @@ class ChatEncoding(NamedTuple):
     """A conversation as ids.
 
     Attributes:
-        ids: of the whole text.
-        assistant_mask: 1 for each token that the assistant wrote, even in part, else 0; None: not
-            asked for.
-        text: what was encoded.
+        ids: the ids of the whole text.
+        assistant_mask: for each id, 1 if the assistant wrote at least a part of the token, else 0;
+            None: not requested.
+        text: the rendered text.
     """
 
     ids: list[int]
@@ -75,14 +76,16 @@ class ChatEncoding(NamedTuple):
 
 
 class TokenizerChat:
-    """A tokenizer with a chat template.
+    """A tokenizer with a chat template, which renders and encodes conversations.
 
     Attributes:
-        tokenizer: what encodes.
-        template: a Jinja template, or the name of one of several that came with the model; None:
-            the model's own, of which `tool_use` is for conversations with tools.
-        generation_prompt: ends with what makes the model answer.
-        options: names that the template knows, for every conversation.
+        tokenizer: the tokenizer that encodes the texts.
+        generation_prompt: whether a text ends with the prompt that makes the model answer.
+        options: variables of the template, for every conversation.
+
+    Example:
+        chat = TokenizerChat(tokenizer, generation_prompt=True)
+        ids = chat.encode(Conversation([{"role": "user", "content": "Hi"}])).ids
     """
 
     def __init__(
@@ -95,11 +98,20 @@ class TokenizerChat:
         generation_prompt: bool = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """`path` is where the model was read from: its template can lie beside it. `name` is that
-        of `template` in messages.
+        """Find and compile the chat template.
+
+        Args:
+            tokenizer: the tokenizer that encodes the texts.
+            template: a Jinja template, or the name of one of the model's templates. None: the
+                model's own: `tool_use` for conversations with tools, `default` for all others.
+            path: the path of the model. If the model brought no template, the files next to it are
+                read.
+            name: the name of the template in messages.
+            generation_prompt: end each text with the prompt that makes the model answer.
+            options: variables of the template, for every conversation.
 
         Raises:
-            TokctlError: jinja2 is missing, there is no template, or it can't be read.
+            TokctlError: jinja2 is missing, or the template is missing or not valid.
         """
         self.tokenizer = tokenizer
         self.generation_prompt = generation_prompt
@@ -111,7 +123,7 @@ class TokenizerChat:
         self._roles = _roles(tokenizer, texts)
         self._templates = known = _templates(texts)
         if template is not None:
-            # A name alone renders no message: where it is not known, it is a mistake.
+            # An identifier alone would render no message, so an unknown one is a misspelt name.
             if template.isidentifier() and template not in known:
                 named = ", ".join(sorted(filter(None, known)))
                 raise TokctlError(
@@ -137,7 +149,7 @@ class TokenizerChat:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the texts depend on beside the conversations, as JSON can hold it."""
+        """The settings that the rendered texts depend on, as a JSON object."""
         return {
             "templates": self._templates,
             "generation_prompt": self.generation_prompt,
@@ -145,7 +157,7 @@ class TokenizerChat:
         }
 
     def template_for(self, tools: object) -> JinjaTemplate:
-        """The template for conversations with tools, or without (None)."""
+        """Return the template for conversations with these tools; None: without tools."""
         from tokctl.chat.sandbox import compiled
 
         names = ("", *(("tool_use",) if tools is not None else ()), "default")
@@ -153,10 +165,10 @@ class TokenizerChat:
         return compiled(self._templates[name], self._name)
 
     def values(self, chat: Conversation) -> dict[str, Any]:
-        """What the template sees of a conversation.
+        """Return the template's variables for a conversation.
 
         Raises:
-            TokctlError: it is not a conversation.
+            TokctlError: `chat` is not a valid conversation.
         """
         for what, value in (("tools", chat.tools), ("documents", chat.documents)):
             if value is not None and not _is_list_of_objects(value):
@@ -179,7 +191,7 @@ class TokenizerChat:
         return values
 
     def render(self, chat: Conversation, *, mask: bool = False) -> RenderedChat:
-        """The text of a conversation; with `mask`, also what the assistant wrote in it.
+        """Return the text of a conversation; with `mask`, also the spans that the assistant wrote.
 
         Raises:
             TokctlError: the template fails, refuses the conversation, or does not show which
@@ -196,10 +208,12 @@ class TokenizerChat:
         return RenderedChat(done.text, assistant_spans(template, values, done.text))
 
     def encode(self, chat: Conversation, *, mask: bool = False) -> ChatEncoding:
-        """The ids of a conversation. Special tokens are found in all of its text.
+        """Return the ids of a conversation; with `mask`, also the mask of the assistant's tokens.
+
+        Special tokens are recognized in the whole text.
 
         Raises:
-            TokctlError: as `render`; a character has no id.
+            TokctlError: see `render`; or a character has no id.
         """
         text, spans = self.render(chat, mask=mask)
         if spans is None:
@@ -209,7 +223,12 @@ class TokenizerChat:
 
 
 def token_mask(offsets: Iterable[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> list[int]:
-    """1 for each token that lies in one of the spans, even in part. Both are in order."""
+    """Return 1 for each token that overlaps one of the spans, else 0.
+
+    Args:
+        offsets: start and end of each token in characters, in ascending order.
+        spans: start and end of each span in characters, in ascending order.
+    """
     mask, place = [], 0
     for start, end in offsets:
         while place < len(spans) and start >= spans[place][1]:
@@ -229,27 +248,35 @@ def encode_chat(
     assistant_mask: bool = False,
     **options: Any,
 ) -> ChatEncoding:
-    """The ids of a conversation, rendered by the model's chat template: those of
-    `apply_chat_template` of transformers.
+    """Return the ids of a conversation, rendered by the model's chat template.
+
+    Text and ids equal those of `apply_chat_template` in transformers 5.
 
     Args:
+        tokenizer: the tokenizer that encodes the text.
         messages: dicts with `role` and `content`.
-        tools: functions that the model may call, as JSON schemas.
+        tools: functions that the model can call, as JSON schemas.
         documents: dicts with `title` and `text`.
-        template: a Jinja template, or the name of one of several of the model's.
-        generation_prompt: ends with what makes the model answer.
-        assistant_mask: also says which tokens the assistant wrote.
-        options: further names that the template knows, such as `enable_thinking=False`.
+        template: a Jinja template, or the name of one of the model's templates; None: the model's
+            own.
+        generation_prompt: end the text with the prompt that makes the model answer.
+        assistant_mask: also return which tokens the assistant wrote.
+        options: other variables of the template, such as `enable_thinking=False`.
 
     Raises:
         TokctlError: jinja2 is missing; the model has no template; the template fails, refuses the
             conversation, or does not show which part is the assistant's.
+
+    Example:
+        chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+        encoded = encode_chat(tokenizer, chat, assistant_mask=True)
+        encoded.ids, encoded.assistant_mask  # two lists of the same length
     """
     chat = TokenizerChat(tokenizer, template=template, generation_prompt=generation_prompt)
     return chat.encode(Conversation(messages, tools, documents, options), mask=assistant_mask)
 
 
-# -- what a template sees -----------------------------------------------------------------------
+# -- the variables of a template ----------------------------------------------------------------
 
 
 def _is_list_of_objects(value: object) -> bool:
@@ -268,8 +295,11 @@ def _message(message: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any, what: str, depth: int = 0) -> Any:
-    """The value, made of the types of JSON alone: a template can call methods of whatever it
-    sees."""
+    """Return a copy of `value` that consists of JSON's types only.
+
+    A template can call the methods of every object that it gets, so it gets no other types. `what`
+    names the value in errors.
+    """
     if value is None or type(value) in (str, int, float, bool):
         return value
     if depth > _DEEPEST:
@@ -293,7 +323,7 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
 
 
 def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
-    """The files that came with a model; those beside its file where none came."""
+    """Return the extra files of a model by name; without a template, those next to its file."""
     texts = tokenizer.model.companions
     beside = None if path is None or str(path).startswith("hf:") else Path(path)
     if _templates(texts) or beside is None or not beside.is_file():
@@ -324,8 +354,11 @@ def _config(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _templates(texts: Mapping[str, str]) -> dict[str, str]:
-    """The chat templates by name; `default` is the one that is taken unless another is named.
-    Files of their own come before the configuration, as in transformers."""
+    """Return the chat templates by name.
+
+    `default` is used unless another name is given. Template files take precedence over
+    `tokenizer_config.json`, as in transformers.
+    """
     found = {"default": texts[TEMPLATE]} if TEMPLATE in texts else {}
     for name, text in texts.items():
         if name.startswith(f"{TEMPLATES}/"):
@@ -347,15 +380,15 @@ def _templates(texts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-#: The roles that a template knows by name.
+#: Template variables of the special tokens.
 _NAMES = {f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
 
 
 def _roles(tokenizer: Tokenizer, texts: Mapping[str, str]) -> dict[str, str]:
-    """The special tokens by role, as `special_tokens_map` of transformers has them."""
+    """Return the special tokens by role, like `special_tokens_map` of transformers."""
     found = roles_of(tokenizer.model)
     if CONFIG in texts and CONFIG not in tokenizer.model.companions:
-        # The file beside a model says what its name only suggests.
+        # The roles in the file next to the model replace those guessed from the tokens' spellings.
         for name, value in _config(texts).items():
             said = value.get("content") if isinstance(value, dict) else value
             if isinstance(said, str) and said in tokenizer.vocabulary:

@@ -1,1 +1,1 @@
-"""The command line: one thin file per command, and the error boundary in `app`."""
+"""Command line of tokctl: one thin module per command; `app` turns every error into a message."""

@@ -1,4 +1,4 @@
-"""`tokctl adapt`: tokens taken away and learned in a trained model, with its embeddings."""
+"""`tokctl adapt`: removes and adds tokens of a trained model, and moves its embeddings."""
 
 import os
 from collections.abc import Sequence
@@ -67,6 +67,7 @@ SHORT = "Remove tokens from a trained model, and learn new ones."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl adapt` to `app`."""
     app.command("adapt", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(adapt)
 
 
@@ -208,7 +209,7 @@ def check_embeddings_options(
     new_rows: str,
     vectors: str | None,
 ) -> None:
-    """TokctlError if an option means nothing, or one is missing."""
+    """Raise TokctlError if an option about embeddings is missing, or has no effect."""
     if embeddings is None:
         given = {
             "--new-embeddings": new is not None,
@@ -235,7 +236,16 @@ def check_texts(
     counted: bool,
     twice: bool,
 ) -> None:
-    """TokctlError if texts are given that nothing reads, or stdin would be read twice."""
+    """Raise TokctlError if texts are given that nothing reads, or if stdin would be read twice.
+
+    Args:
+        sources: how texts are read, and the lists that name texts.
+        names: the texts to count on.
+        new_text: the texts to learn from.
+        verify: the texts to verify on.
+        counted: the texts in `names` are needed.
+        twice: the texts in `names` are read twice, for pruning and for learning.
+    """
     if not counted and (names or sources.lists):
         name = (*names, *sources.lists)[0]
         raise TokctlError(
@@ -255,7 +265,7 @@ def check_texts(
 
 
 def own_form(name: str | None) -> str:
-    """The format of a model, if tokctl writes it; else its own."""
+    """Return the format `name` if tokctl writes it, else `tokctl`."""
     from tokctl.formats import FORMATS
 
     return next((one.name for one in FORMATS if one.name == name and one.writes), "tokctl")
@@ -268,7 +278,7 @@ def check_places(
     map_file: str | None,
     new_embeddings: str | None,
 ) -> None:
-    """TokctlError if something can't be written."""
+    """Raise TokctlError if the model, the map or the embeddings can't be written to their paths."""
     model_output.check_target(world, output, form)
     if map_file == "-":
         raise TokctlError("the map can't go to stdout", "name a file: --map FILE")
@@ -281,7 +291,12 @@ def check_places(
 
 
 def check_moved(world: World, moved: "MovedTokens") -> None:
-    """Says what a verification found; TokctlError, with exit code 1, where a token moved."""
+    """Print what the verification found.
+
+    Raises:
+        TokctlError: a remaining token would be segmented differently (exit code 1), or the texts
+            are empty.
+    """
     if not moved.lines:
         raise TokctlError("there is nothing to verify with: the text is empty", "name another one")
     world.say(f"verified: {moved}")
@@ -305,7 +320,7 @@ def check_moved(world: World, moved: "MovedTokens") -> None:
 
 
 def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMatrix]") -> list[str]:
-    """The summary, line by line."""
+    """Return the lines of the summary: the sizes, and the tokens and embeddings that changed."""
     before, after = found.before.vocab_size, found.tokenizer.vocab_size
     lines = [f"{plural(before, 'id')} before, {after:,} now"]
     if gone := len(found.removed) + len(found.restored):
@@ -351,7 +366,7 @@ def report(found: "Adaptation", vocab: int | None, carried: "Sequence[CarriedMat
 
 
 def of_residues(residues: "Residues") -> list[str]:
-    """How many there are, and those that the texts make most often."""
+    """Return lines with the number of residues and the five that the texts make most often."""
     many, judged = len(residues.found), residues.judged
     share = f" ({percent(many / judged)})" if judged else ""
     made = plural(judged, "merged token")
@@ -373,7 +388,7 @@ def facts(
     carried: "Sequence[CarriedMatrix]",
     moved: "MovedTokens | None",
 ) -> dict[str, Any]:
-    """The facts of `--json`."""
+    """Return the facts that `--json` writes."""
     from dataclasses import asdict
 
     return {

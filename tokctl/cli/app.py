@@ -1,4 +1,4 @@
-"""The command `tokctl`: its commands, and the boundary where every error becomes a message."""
+"""The `tokctl` command: its subcommands, and the boundary where every error becomes a message."""
 
 import errno
 import os
@@ -24,7 +24,8 @@ COMMANDS = (
     *("bench", "check", "corpora", "check-exercise", "completion", "man"),
 )
 
-#: Those of them that work on texts.
+#: Commands that process texts or models. Only these load the native core at the start, so that it
+#: can report that memory ran out.
 _WORKING = COMMANDS[:9]
 
 EPILOG = """Examples:
@@ -66,11 +67,11 @@ def _callback(
 
 
 def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The application with these commands."""
+    """Build the application with the commands in `names`."""
     app = typer.Typer(
         cls=options.CommandGroup,
         no_args_is_help=True,
-        add_completion=False,  # Typer's asks a new Python at each key, and knows no values
+        add_completion=False,  # Typer's starts Python at each Tab, and knows no values
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -85,12 +86,16 @@ def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
 
 @cache
 def _command(names: tuple[str, ...]) -> Any:
-    """The application with these commands, made once in a process."""
+    """Return the command tree for `names`, built once per process."""
     return typer.main.get_command(build(names))
 
 
 def run(arguments: Sequence[str], world: World) -> int:
-    """Runs one command line and returns its exit code; errors are reported to the world."""
+    """Run one command line and return its exit code.
+
+    Errors are written to the `world` as messages. Only a `SystemExit` of the process itself, such
+    as SIGTERM, is raised again.
+    """
     progress = options.given_early(arguments, "--progress")
     if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
@@ -104,7 +109,7 @@ def run(arguments: Sequence[str], world: World) -> int:
             prog_name="tokctl",
             obj=world,
             standalone_mode=False,
-            complete_var="",  # no variable of the environment asks for completion
+            complete_var="",  # ignore the environment variable of Typer's completion
         )
         world.stdout.flush()
         return int(code or ExitCode.DONE)
@@ -120,7 +125,7 @@ def run(arguments: Sequence[str], world: World) -> int:
 
 
 def _as_options(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the command line that `tokctl help COMMAND`, `tokctl version` or `tokctl -V` means."""
+    """Replace `help COMMAND`, `version` and `-V` with the options that they stand for."""
     match list(arguments):
         case ["help", *command]:
             return [*command, "--help"]
@@ -130,8 +135,10 @@ def _as_options(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The commands to import: the one that is called; all of them for help, completion and
-    what is not a command."""
+    """Return the names of the commands to import.
+
+    That is one command where `arguments` call one. Help, completion and unknown words need all.
+    """
     for place, word in enumerate(arguments):
         if word in COMMANDS:
             return (word,)
@@ -145,7 +152,7 @@ def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
 def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
     if isinstance(error, OSError) and systems.is_closed_pipe(error):
         return ExitCode.DONE
-    # What to do now, where whoever was stopped has left work that can go on.
+    # An interrupted job that can be resumed says how in a note of its exception.
     hint = "; ".join(getattr(error, "__notes__", ()))
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         if world.speaks_events:
@@ -159,9 +166,9 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     if isinstance(error, TokctlError):
         world.report(error)
         return error.exit_code
-    # A mistake in the command line; the class is Typer's or Click's, as the version has it.
+    # A usage error: its class is Typer's or Click's, depending on the version.
     if format_message := getattr(error, "format_message", None):
-        if format_message():  # else the help has been shown, for want of a command
+        if format_message():  # empty: no command was given, and the help has been shown
             from tokctl.cli import guesses
 
             command = next((word for word in arguments if word in COMMANDS), None)
@@ -174,7 +181,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
         world.report(_os_error(error))
         return ExitCode.BAD_INPUT
     if isinstance(error, SystemExit):
-        if error.code == 1:  # Typer's answer to a closed pipe, when it shows the help
+        if error.code == 1:  # Typer exits with 1 if the pipe closes while it shows the help
             return ExitCode.DONE
         if hint:
             world.say(f"hint: {hint}")
@@ -189,7 +196,8 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
     return ExitCode.BAD_INPUT
 
 
-#: What Python and the system say if a thread, a module's code or Python itself finds no memory.
+#: Parts of error messages that mean "out of memory": starting a thread, loading a native module,
+#: and inside Python itself.
 _LACKS_MEMORY = (
     *("start new thread", "failed to map", "allocate memory", "static TLS block"),
     *("without setting an exception", "without exception set"),
@@ -207,27 +215,27 @@ def _os_error(error: OSError) -> TokctlError:
     reason = error.strerror or str(error)
     if error.filename is not None:
         return TokctlError(f"{error.filename!s}: {reason}", "check that file")
-    # Input that can't be read has been named where it failed; what is left is stdout.
+    # Errors of reading name the file where they occur, so an unnamed file is stdout.
     return TokctlError(
         f"can't write to stdout: {reason}", "what was written so far is not complete"
     )
 
 
 def main() -> NoReturn:
-    """The entry point of the `tokctl` script."""
+    """Run the `tokctl` script on `sys.argv`, and exit with its exit code."""
     limit_screen(os.environ)
     if isinstance(sys.stdout, TextIOWrapper):
-        # The help goes there as text, and not every encoding has its characters.
+        # Typer writes the help as text, and some encodings lack its characters.
         sys.stdout.reconfigure(errors="replace")
     if not set(_WORKING).isdisjoint(sys.argv):
         prepare_last_words()
     world = World.real()
     code = run(sys.argv[1:], world)
     try:
-        if code != ExitCode.INTERRUPTED:  # else a reader that has stopped would be waited for
+        if code != ExitCode.INTERRUPTED:  # flushing would wait for a reader that has stopped
             world.stdout.flush()
     except OSError:
-        # Nobody reads any more; Python's own flush at exit must not complain either.
+        # The reader has closed the pipe. Python flushes again at exit, which must not fail.
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(int(code))

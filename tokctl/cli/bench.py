@@ -1,4 +1,4 @@
-"""`tokctl bench`: a model file's speed, beside the other libraries that load it."""
+"""`tokctl bench`: the speed of a model file in tokctl and in other libraries that load it."""
 
 import typer
 
@@ -37,6 +37,7 @@ SHORT = "Measure how fast a model is in each library."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl bench` to `app`."""
     app.command("bench", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(bench)
 
 

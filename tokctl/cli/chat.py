@@ -1,4 +1,4 @@
-"""`tokctl encode --chat`, and the rows with several columns: `--assistant-mask`, `--pack`."""
+"""`tokctl encode --chat`, and rows with several columns: `--assistant-mask` and `--pack`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ChatOptions:
-    """The options of `encode` about chats, and about rows with several columns.
+    """Options of `encode` for conversations, and for rows with several columns.
 
     Attributes:
-        facts: what the texts depend on beside the conversations; known when they are `rendered`.
-        unanswered: conversations in which nothing is the assistant's, if that was asked for.
+        chat: each line or record is a conversation, rendered with a chat template.
+        chat_template: a template file, or the name of a template; None: the model's own.
+        chat_option: `NAME=VALUE` variables of the template.
+        generation_prompt: end the text with the start of an assistant's turn.
+        assistant_mask: add a mask of the tokens that the assistant wrote.
+        pack: ids in a packed row; None: rows are not packed.
+        facts: the templates and settings that the rendered texts depend on; set by `rendered`.
+        unanswered: the conversations without an assistant's turn; set by `rendered`.
     """
 
     chat: bool = False
@@ -42,7 +48,15 @@ class ChatOptions:
     unanswered: Unanswered | None = None
 
     def check(self, form: str, given: dict[str, bool]) -> None:
-        """TokctlError if options do not go together; `given` are those of other kinds."""
+        """Check that these options go together with each other and with the other options.
+
+        Args:
+            form: the output form of `--as`.
+            given: whether an option of another kind is set, by its name.
+
+        Raises:
+            TokctlError: two options conflict, or an option needs `--chat`.
+        """
         for name, value in vars(self).items():
             if value and not self.chat and name != "pack":
                 raise TokctlError(f"--{name.replace('_', '-')} is for --chat", "add --chat")
@@ -67,13 +81,22 @@ class ChatOptions:
             _refuse(wanted, given, ("--shard-size", "--stride", "--pad"))
 
     def has_columns(self, form: str) -> bool:
-        """Are rows written that have several columns, and are not rows of `encode`'s own jsonl?"""
+        """Return whether rows need a column writer; jsonl holds an assistant mask without one."""
         return self.pack is not None or (self.assistant_mask and form != "jsonl")
 
     def rendered(
         self, world: World, texts: Sequence[Source], tokenizer: Tokenizer, model: str
     ) -> list[Source]:
-        """The sources of conversations as those of their texts."""
+        """Return sources of rendered texts, one for each source of conversations in `texts`.
+
+        Also sets `facts` and `unanswered`; the latter is complete once the sources have been read.
+
+        Args:
+            world: where a template from stdin is read.
+            texts: the sources of conversations.
+            tokenizer: the model, whose template is used unless `chat_template` is set.
+            model: the path of the model file.
+        """
         from tokctl.chat import TokenizerChat
         from tokctl.chat.lines import Unanswered, rendered
 
@@ -94,7 +117,7 @@ class ChatOptions:
         ]
 
     def say_unanswered(self, world: World) -> None:
-        """Says in how many conversations the assistant wrote nothing, if that was asked for."""
+        """Tell the user how many conversations have a mask of zeros only."""
         found = self.unanswered
         if found is not None and found.count:
             world.say(
@@ -103,7 +126,7 @@ class ChatOptions:
             )
 
     def _template(self, world: World) -> tuple[str | None, str]:
-        """The template that `--chat-template` gives, and what it is called in messages."""
+        """Return the template that `--chat-template` gives, and its name in messages."""
         from pathlib import Path
 
         if self.chat_template is None:
@@ -127,7 +150,7 @@ def _refuse(option: str, given: dict[str, bool], others: Sequence[str]) -> None:
 
 
 def _option(text: str) -> tuple[str, Any]:
-    """`enable_thinking=false`: the name, and the value, which is JSON, or else a text."""
+    """Parse `enable_thinking=false` into a name and a value: JSON if it parses, else text."""
     import json
 
     name, found, value = text.partition("=")
@@ -150,7 +173,16 @@ def write_columns(
     dtype: Dtype,
     output: str | None,
 ) -> None:
-    """Writes rows with several columns, packed or not."""
+    """Write rows with several columns, packed if `options.pack` is set.
+
+    Args:
+        world: the streams, and where progress is shown.
+        options: `pack` and `assistant_mask` decide which columns there are.
+        rows: encodes the texts, and holds the output form.
+        texts: the sources to encode, already rendered if they are conversations.
+        dtype: the type of the ids; the other columns are int32 and uint8.
+        output: the path to write; None or `-` is stdout.
+    """
     from tokctl.cli.encode_output import summary
     from tokctl.cli.progress import Bars
     from tokctl.idfiles.columns import open_columns

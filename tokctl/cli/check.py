@@ -1,4 +1,4 @@
-"""`tokctl check`: whether folders of shards are whole."""
+"""`tokctl check`: whether folders of shards are complete and unchanged."""
 
 import typer
 
@@ -24,6 +24,7 @@ SHORT = "Check that folders of shards are complete."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl check` to `app`."""
     app.command("check", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(check)
 
 

@@ -1,4 +1,4 @@
-"""`tokctl check-exercise`: the tutorial's exercises."""
+"""`tokctl check-exercise`: solutions of the tutorial's exercises."""
 
 import typer
 
@@ -28,6 +28,7 @@ SHORT = "Check your solution of an exercise of the tutorial."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl check-exercise` to `app`."""
     declare = app.command("check-exercise", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)
     declare(check_exercise)
 

@@ -53,6 +53,7 @@ SHORT = "Compare models on the same texts: metrics, sentences, words."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl compare` to `app`."""
     app.command("compare", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(compare)
 
 
@@ -147,7 +148,7 @@ def compare(
     if report is None:
         return ExitCode.DONE
     recipes = {} if model else _recipes(algo or [options.DEFAULT_ALGORITHMS])
-    # The last is shown in detail.
+    # The last size is the one that the report shows in detail.
     sizes = options.vocab_sizes(vocab or []) or list(options.DEFAULT_SIZES)
     at_hand = _at_hand(world, [*(model or []), *recipes]) if published else {}
     named, known_as, added = _load(model or [], [*recipes, *at_hand], baseline)
@@ -229,38 +230,40 @@ def compare(
 
 
 def date_today() -> str:
-    """The day here, as 2026-01-31."""
+    """Return today's local date as 2026-01-31."""
     from datetime import date
 
     return date.today().isoformat()
 
 
-#: The folders of an absolute path.
+#: The folders of an absolute path, which the recorded command line leaves out.
 _FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^/=]+/)+")
 
 
 def _command_line(arguments: Sequence[str]) -> str:
-    """The command line for a shell. Where files lie on this machine is nobody's business."""
+    """Return the command line quoted for a shell, without the folders of absolute paths."""
     return shlex.join(["tokctl", *(printable(_FOLDERS.sub("", one)) for one in arguments)])
 
 
 def _check_suite(suite: bool, **others: object) -> None:
-    """TokctlError if an option of the suite is given without it."""
+    """Raise TokctlError if an option of `--suite` is given without `--suite`."""
     given = [f"--{name}" for name, value in others.items() if value]
     if given and not suite:
         raise TokctlError(f"{given[0]} goes with --suite", f"write --suite {given[0]}")
 
 
-#: Published vocabularies that are taken of those at hand.
+#: Published vocabularies that a comparison takes from the caches, at most.
 _MOST_PUBLISHED = 5
 
 
 def _at_hand(world: World, taken: Sequence[str]) -> "dict[str, Tokenizer]":
-    """Published vocabularies in the caches of this machine, by their names; those that are named
-    already are left out.
+    """Load published vocabularies from the local caches, at most `_MOST_PUBLISHED`, by name.
+
+    Notes on stderr say which vocabularies are loaded, and which are left out and why.
 
     Args:
-        taken: models that are compared anyway, and the names of those that are trained.
+        world: where the notes go.
+        taken: the models and recipe names that are compared anyway; not loaded again.
     """
     from tokctl.formats import hub, tiktoken
     from tokctl.tokenizer import Tokenizer
@@ -290,7 +293,7 @@ def _at_hand(world: World, taken: Sequence[str]) -> "dict[str, Tokenizer]":
 
 
 def _gold(paths: Sequence[str]) -> "dict[str, Sequence[GoldWord]]":
-    """The lists of morphemes, by their files."""
+    """Read the lists of gold segmentations into morphemes, by file name."""
     if not paths:
         return {}
     from tokctl.analysis.suite.morphology import read_gold
@@ -299,7 +302,7 @@ def _gold(paths: Sequence[str]) -> "dict[str, Sequence[GoldWord]]":
 
 
 def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
-    """The file of embeddings of each model, by its name."""
+    """Parse the `MODEL=FILE` values of `--embeddings` into a file for each model name."""
     files: dict[str, str] = {}
     for entry in values:
         name, sign, path = entry.partition("=")
@@ -319,7 +322,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
 
 
 def _explain(world: World, name: str, *, as_json: bool) -> int:
-    """Writes what a metric is, or what all are."""
+    """Write the definition of the metric `name`, or of every metric if `name` is `all`."""
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
     from tokctl.analysis.suite import DEFINITIONS as OF_SUITE
 
@@ -332,8 +335,10 @@ def _explain(world: World, name: str, *, as_json: bool) -> int:
 
 
 def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
-    """The recipes of `--algo`, which may be repeated and may hold commas: algorithms with
-    their default recipes, and presets."""
+    """Return the recipes of `--algo` by name: algorithms with default recipes, and presets.
+
+    `--algo` may be repeated, and each value may hold several names with commas between them.
+    """
     from tokctl.model.presets import DEFAULTS, PRESETS, default_recipe, preset
 
     names = [name.strip() for value in values for name in value.split(",")]
@@ -350,10 +355,12 @@ def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
 
 
 def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[str], list[str]]:
-    """The models and the texts among the arguments; with `--format` everything is a text.
+    """Separate the models from the texts among the arguments.
+
+    With `--format`, every argument is a text.
 
     Raises:
-        TokctlError: there are models of both kinds, those of `-m` and those among the texts.
+        TokctlError: models are given both by `-m` and among the texts.
     """
     from tokctl import formats
 
@@ -370,8 +377,12 @@ def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[st
 def _load(
     files: Sequence[str], algorithms: Sequence[str], baseline: str | None
 ) -> "tuple[dict[str, Tokenizer], str | None, str | None]":
-    """The models that have a file, by name; the baseline's name; and the same again where
-    the baseline is none of those that were asked for: it then stands before them."""
+    """Load the model files.
+
+    Returns:
+        The models by name; the baseline's name, if there is one; and the baseline's name again if
+        the baseline is not among `files`, and so has been added in front of them.
+    """
     from tokctl.analysis import comparison
     from tokctl.tokenizer import Tokenizer
 
@@ -387,7 +398,15 @@ def _load(
 
 
 class _TrainedHere(NamedTuple):
-    """What was trained on a part of the texts, and that part; and the rest, to measure on."""
+    """Models trained on a part of the texts, and the texts to measure them on.
+
+    Attributes:
+        trained: the models by recipe name and size.
+        training: how they were trained, for the report.
+        texts: the parts to train on.
+        read: the held-out parts, to measure on.
+        languages: the held-out part of each language.
+    """
 
     trained: "Trained"
     training: "Training"
@@ -407,8 +426,10 @@ def _train(
     threads: int | None,
     errors: str,
 ) -> _TrainedHere:
-    """Trains the models on the texts without what is held out. `read` and `languages` are empty
-    then: memory is for the parts."""
+    """Train the recipes on the texts without their held-out parts.
+
+    Empties `read` and `languages`, so that each whole text is freed once it has been split.
+    """
     from tokctl.analysis.comparison import (
         TrainedText,
         Training,
@@ -440,13 +461,13 @@ def _train(
         if reached < max(sizes):
             world.say(f"note: {name} reaches {reached:,} ids: {recipe.traits.exhausted}")
     if size and size >= sizes[-1]:
-        size = None  # what is shown in detail is what was asked for
+        size = None  # every model reaches the size shown in detail
     training = Training(tuple(parts), share, seed, sizes[-1], size)
     return _TrainedHere(equal, training, texts, rest, of_languages)
 
 
 def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":
-    """Only the size shown in detail, where no model could grow beyond it."""
+    """Drop all sizes but `detail` if no model grows beyond `detail`."""
     if any(tokenizer.vocab_size > detail for tokenizer in trained.values()):
         return trained
     return {key: tokenizer for key, tokenizer in trained.items() if key[1] == detail}
@@ -454,11 +475,11 @@ def _without_idle_sizes(trained: "Trained", detail: int) -> "Trained":
 
 @dataclass(frozen=True)
 class OpenedTexts:
-    """What will be read.
+    """Checked texts that have not been read yet.
 
     Attributes:
-        texts: a text each.
-        languages: a text for each language, of all its sources.
+        texts: the sources that are one text each.
+        languages: the sources of each language, which together make one text.
     """
 
     texts: "list[Source]"
@@ -466,15 +487,18 @@ class OpenedTexts:
 
     @property
     def names(self) -> list[str]:
-        """Of all sources: the paths of those that are files."""
+        """Return the names of all sources: paths, for files."""
         return [source.name for found in (self.texts, *self.languages.values()) for source in found]
 
     def read(self, *, characters: bool, errors: str) -> "tuple[list[Text], dict[str, Text]]":
-        """The texts, and those of languages, read once: stdin and pipes are needed for training
-        and for comparing.
+        """Read the texts, and one text per language, into memory.
+
+        Each source is read once: training and comparing both need the text, and a pipe can be read
+        only once.
 
         Args:
-            characters: some model reads characters, so that the texts must be UTF-8.
+            characters: whether some model reads characters, so that the texts must be UTF-8.
+            errors: `strict` refuses text that is not UTF-8; `replace` replaces the invalid bytes.
         """
         from tokctl.analysis.comparison import read_texts, read_together
 
@@ -490,11 +514,13 @@ class OpenedTexts:
 def open_texts(
     world: World, given: Sources, paths: Sequence[str], named: Sequence[str]
 ) -> OpenedTexts:
-    """The texts that arguments, lists and `--lang` name, checked; without any the bundled
-    sample.
+    """Open the texts that arguments, lists and `--lang` name; without any, the bundled sample.
 
     Args:
-        named: `NAME=FILE` of each language.
+        world: the streams, and where the user is told that the sample is used.
+        given: how texts are read, and the lists that name more of them.
+        paths: the arguments.
+        named: the `NAME=FILE` values of `--lang`.
     """
     from tokctl import sources
     from tokctl.sources.corpora import corpus_path
@@ -515,14 +541,14 @@ def open_texts(
     given.check_needed("name a text; the bundled sample is plain text")
     sample = corpus_path("sample")
     world.say(f"no text was given: using the bundled sample, {sample.name}")
-    # Where it is installed is nobody's business.
+    # Reports show the file's name without the folder of the installation, for privacy.
     return OpenedTexts(
         [text._replace(name=sample.name) for text in sources.documents([sample])], {}
     )
 
 
 def _languages(named: Sequence[str]) -> dict[str, str]:
-    """The path of each language of `--lang`, by its name."""
+    """Parse the `NAME=FILE` values of `--lang` into a path for each language."""
     files: dict[str, str] = {}
     for entry in named:
         name, sign, path = entry.partition("=")

@@ -1,4 +1,4 @@
-"""`tokctl completion`: what a shell needs to complete command lines of tokctl."""
+"""`tokctl completion`: the script that completes tokctl command lines in a shell."""
 
 import typer
 
@@ -25,6 +25,7 @@ SHORT = "Write the completion script for a shell."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl completion` to `app`."""
     app.command("completion", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(completion)
 
 

@@ -1,4 +1,4 @@
-"""`tokctl convert`: a model file of another format, or of a smaller vocabulary."""
+"""`tokctl convert`: a model file in another format, or with a smaller vocabulary."""
 
 import os
 import shutil
@@ -56,11 +56,12 @@ no library to compare with (then nothing is written);
 2 bad usage or input."""
 
 SHORT = "Convert a model to another format, or to a smaller one."
-#: Columns of the examples.
+#: Columns of the help's examples.
 WIDTH = 56
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl convert` to `app`, with the table of formats in its help."""
     lines = table(WIDTH - 2).splitlines()
     epilog = EXAMPLES.format(formats="\n".join(f"  {line}" for line in lines))
     app.command("convert", cls=options.Command, epilog=epilog, short_help=SHORT)(convert)
@@ -158,7 +159,7 @@ def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str
 
 
 def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
-    """`--pattern` and `--special-token`."""
+    """Return the load options that `--pattern` and `--special-token` give."""
     from tokctl.formats import Hints
 
     ids: dict[str, int] = {}
@@ -175,18 +176,24 @@ def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
     return Hints(pattern, ids or None)
 
 
-# -- the place ----------------------------------------------------------------------------
+# -- the target path ----------------------------------------------------------------------
 
 
 def _target_of(model: str, form: "Format", prune: int | None) -> str:
-    """The place of the new file without `-o`: here, called as the model, with the format's
-    ending. Where that is the model itself, the format's name stands before the ending."""
+    """Return the path of the new file without `-o`.
+
+    The file goes into the current folder, and has the model's name with the format's suffix. If
+    that is the model itself, the format's name is put before the suffix.
+
+    Raises:
+        TokctlError: another file has the name already.
+    """
     size = "" if prune is None else f".{prune}"
     stem = f"{_stem(model)}{size}"
     target = f"{stem}{form.suffix}"
     if model_output.is_same(target, model):
         return f"{stem}.{form.name}{form.suffix}"
-    # Beside a file of another format stands, as often as not, the model that it was made of.
+    # An existing file of this name is often the original model: never replace it unasked.
     if Path(target).exists():
         what = "folder" if form.is_folder else "file"
         raise TokctlError(
@@ -204,11 +211,11 @@ def _stem(model: str) -> str:
     return path.resolve().name if path.is_dir() else path.stem
 
 
-# -- what is read back --------------------------------------------------------------------
+# -- verification -------------------------------------------------------------------------
 
 
 def _holds(model: "FilledRecipe", name: str) -> bool:
-    """Does the format hold all of the model that ids and texts depend on?"""
+    """Return whether the format can hold everything that ids and texts depend on."""
     from tokctl import formats
 
     try:
@@ -218,7 +225,7 @@ def _holds(model: "FilledRecipe", name: str) -> bool:
 
 
 def _texts_of(world: World, given: Sources, verify: Sequence[str]) -> "list[Source]":
-    """The texts of `--verify`, and those that lists name; none where nothing is to be verified."""
+    """Open the texts of `--verify` and of lists; return none if nothing is to be verified."""
     if verify or given.lists:
         return given.open(world, verify)
     hint = "name one with --verify TEXT"
@@ -229,13 +236,13 @@ def _texts_of(world: World, given: Sources, verify: Sequence[str]) -> "list[Sour
 
 
 def _has_no_template(path: Path) -> bool:
-    """Does the model there put no special tokens around texts?"""
+    """Return whether the model at `path` adds no special tokens around texts."""
     from tokctl.tokenizer import Tokenizer
 
     try:
         return not Tokenizer.load(path).recipe.post_processors
     except TokctlError:
-        return False  # the same error comes again, where it is reported
+        return False  # `verify` meets the same error, and reports it
 
 
 def _verify(
@@ -248,12 +255,13 @@ def _verify(
     *,
     lossy: bool,
 ) -> "Verification":
-    """Writes the files into a folder that does not stay, reads them there and compares.
+    """Write the files into a temporary folder, load them there, and compare ids and texts.
 
-    lossy: what is put around texts may be lost, which no text should be blamed for.
+    With `lossy`, special tokens around texts are not compared if the written file adds no special
+    tokens.
 
     Raises:
-        TokctlError: with exit code 1, where something differs; it is said on stderr.
+        TokctlError: with exit code 1, where something differs; the differences are on stderr.
     """
     from tokctl.analysis.verification import PEERS, verify
     from tokctl.formats import saving
@@ -288,7 +296,7 @@ def _verify(
         world.say(str(found))
         return found
     for difference in found.differences:
-        # Nobody knows the folder that it was read in.
+        # The temporary folder means nothing to the user.
         world.say(printable(str(difference).replace(f"{folder}{os.sep}", "")))
         if difference.what == "ids":
             names = ("before", difference.reader)
@@ -308,7 +316,10 @@ def _verify(
 
 
 def _file_name(target: str, form: "Format") -> str:
-    """The file's own name; another where it is not UTF-8, which other libraries can't open."""
+    """Return the file name of `target`, or a plain one if it is not UTF-8.
+
+    Other libraries can't open a path that is not UTF-8.
+    """
     name = Path(target).name
     try:
         name.encode("utf-8")
@@ -317,11 +328,15 @@ def _file_name(target: str, form: "Format") -> str:
     return name or f"model{form.suffix}"
 
 
-# -- the formats that there are ------------------------------------------------------------
+# -- the list of formats -------------------------------------------------------------------
 
 
 def table(width: int) -> str:
-    """The formats, one a line: name, what it is, and what tokctl does with it."""
+    """Return the table of formats, in lines of at most `width` columns.
+
+    Each entry has the name, the title and, if tokctl does only one of the two, "read only" or
+    "written only".
+    """
     from tokctl.formats import FORMATS
 
     names = max(len(known.name) for known in FORMATS) + 2
@@ -342,8 +357,10 @@ def _does(reads: bool) -> str:
 
 
 def _show_formats(world: World, *, json: bool) -> None:
-    """The formats: on a terminal a table; in a pipe name, title, read and write with a tab
-    between; or as JSON."""
+    """Write the formats: as JSON, as a table on a terminal, else as tab-separated lines.
+
+    The fields of a line are name, title, and read and write (or `-`).
+    """
     from tokctl.formats import FORMATS
 
     if json:

@@ -1,4 +1,4 @@
-"""`tokctl corpora`: the named texts."""
+"""`tokctl corpora`: named texts that are bundled, or downloaded on demand."""
 
 import io
 import os
@@ -24,6 +24,7 @@ Downloaded texts are kept in $TOKCTL_CACHE, by default ~/.cache/tokctl."""
 
 
 def register(app: typer.Typer) -> None:
+    """Add the group `tokctl corpora` and its commands to `app`."""
     corpora = typer.Typer(cls=options.CommandGroup, no_args_is_help=True, rich_markup_mode="rich")
     declare = partial(corpora.command, cls=options.Command, epilog=EXAMPLES)
     declare("list", short_help="Show every named text.")(list_)

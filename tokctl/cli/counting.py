@@ -1,4 +1,4 @@
-"""`tokctl encode --count`: what its options are, how it runs, what it shows."""
+"""`tokctl encode --count`: checks its options, counts tokens, and writes the table."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 SORTS = ("tokens", "bytes", "name")
 
-#: Errors that are reported one by one; of the others, their number.
+#: Errors that are reported one by one; further errors are only counted.
 _SHOWN_ERRORS = 20
 
-#: Cells that a name, or a column's heading, keeps on the narrowest terminal.
+#: Cells that a file name or a column heading keeps on the narrowest terminal.
 _LEAST = 10
 
 
@@ -44,7 +44,7 @@ def check(
     alpha: float | None,
     seed: int | None,
 ) -> None:
-    """TokctlError if options of `--count` do not go together, or come without it."""
+    """Raise TokctlError if options of `--count` conflict, or need `--count`."""
     if not count and models and len(models) > 1:
         raise TokctlError(
             "several models are for --count", "name one with -m, or add --count to count for all"
@@ -70,7 +70,13 @@ def check(
 
 @dataclass(frozen=True)
 class TableOptions:
-    """In which form, and in which order."""
+    """The form and the order of the table.
+
+    Attributes:
+        json: write JSON.
+        csv: write CSV.
+        sort: one of `SORTS`; None: the order of the files.
+    """
 
     json: bool = False
     csv: bool = False
@@ -89,7 +95,22 @@ def count(
     cache_memory: int | None = None,
     chats: ChatOptions | None = None,
 ) -> int:
-    """Counts, shows what was counted, then says what could not be; returns the exit code."""
+    """Count tokens, write the table, and report the files that could not be counted.
+
+    Args:
+        world: the streams.
+        files: the texts; None or empty: stdin.
+        models: the paths of the models, one column each; None: `$TOKCTL_MODEL`.
+        sources: how texts are read, and lists of more texts.
+        count_options: how each text is encoded.
+        table_options: the form and the order of the table.
+        output: the path of the table; None or `-`: stdout.
+        cache_memory: bytes for each model's cache of pre-tokens; None: the default.
+        chats: the texts are conversations, if `chats.chat` is set.
+
+    Returns:
+        The exit code: 2 if some file could not be counted.
+    """
     from tokctl.cli.progress import Bars
     from tokctl.tokenizer.token_counts import FileCount, TokenCounts, rows
 
@@ -131,8 +152,10 @@ def count(
 
 
 def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
-    """What rows are sorted by. Figures fall, and names decide between equal ones: by their
-    bytes, in any locale."""
+    """Return the sort key of a row: highest figures first, equal ones by the bytes of the name.
+
+    Comparing bytes makes the order independent of the locale.
+    """
     figures: dict[str, Callable[[FileCount], int]] = {
         "tokens": lambda row: -row.tokens[0],
         "bytes": lambda row: -row.bytes,
@@ -144,7 +167,7 @@ def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
 def _load(
     world: World, paths: list[str], count_options: CountOptions, cache_memory: int | None
 ) -> dict[str, Tokenizer]:
-    """The models by name, each checked to go with the count_options."""
+    """Load the models by name, and check that each can be used with `count_options`."""
     from tokctl.tokenizer.model_names import name_files
     from tokctl.tokenizer.token_counts import TokenCounter
 
@@ -175,7 +198,10 @@ def _written(
 
 
 def _tell(world: World, counts: TokenCounts) -> None:
-    """The first errors, a hint where it is another than the one before, and how many more."""
+    """Report the first errors, then the number of the others.
+
+    A hint that repeats the one before it is left out.
+    """
     said = ""
     for failure in counts.failures[:_SHOWN_ERRORS]:
         hint = failure.error.hint
@@ -190,7 +216,7 @@ def _tell(world: World, counts: TokenCounts) -> None:
 def _summary(
     counts: TokenCounts, tokenizers: list[Tokenizer], count_options: CountOptions, seconds: float
 ) -> str:
-    """How much was counted, how fast, and what the encoders remember of it."""
+    """Return how many tokens were counted, how fast, and how much the pre-token caches hold."""
     total = counts.total
     speed = total.bytes / 1e6 / max(seconds, 1e-9)
     tokens = listed([f"{tokens:,}" for tokens in total.tokens])
@@ -203,11 +229,14 @@ def _summary(
     )
 
 
-# -- for programs: names are exact, whatever they hold -----------------------------------------
+# -- for programs: names are exact, even if they hold control characters -----------------------
 
 
 def as_json(counts: TokenCounts) -> bytes:
-    """One document. Of one model `tokens` are a number, of several an object by their names."""
+    """Return the table as one line of JSON.
+
+    `tokens` is a number for one model, and an object by model name for several.
+    """
     total = counts.total
     answer: dict[str, Any] = {"files": [_row(counts, row) for row in counts.files]}
     answer |= {key: value for key, value in _row(counts, total).items() if key != "name"}
@@ -238,8 +267,10 @@ def _row(counts: TokenCounts, row: FileCount) -> dict[str, Any]:
 
 
 def as_csv(counts: TokenCounts, *, for_terminal: bool = False) -> bytes:
-    """A header and a row for each file, as RFC 4180 has it; the sums are left to the reader. A
-    terminal gets no control characters of names."""
+    """Return the table as RFC 4180 CSV: a header and a row per file, without totals.
+
+    For a terminal, control characters in names are escaped.
+    """
     import csv
     from io import StringIO
 
@@ -255,15 +286,18 @@ def as_csv(counts: TokenCounts, *, for_terminal: bool = False) -> bytes:
     return os.fsencode(text.getvalue())
 
 
-# -- for people: aligned columns, like those of `wc` -------------------------------------------
+# -- for people: aligned columns, as `wc` prints them ------------------------------------------
 
 
 def table(counts: TokenCounts, *, named: bool, width: int | None) -> str:
-    """Lines of tokens, bytes and, if `named`, name; below all but a single row their sums, and
-    above them, of several models, what they are called.
+    """Return aligned lines with the tokens of each model, the bytes and, if `named`, the file name.
 
-    `width` is that of the terminal, in cells: names that do not fit are shortened in the middle.
-    None: nothing is shortened.
+    A line of totals follows several rows. With several models, a heading names the columns.
+
+    Args:
+        counts: the counts to show.
+        named: add a column with the names of the files.
+        width: cells of the terminal; longer names are shortened in the middle. None: never shorten.
     """
     rows = counts.files if len(counts.files) == 1 else [*counts.files, counts.total]
     figures = [_figures(row) for row in rows]
@@ -292,7 +326,7 @@ def _figures(row: FileCount) -> list[str]:
 
 
 def _together(headings: Sequence[str], least: Sequence[int]) -> int:
-    """Cells that the columns and the spaces after them take."""
+    """Return the cells of all columns, each followed by a space."""
     sizes = [max(cells(head), size) for head, size in zip(headings, least, strict=True)]
     return sum(sizes) + len(sizes)
 
@@ -302,7 +336,10 @@ def _right(text: str, width: int) -> str:
 
 
 def shortened(text: str, room: int | None) -> str:
-    """The text in `room` cells: … stands for its middle. The end of a name tells the most."""
+    """Return `text` in at most `room` cells, with … for its middle.
+
+    The end gets two thirds of the room, since the end of a path tells the most.
+    """
     if room is None or cells(text) <= room:
         return text
     before, after = (room - 1) // 3, room - 1 - (room - 1) // 3
@@ -310,7 +347,7 @@ def shortened(text: str, room: int | None) -> str:
 
 
 def _start(text: str, room: int) -> str:
-    """As much of the text as fits."""
+    """Return the longest prefix of `text` that fits into `room` cells."""
     for place, char in enumerate(text):
         room -= cells(char)
         if room < 0:
@@ -319,7 +356,7 @@ def _start(text: str, room: int) -> str:
 
 
 def cells(text: str) -> int:
-    """Cells of a terminal that the text takes."""
+    """Return the number of terminal cells that `text` takes."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))

@@ -39,11 +39,12 @@ comes back identical."""
 
 SHORT = "Turn ids back into text."
 
-#: What a backslash and a letter stand for in `--separator`.
+#: Escape sequences of `--separator`, and the characters that they stand for.
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\"}
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl decode` to `app`."""
     app.command("decode", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(decode)
 
 
@@ -89,7 +90,7 @@ def decode(
         streams.check_output(world, output)
     tokenizer = streams.load_model(world, model)
     if eos is not None:
-        streams.end_id(tokenizer, eos)  # an unknown token is an error before all else
+        streams.end_id(tokenizer, eos)  # report an unknown token before anything is read
     names = streams.names(world, files, ids=True)
     texts = [IdSource(name, read_options, world.stdin) for name in names]
     from tokctl.cli.progress import Bars
@@ -107,6 +108,9 @@ def decode(
 
 
 def _unescaped(text: str) -> bytes:
-    """The bytes that `--separator` means; a name of a file's bytes can stand in an argument."""
+    """Return the bytes of a `--separator`, with its escape sequences replaced.
+
+    Bytes of the argument that are not UTF-8 are kept.
+    """
     plain = re.sub(r"\\[ntr0\\]", lambda found: _ESCAPES[found.group()], text)
     return os.fsencode(plain)

@@ -99,6 +99,7 @@ SHORT = "Turn text into ids, tokens, pieces or counts."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl encode` to `app`."""
     app.command("encode", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(encode)
 
 
@@ -296,7 +297,7 @@ def encode(
         width=ids_dtype.width if ids_dtype else 2,
         end_id=end_id,
     )
-    _ = documents.matcher  # an unknown special token is an error before all else
+    _ = documents.matcher  # report an unknown special token before anything is read
     if add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
     if add_special:
@@ -340,8 +341,10 @@ def encode(
 
 
 def _say_doubled(world: World, tokenizer: Tokenizer, end_id: int | None, *, is_chat: bool) -> None:
-    """Say which special tokens of the template stand twice: before the token of `--eos`, or around
-    a conversation, whose own template writes them."""
+    """Say which special tokens of the template are written twice.
+
+    A template's last token can be the one of `--eos`, and a chat template writes its own.
+    """
     around = tokenizer.post_processor.process_ids([])
     names = ", ".join(dict.fromkeys(tokenizer.tokens[id_] for id_ in around))
     if around and is_chat:
@@ -357,7 +360,7 @@ def _say_doubled(world: World, tokenizer: Tokenizer, end_id: int | None, *, is_c
 
 
 def _check_engine(id_files: IdFileOptions, alpha: float | None, threads: int | None) -> None:
-    """TokctlError for what a cluster does not do."""
+    """Raise TokctlError for options that a cluster does not support."""
     if id_files.shard_size is None:
         raise TokctlError("--engine writes shards", "add --shard-size N -o FOLDER")
     if alpha is not None:
@@ -383,7 +386,10 @@ def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
 
 
 def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> str:
-    """The form; `column` is an option for jsonl alone."""
+    """Return the output form, after checks of `--json`, `--count` and `column`.
+
+    `column` is the option of an additional column, which only jsonl can hold.
+    """
     if json and form not in (None, "jsonl"):
         raise TokctlError(f"--json is --as jsonl, and --as is {form}", "leave one of them out")
     if count and (form is not None or column):
@@ -395,12 +401,21 @@ def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> s
     return form
 
 
-# -- into files of ids ---------------------------------------------------------------------
+# -- files of ids --------------------------------------------------------------------------
 
 
 @dataclass(eq=False, repr=False)
 class IdFileOptions:
-    """The options about files of ids."""
+    """Options of files of ids.
+
+    Attributes:
+        eos: the token that ends each text; None: none.
+        lines: each line is a text.
+        dtype: the type of the ids; None: the default of the form.
+        index: the path of the index of texts; None: no index.
+        shard_size: ids in a shard; None: no shards.
+        resume: continue the shards of an interrupted run.
+    """
 
     eos: str | None = None
     lines: bool = False
@@ -411,9 +426,12 @@ class IdFileOptions:
 
 
 class OutputPlan(NamedTuple):
-    """What is written, and where.
+    """The form, the paths and the units of the output.
 
     Attributes:
+        form: the output form of `--as`.
+        options: the options of files of ids.
+        output: the path; None or `-` is stdout.
         lines: each line of a document is a text.
         size: ids in a shard; None: no shards.
     """
@@ -428,7 +446,18 @@ class OutputPlan(NamedTuple):
     def of(
         cls, form: str, options: IdFileOptions, output: str | None, *, whole: bool, count: bool
     ) -> OutputPlan:
-        """Of the options, or TokctlError if they do not go together."""
+        """Build the plan from the options.
+
+        Args:
+            form: the output form of `--as`.
+            options: the options of files of ids.
+            output: the path; None or `-` is stdout.
+            whole: encode each document as one text.
+            count: write counts, not ids.
+
+        Raises:
+            TokctlError: two options conflict, or a value is invalid.
+        """
         to_stdout = output is None or output == "-"
         if count and (option := _first_of(replace(options, lines=False))):
             raise TokctlError(f"--count shows counts, not {option}", "leave one of them out")
@@ -468,12 +497,12 @@ class OutputPlan(NamedTuple):
 
     @property
     def is_binary(self) -> bool:
-        """Is it nothing to look at?"""
+        """Whether the form is a binary one, which a terminal can't show."""
         return self.form in FILE_FORMS
 
     @property
     def files(self) -> list[str]:
-        """What is written, but for shards; `-` is stdout."""
+        """The paths to write, without shards; `-` is stdout."""
         if self.size is not None:
             return []
         names = [self.output or "-"]
@@ -484,7 +513,13 @@ class OutputPlan(NamedTuple):
         return [*names, *([self.options.index] if self.options.index else [])]
 
     def check_outputs(self, world: World, texts: Sequence[str], reading: Reading) -> None:
-        """TokctlError if what is written surely can't be."""
+        """Raise TokctlError if the output surely can't be written, or would replace an input.
+
+        Args:
+            world: the inputs of the command.
+            texts: the paths of the texts.
+            reading: how folders of texts are read.
+        """
         if self.size is not None:
             from tokctl.cli.streams import check_beside
             from tokctl.idfiles.shards import check_folder
@@ -500,8 +535,13 @@ class OutputPlan(NamedTuple):
                 streams.check_output(world, name)
 
     def fitting(self, tokenizer: Tokenizer, rows: RowOptions) -> tuple[Dtype | None, int | None]:
-        """How wide ids are in files of this model (None: no file of ids), and what stands after
-        each text."""
+        """Return the type of ids in files of this model, and the id that ends each text.
+
+        The type is None if the form is text; the id is None without `--eos`.
+
+        Raises:
+            TokctlError: the type can't hold the model's ids, or the options conflict with `rows`.
+        """
         end_id = dtype = None
         if (token := self.options.eos) is not None:
             if rows.padding or rows.truncation:
@@ -535,7 +575,7 @@ def _write_files(
     cluster: Cluster | None,
     chats: ChatOptions | None,
 ) -> None:
-    """Encodes the texts into files, and says what is worth it."""
+    """Encode the texts into files of ids or shards; `--verbose` adds a summary."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
     from tokctl.cli.progress import Bars
     from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, check_target, write_stream
@@ -600,7 +640,7 @@ def _job(
     reading: Reading,
     chats: ChatOptions | None,
 ) -> dict[str, Any]:
-    """What the shards depend on, beside the sources."""
+    """Describe what the shards depend on besides the sources, for `--resume` to compare."""
     from tokctl.idfiles.writer import job_description, model_facts
 
     documents, of_rows = rows.documents, rows.options
@@ -645,7 +685,7 @@ def _check_index(form: str, options: IdFileOptions) -> None:
 
 
 def _first_of(options: IdFileOptions) -> str | None:
-    """The first of the options that was options."""
+    """Return the first option that is set, as it is written, or None if no option is set."""
     for name, value in vars(options).items():
         if value not in (None, False):
             return f"--{name.replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""What `encode` writes: the rows of each text, on a stream or into files of ids."""
+"""Output of `encode`: rows of texts, on a stream or in files of ids."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.encoding import Encoding
     from tokctl.tokenizer.postprocess import Padding, Truncation
 
-#: One text, or one line, per line.
+#: Text forms: one line of output for each text.
 LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
 FORMS = (*LINE_FORMS, *FILE_FORMS)
 
-#: Padding tokens that need not be named.
+#: Usual padding tokens: the first one that is a special token of the model is the default.
 _PADDING_TOKENS = ("[PAD]", "<pad>")
 
 
 @dataclass(eq=False, repr=False)
 class RowOptions:
-    """What is done with the tokens of one text.
+    """Changes to the tokens of one text before they are written.
 
     Attributes:
-        add_special: puts the post-processor's special tokens around.
-        truncation: at most so many tokens; None: all.
-        windows: the tokens that truncation cuts off come in windows of their own.
-        padding: fills up; its length may be known later only (`longest`).
-        alpha: of segmentations drawn at random (unigram); None: the best one.
-        seed: of these; text number n, from 0, takes `seed + n`.
+        add_special: add the special tokens of the post-processor's template.
+        truncation: cut longer rows; None: don't.
+        windows: write the tokens that truncation cuts off as further rows.
+        padding: pad shorter rows; None: don't. Its length is None until the longest row is known.
+        alpha: draw segmentations at random (Unigram) with this exponent; None: the best one.
+        seed: the seed of the draws; text number n, from 0, uses `seed + n`.
     """
 
     add_special: bool = False
@@ -56,12 +56,12 @@ class RowOptions:
     seed: int = 0
 
     def __bool__(self) -> bool:
-        """Is there anything to do?"""
+        """Return whether any option changes the tokens."""
         return bool(self.add_special or self.truncation or self.padding or self.alpha is not None)
 
     @property
     def pads_to_longest(self) -> bool:
-        """Is the length of the padding that of the longest row, which is not known yet?"""
+        """Whether rows are padded to the longest row, whose length is not known yet."""
         return self.padding is not None and self.padding.length is None
 
     @classmethod
@@ -77,8 +77,21 @@ class RowOptions:
         alpha: float | None,
         seed: int | None,
     ) -> RowOptions:
-        """As the options of `encode` say; TokctlError if they do not go together, or do
-        not fit the model."""
+        """Build the options from the command line of `encode`.
+
+        Args:
+            tokenizer: the model, whose template and special tokens are needed.
+            add_special: the value of `--add-special`.
+            max_length: tokens of a row, at most; None: no limit.
+            stride: tokens that a window shares with the one before; None: no windows.
+            pad: the number of tokens to pad to, or `longest`; None: no padding.
+            pad_token: the padding token; None: a usual one.
+            alpha: the exponent of random segmentations; None: the best one.
+            seed: the seed of random segmentations; None: 0.
+
+        Raises:
+            TokctlError: options conflict with each other or do not fit the model.
+        """
         if stride is not None and max_length is None:
             raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
         if pad_token is not None and pad is None:
@@ -97,7 +110,7 @@ class RowOptions:
         if pad is not None:
             padding = _padding(tokenizer, pad, pad_token)
         if alpha is not None:
-            tokenizer.sample(b"", alpha=alpha, seed=seed or 0)  # an error before all else
+            tokenizer.sample(b"", alpha=alpha, seed=seed or 0)  # refuses models that can't sample
         return cls(add_special, truncation, stride is not None, padding, alpha, seed or 0)
 
 
@@ -131,23 +144,25 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(list(names)[:50]) or "none"
 
 
-#: What is written for one text or window, and how many tokens that is.
+#: Output of one text or window, without a line feed, and its number of tokens.
 Row = tuple[bytes, int]
 
 
 @dataclass(eq=False, repr=False)
 class RowWriter:
-    """Makes what is written for texts.
+    """Encoder of texts into rows of one output form.
 
     Attributes:
+        documents: encodes the texts.
         form: one of `FORMS`.
-        offsets, byte_offsets: adds them to jsonl.
-        full: adds all there is to jsonl.
-        mask: adds the mask of the assistant's tokens to jsonl; the texts are chats.
-        options: what is done with the tokens of each text.
-        width: bytes of an id in the forms of files.
-        end_id: stands after the ids of each text; None: nothing does.
-        drawn: texts that a segmentation was drawn for.
+        offsets: add character offsets to jsonl.
+        byte_offsets: add byte offsets to jsonl.
+        full: add every column to jsonl.
+        mask: add the mask of the assistant's tokens to jsonl; the texts are conversations.
+        options: changes to the tokens of each text.
+        width: bytes of an id in files of ids.
+        end_id: the id after each text; None: none.
+        drawn: texts for which a segmentation was drawn.
         longest: tokens of the longest row so far.
     """
 
@@ -168,24 +183,25 @@ class RowWriter:
 
     @property
     def tokenizer(self) -> Tokenizer:
+        """The tokenizer of `documents`."""
         return self.documents.tokenizer
 
     @property
     def is_native(self) -> bool:
-        """Is everything written by the native encoder itself?"""
+        """Whether the native encoder can write all of the output without help from Python."""
         if self.options or self.offsets or self.byte_offsets or self.full or self.mask:
             return False
-        # There, what has no id has no name.
+        # The native writer of `tokens` has no name for a piece without an id.
         return self.form == "jsonl" or self._writes_ids or self._has_all_names
 
     @property
     def _has_all_names(self) -> bool:
-        """Does `tokens` name nothing but tokens?"""
+        """Whether the form is `tokens` and no piece of a text can lack an id."""
         return self.form == "tokens" and not self.tokenizer.must_have_ids
 
     @cached_property
     def names(self) -> TokenNames | None:
-        """What tokens are called in this form; None if ids alone are written."""
+        """Names of the tokens in this form; None if only ids are written."""
         return None if self._writes_ids else token_names(self.tokenizer, self.form)
 
     @property
@@ -193,8 +209,11 @@ class RowWriter:
         return self.form == "ids" or self.form in FILE_FORMS
 
     def written(self, source: Document | Records) -> Iterator[bytes]:
-        """What is written for a source, as it is read. Each text is a line, and has a line feed
-        unless it is the last line of a text without one."""
+        """Yield the output of a source while it is read.
+
+        Each text is a line. Only the last line of a document can lack a line feed: it does if the
+        document's last line does.
+        """
         documents = self.documents
         if self.is_native:
             for data, *_ in documents.encode(source, self.names or "decimal", end_id=self.end_id):
@@ -210,11 +229,14 @@ class RowWriter:
             yield data if is_open else data + b"\n"
 
     def rows(self, texts: TextBatch, name: str) -> list[Row]:
-        """The rows of some texts of the source called `name`: of each text one, and one for each
-        of its windows.
+        """Return the rows of some texts: one for each text, and one for each further window.
+
+        Args:
+            texts: the texts, with the number of the first one.
+            name: the name of their source, for errors.
 
         Raises:
-            TokctlError: a character has no id; the message names line or row.
+            TokctlError: a character has no id; the message names the line or row.
         """
         numbers = range(texts.first, texts.first + len(texts.texts))
         options = self.options
@@ -238,7 +260,7 @@ class RowWriter:
     def _finished(
         self, ids: list[int], text: bytes, name: str, number: int, unit: str | None
     ) -> list[int]:
-        """The ids of a row: cut, wrapped, ended, padded."""
+        """Return the ids of a row after truncation, special tokens, the end id and padding."""
         if self._lacks_ids(ids):
             raise self.documents.no_id(text, name, number, unit)
         options = self.options
@@ -254,7 +276,7 @@ class RowWriter:
         return ids
 
     def _named(self, texts: TextBatch) -> list[Row] | None:
-        """The rows of texts, each the names of tokens; None if something in them has no id."""
+        """Return rows of token names from the native encoder, or None if a piece has no id."""
         documents, encoder = self.documents, self.tokenizer.encoder
         data, packed, lacking = encoder.rows(
             texts.texts, documents.threads, documents.matcher, self.names or "decimal", self.end_id
@@ -278,9 +300,19 @@ class RowWriter:
         return list(zip(shown, map(len, rows), strict=True))
 
     def encodings(self, text: bytes, name: str, number: int, unit: str | None) -> list[Encoding]:
-        """A text, and its windows where they are asked for; finished, and with their places."""
+        """Return the finished encodings of a text: one, or one for each window.
+
+        Args:
+            text: the bytes of the text.
+            name: the name of the source, for errors.
+            number: the number of the text in its source, for errors.
+            unit: what `number` counts: `line` or `row`; None: lines of a document.
+
+        Raises:
+            TokctlError: a character has no id.
+        """
         options = self.options
-        # Offsets count characters where the text is given as str.
+        # Offsets count characters for a str, and bytes for bytes.
         in_characters = self.offsets or self.full or self.mask
         encoding = self.tokenizer.encode(
             text.decode("utf-8", "surrogateescape") if in_characters else text,
@@ -299,7 +331,12 @@ class RowWriter:
         return rows
 
     def columns(self, texts: TextBatch, name: str) -> Iterator[Columns]:
-        """The ids of some texts, with the mask if it is asked for."""
+        """Yield the columns of each row: the ids and, if wanted, the assistant mask.
+
+        Args:
+            texts: the texts, with the number of the first one.
+            name: the name of their source, for errors.
+        """
         numbers = range(texts.first, texts.first + len(texts.texts))
         if not self.mask:
             documents = self.documents
@@ -330,7 +367,7 @@ class RowWriter:
         return streams.json_line(answer)
 
     def _sampled(self, text: bytes, name: str, number: int, unit: str | None) -> list[Row]:
-        """One segmentation of the text, drawn at random."""
+        """Return a row with one segmentation of the text, drawn at random."""
         options = self.options
         seed = (options.seed + self.drawn) % 2**64
         self.drawn += 1
@@ -353,7 +390,7 @@ class RowWriter:
 
 
 def assistant_mask(row: Encoding, text: bytes) -> list[int]:
-    """Which tokens of a chat the assistant wrote."""
+    """Return 1 for each token of a conversation that the assistant wrote, and 0 for the others."""
     from tokctl.chat.lines import ChatText
     from tokctl.chat.template import token_mask
 
@@ -362,7 +399,7 @@ def assistant_mask(row: Encoding, text: bytes) -> list[int]:
 
 
 def token_names(tokenizer: Tokenizer, form: str) -> TokenNames:
-    """What tokens are called in `jsonl` or `tokens`."""
+    """Return the names of all tokens, as `jsonl` or `tokens` writes them."""
     from tokctl._native import TokenNames
 
     write = streams.json_line if form == "jsonl" else _name
@@ -370,12 +407,12 @@ def token_names(tokenizer: Tokenizer, form: str) -> TokenNames:
 
 
 def decimal(ids: Sequence[int]) -> bytes:
-    """Ids as text, a space between."""
+    """Return ids as decimal numbers with spaces between them."""
     return " ".join(map(str, ids)).encode()
 
 
 def packed(ids: Iterable[int], width: int) -> bytes:
-    """Ids as little-endian numbers of `width` bytes."""
+    """Return ids as little-endian unsigned integers of `width` bytes (2 or 4)."""
     numbers = array("H" if width == 2 else "I", ids)
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -383,7 +420,7 @@ def packed(ids: Iterable[int], width: int) -> bytes:
 
 
 def _names(tokens: Iterable[str]) -> bytes:
-    """Tokens as the vocabulary spells them, a space between."""
+    """Return tokens as the vocabulary spells them, with spaces between them."""
     return b" ".join(map(_name, tokens))
 
 
@@ -392,12 +429,12 @@ def _name(token: str) -> bytes:
 
 
 def _surfaces(row: Encoding, text: bytes) -> bytes:
-    """The stretches of the text that the tokens cover; the offsets are those of bytes."""
+    """Return the parts of `text` that the tokens cover, as a JSON list; `row` has byte offsets."""
     return streams.json_line([streams.text_or_bytes(text[start:end]) for start, end in row.offsets])
 
 
 def _ended(row: Encoding, end_id: int, tokenizer: Tokenizer) -> Encoding:
-    """The row with one more token, which covers no text."""
+    """Return the row with `end_id` appended, which covers no text."""
     from tokctl.tokenizer.encoding import Encoding
 
     return Encoding(
@@ -414,7 +451,7 @@ def _ended(row: Encoding, end_id: int, tokenizer: Tokenizer) -> Encoding:
     )
 
 
-# -- onto a stream, and into files -------------------------------------------------------------
+# -- streams and files -------------------------------------------------------------------------
 
 
 def write_texts(
@@ -423,8 +460,16 @@ def write_texts(
     write: streams.FlushingWriter,
     progress: Progress | None = None,
 ) -> None:
-    """Encodes the sources and writes what `RowWriter.written` gives. Where one ends without a
-    line feed and another follows, one is put between."""
+    """Encode the sources and write their rows to a stream.
+
+    If a source ends without a line feed and another one follows, a line feed is put between them.
+
+    Args:
+        rows: encodes the texts.
+        sources: the texts, in order.
+        write: the output; its `line_is_open` tells whether the last line has ended.
+        progress: told how many bytes are done; None: no progress is shown.
+    """
     from tokctl.tokenizer.documents import TrackedSources
 
     documents = rows.documents
@@ -443,8 +488,14 @@ def write_texts(
 
 
 class RowEncoder:
-    """An encoder of `tokctl.idfiles.writer` that makes chunks of rows, each a document there:
-    where something is put around each text, or each is a line of jsonl."""
+    """Encoder of `tokctl.idfiles.writer` that makes chunks of rows in Python.
+
+    Used where the native encoder can't write the rows: with special tokens, padding, offsets or
+    random segmentations. Each row is a document of the files.
+
+    Attributes:
+        documents: encodes the texts.
+    """
 
     def __init__(self, rows: RowWriter) -> None:
         self._rows = rows
@@ -453,12 +504,13 @@ class RowEncoder:
 
     @property
     def cuts(self) -> str:
+        """Points where a document may be cut: between `lines`, or `nowhere`."""
         return "lines" if self.documents.lines else "nowhere"
 
     def chunks(
         self, source: Document | Records, start: ResumePoint | None = None
     ) -> Iterator[Chunk]:
-        """The rows of a source, from `start` on."""
+        """Yield chunks of the rows of a source, from the point `start` on (None: the beginning)."""
         from tokctl.idfiles.chunks import SOURCE_START, ResumePoint
 
         start = start or SOURCE_START
@@ -485,8 +537,10 @@ class RowEncoder:
 
 
 def padded_to_longest(rows: RowWriter, sources: Sequence[Source]) -> list[Source]:
-    """The sources, kept in memory, when the longest row that they give is known as the length
-    that all are padded to. The text is kept and encoded twice, being smaller than its rows."""
+    """Return the sources, kept in memory, after setting the padding to the longest row.
+
+    All texts are encoded twice. The texts are kept rather than the rows, which are larger.
+    """
     from tokctl.sources import flat
 
     read: list[Source] = []
@@ -508,7 +562,10 @@ def padded_to_longest(rows: RowWriter, sources: Sequence[Source]) -> list[Source
 
 
 def summary(documents: DocumentEncoder, seconds: float, *, here: bool = True) -> str:
-    """How much was encoded, how fast, and what the encoder that did it `here` remembers of it."""
+    """Return how much was encoded and how fast, for `--verbose`.
+
+    If this process has done the work (`here`), threads and the pre-token cache are included.
+    """
     speed = documents.bytes_read / 1e6 / max(seconds, 1e-9)
     entries, size = documents.tokenizer.encoder.cache_stats()
     how = f"threads: {documents.threads}; cache: {entries:,} pre-tokens, {size / 1e6:,.1f} MB"

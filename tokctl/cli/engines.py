@@ -1,4 +1,4 @@
-"""`--engine`: clusters that do what one machine does."""
+"""`--engine`: the cluster that counts or encodes in place of this machine."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
 
 def cluster(world: World, name: str) -> "Cluster":
-    """The engine of that name; TokctlError if there is none. Nothing is connected yet."""
+    """Return the cluster called `name`, without connecting to it.
+
+    Args:
+        world: where the cluster's notes go.
+        name: `ray`, or the address of a Ray cluster: `ray://HOST:PORT`.
+
+    Raises:
+        TokctlError: no engine has this name.
+    """
     if name != "ray" and not name.startswith("ray://"):
         raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
     from tokctl.ray import Cluster

@@ -1,6 +1,6 @@
-"""What people may mean by a command or an option that is not there: the hint of such errors.
+"""Hints for commands and options that do not exist: what the user may have meant.
 
-It is imported when a command line can't be read, and at no other time.
+Imported only when a command line can't be parsed, so that a start pays nothing for it.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-#: Words that are no commands, and the command lines that do what they say.
+#: Words that users may try as commands, and the command lines that do what the words say.
 COMMANDS = {
     "tokenize": "tokctl encode --as tokens",
     "detokenize": "tokctl decode",
@@ -43,7 +43,8 @@ COMMANDS = {
     "completions": "tokctl completion bash",
 }
 
-#: Of one command: what an option of another command, or of another library, is in it.
+#: Hints for options that a command lacks, by command and option. Users know these options from
+#: another command or from another library.
 OF_COMMAND = {
     ("decode", "--as"): "--from names the input format, and the output is text",
     ("decode", "--format"): "--from names the input format",
@@ -71,7 +72,7 @@ OF_COMMAND = {
     ("inspect", "--vocab"): "inspect without options shows the vocabulary; --token TOKEN one of it",
 }
 
-#: The same of every command that has the option.
+#: Options of other tools, and tokctl's names for them, in every command that has the latter.
 OPTIONS = {
     "-V": "--version",
     "-O": "--output",
@@ -96,7 +97,12 @@ _FILES = ("-i", "--input", "--file", "--files", "--input-file")
 
 
 def explained(error: Any, command: str | None) -> tuple[str, str]:
-    """What to say in place of Typer's message, and the hint."""
+    """Return a message and a hint for a usage error, in place of Typer's message.
+
+    Args:
+        error: the exception of Typer or Click.
+        command: the command on the command line; None: no command is named.
+    """
     message = re.sub(r"\.? (\(Possible options: .*\)|Did you mean .*)$", "", error.format_message())
     message = message.rstrip(".")
     see = f"see: tokctl {command} --help" if command else "see: tokctl --help"
@@ -117,7 +123,7 @@ def explained(error: Any, command: str | None) -> tuple[str, str]:
 
 
 def _command(word: str, known: Mapping[str, Any]) -> str:
-    if "fetch" in known:  # the commands of corpora
+    if "fetch" in known:  # the group `tokctl corpora`
         near = ["fetch"] if word in ("get", "download") else get_close_matches(word, known, 1)
     elif word in COMMANDS:
         return COMMANDS[word]
@@ -127,7 +133,10 @@ def _command(word: str, known: Mapping[str, Any]) -> str:
 
 
 def _option(word: str, asked: Any, command: str | None) -> str:
-    """Of what `asked` lacks: the command, or the group that it is in."""
+    """Return a hint for the unknown option `word`, or an empty text if no option is similar.
+
+    `asked` is the command or group that lacks the option.
+    """
     if meant := OF_COMMAND.get((command or "", word)):
         return meant
     own = _names(asked)
@@ -143,7 +152,7 @@ def _option(word: str, asked: Any, command: str | None) -> str:
 
 
 def _names(command: Any) -> list[str]:
-    """Of its options, as its help has them."""
+    """Return the names of the command's options, long and short."""
     return [
         name
         for each in command.params
@@ -153,7 +162,10 @@ def _names(command: Any) -> list[str]:
 
 
 def _nearest(word: str, own: Sequence[str]) -> str | None:
-    """The option that a word means: by the table, by how it begins, or by its letters."""
+    """Return the option of `own` that `word` may mean, or None.
+
+    The table of other tools' names comes first, then a shared beginning, then similar spelling.
+    """
     if OPTIONS.get(word) in own:
         return OPTIONS[word]
     if len(word) < 4:

@@ -1,4 +1,4 @@
-"""The paths that a command reads and those that it writes: nothing that is read is replaced."""
+"""The paths that a command reads and writes, so that no output replaces an input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Output(NamedTuple):
     """A path that a command writes.
 
     Attributes:
-        path: as it was given; `-` is stdout.
+        path: the path on the command line; `-` is stdout.
         usage: the option and the name of its value, for hints: `-o PATH`.
     """
 
@@ -32,14 +32,15 @@ class Output(NamedTuple):
 
     @property
     def option(self) -> str:
-        """The option alone: `-o`."""
+        """The option without the name of its value: `-o`."""
         return self.usage.partition(" ")[0]
 
 
 class Named(NamedTuple):
-    """A path that the command line names to be read.
+    """A path to read that the command line names.
 
     Attributes:
+        path: the path or pattern on the command line.
         reader: the option or argument that names the path.
         whole_folder: if the path is a folder, every file directly in it counts as read.
     """
@@ -50,13 +51,12 @@ class Named(NamedTuple):
 
 
 class Inputs(FilesRead):
-    """The inputs and the outputs of a command, each checked against all of the other kind.
+    """Inputs and outputs of a command, each checked against all of the other kind.
 
-    The options that name paths say so in the catalogue (`reads` and `writes`), and `declare` takes
-    all of them from a command line. Files that only the work finds (members of folders, what a
-    list names, files beside a model) are noted by the functions that open them, and outputs whose
-    names are derived from an option's value are added by the command with `write`. The order does
-    not matter.
+    The catalogue says which options name paths (`reads` and `writes`), and `declare` takes all
+    of them from a command line. Further inputs (members of folders, entries of lists, files beside
+    a model) are noted by the functions that open them. Outputs whose names are derived from an
+    option's value are added by the command with `write`. The order of these calls does not matter.
     """
 
     def __init__(self, world: World) -> None:
@@ -64,14 +64,18 @@ class Inputs(FilesRead):
         self._world = world
         self._named: list[Named] = []
         self._outputs: list[Output] = []
-        #: Outputs that are files already, by their identity.
+        #: Outputs that exist already, by device and inode.
         self._replaced: dict[tuple[int, int], Output] = {}
-        #: Folders that get files of names not known yet, by their identity.
+        #: Folders that will get shards, whose names are not known yet, by device and inode.
         self._filled: dict[tuple[int, int], Output] = {}
         self._folders: dict[str, os.stat_result | None] = {}
 
     def declare(self, parameters: Sequence[Any], values: Mapping[str, Any]) -> None:
-        """Add every path of a command line, from the options as they were parsed.
+        """Add every path of a parsed command line.
+
+        Args:
+            parameters: the command's parameters, each with its entry in the catalogue.
+            values: the parsed values by parameter name.
 
         Raises:
             TokctlError: one path is read and written, or written twice.
@@ -99,6 +103,11 @@ class Inputs(FilesRead):
 
         A folder or a pattern stands for the files that are noted when it is opened; of a
         `whole_folder`, every file directly in it counts as read.
+
+        Args:
+            path: a file, folder or pattern; `-` (stdin) and an empty path are ignored.
+            reader: the option, argument or variable that names the path, for hints.
+            whole_folder: count every file directly in the folder as read.
         """
         if path in ("", _STDIN):
             return
@@ -108,12 +117,20 @@ class Inputs(FilesRead):
             self.read(path, status)
             return
         self._note(path, status)
-        with contextlib.suppress(OSError):  # whoever opens the folder says why it can't be read
+        with contextlib.suppress(OSError):  # reported when the folder is opened
             for name in os.listdir(path):  # noqa: PTH208
                 self.read(os.path.join(path, name))  # noqa: PTH118
 
     def read(self, path: str, status: os.stat_result | None = None) -> None:
-        """Add a file to read."""
+        """Add a regular file to read; other kinds of files can't be replaced, and are ignored.
+
+        Args:
+            path: the path of the file.
+            status: the status of the file, if it is known already.
+
+        Raises:
+            TokctlError: the file is an output, or lies in a folder that gets shards.
+        """
         status = status or status_at(path)
         if status is None or not stat.S_ISREG(status.st_mode):
             return
@@ -137,8 +154,11 @@ class Inputs(FilesRead):
 
         Args:
             path: the file or folder; `-` is stdout.
-            usage: the option that it comes from, and the name of its value.
-            files_only: leave a folder for later, when it is known what is written into it.
+            usage: the option that names the path, and the name of its value.
+            files_only: skip an existing folder, until the names of the files in it are known.
+
+        Raises:
+            TokctlError: the output is also an input, or an output of another option.
         """
         output = Output(path, usage)
         status = status_of(self._world.stdout) if path == "-" else status_at(path)
@@ -160,7 +180,15 @@ class Inputs(FilesRead):
                 raise self._refusal(output, self._paths[key])
 
     def fill(self, folder: str, usage: str = "-o PATH") -> None:
-        """Add a folder that gets shards: no file directly in it can be read."""
+        """Add a folder that gets shards, from which no file may be read.
+
+        Args:
+            folder: the path of the folder.
+            usage: the option that names the folder, and the name of its value.
+
+        Raises:
+            TokctlError: a file directly in the folder is read.
+        """
         if status := status_at(folder):
             output = Output(folder, usage)
             self._filled[status.st_dev, status.st_ino] = output
@@ -200,8 +228,10 @@ class Inputs(FilesRead):
         )
 
     def _reader_of(self, text: str) -> tuple[str | None, bool]:
-        """Return the option that makes the command read a file, and whether the option names a
-        folder of texts around the file."""
+        """Return the option that makes the command read a file, and whether it names a text folder.
+
+        The option is None if none is known.
+        """
         if text == _STDIN:
             return "stdin", False
         for named in self._named:
@@ -212,19 +242,19 @@ class Inputs(FilesRead):
                 return named.reader, not named.whole_folder
             if fnmatch(text, named.path.replace("**/", "*")):
                 return named.reader, False
-        for named in self._named:  # a file beside a model's
+        for named in self._named:  # a file next to a model file
             if named.whole_folder and _folder_of(text) == _folder_of(named.path):
                 return named.reader, False
         return None, False
 
 
 def _several(value: Any) -> Iterable[str]:
-    """The values of an option that may be repeated."""
+    """Return the values of an option, which may be missing, single or repeated."""
     return () if value is None else (value,) if isinstance(value, str) else value
 
 
 def _is_same(first: str, second: str) -> bool:
-    """Return whether two names stand for one file, which need not exist."""
+    """Return whether two paths lead to the same file, which need not exist."""
     return systems.real_path(first) == systems.real_path(second)
 
 

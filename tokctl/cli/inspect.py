@@ -1,4 +1,4 @@
-"""`tokctl inspect`: what is in a model, how it came about, why a word is split as it is."""
+"""`tokctl inspect`: the contents of a model, its training, and why a word is split as it is."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -59,6 +59,7 @@ SHORT = "Show what is in a model, and why a word is split as it is."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl inspect` to `app`."""
     app.command("inspect", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(inspect)
 
 
@@ -132,7 +133,7 @@ def inspect(
     _check_counts(question, texts, errors, sources, counts=counts)
     if errors is not None and question == "--token" and not (texts or listed):
         raise TokctlError("--errors goes with a text", "name the text, or leave it out")
-    # Some read stdin without a text.
+    # Questions that need a text read stdin if no text is named.
     if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
         sources.check_needed(f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
@@ -209,7 +210,7 @@ def inspect(
     return None
 
 
-#: Questions that are about a text, those that can't do without, and those whose answer `--limit`
+#: Questions that need a text, questions that can take one, and questions whose answer `--limit`
 #: shortens.
 _NEED_TEXTS = ("--state", "--pairs", "--use", "--gap")
 _ABOUT_TEXTS = (*_NEED_TEXTS, "--token", "--check", "--watch", "--html", "--plot")
@@ -262,8 +263,15 @@ def _model_and_texts(
     *,
     listed: bool,
 ) -> tuple[str | None, list[str]]:
-    """The model's path, None for the environment's, and the texts; `listed`: others are named
-    by a list."""
+    """Return the path of the model (None: `$TOKCTL_MODEL`) and the texts.
+
+    Args:
+        world: the environment.
+        model: the path of `-m`.
+        arguments: the model, unless `-m` names it, then the texts.
+        question: the option that asks about the model.
+        listed: a list names further texts.
+    """
     texts = arguments
     if model is None and arguments:
         model, *texts = arguments
@@ -276,7 +284,7 @@ def _model_and_texts(
         raise TokctlError("a model can't be read from stdin", "name its file")
     needs_text = question in _NEED_TEXTS and not listed
     if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
-        # With both the first argument would be a guess.
+        # The argument could be the model, with the text on stdin, or the text.
         raise TokctlError(
             f"is {arguments[0]!r} the model or the text? $TOKCTL_MODEL is set, too",
             f"name both ({arguments[0]} -), or the model with -m",
@@ -308,7 +316,7 @@ def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | 
 
 
 def _steps(steps: str, total: int) -> tuple[int, int | None]:
-    """The first and last step of `--merges`; None goes on to the end."""
+    """Parse `--merges` into the first and the last step; None stands for the end."""
     if last := re.fullmatch(r"-(\d{1,18}):", steps, re.ASCII):
         return max(1, total + 1 - int(last[1])), None
     found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", steps, re.ASCII)
@@ -320,7 +328,7 @@ def _steps(steps: str, total: int) -> tuple[int, int | None]:
     return first, int(found[3]) if found[3] else None
 
 
-#: What gives the pre-tokens of the texts with their counts.
+#: Function that reads the texts, and returns their pre-tokens with counts.
 Read = Callable[[], Iterable[tuple[bytes, int]]]
 
 
@@ -394,7 +402,7 @@ def _gap(
 def check_options(
     question: str | None, fail_on: str | None, embeddings: str | None, tensor: str | None
 ) -> None:
-    """TokctlError if what goes with `--check` stands alone."""
+    """Raise TokctlError if an option of `--check` is given without `--check`."""
     given = {"--fail-on": fail_on, "--embeddings": embeddings, "--tensor": tensor}
     name = next((name for name, value in given.items() if value is not None), None)
     if name and question != "--check":
@@ -411,7 +419,16 @@ def health_of(
     embeddings: str | None,
     tensor: str | None,
 ) -> "Health":
-    """The health of a model, on the texts and the embeddings if any are named."""
+    """Check a model, and its use of the texts and embeddings if they are given.
+
+    Args:
+        tokenizer: the model.
+        texts: the texts that the model's tokens should occur in; None: none.
+        errors: `strict` or `replace`, for texts that are not UTF-8.
+        limit: examples of a finding, at most; None: the default.
+        embeddings: the file of the language model's embeddings; None: none.
+        tensor: the name of the embedding matrix in that file; None: one of the usual names.
+    """
     from tokctl.analysis.health import EXAMPLES, check_health
 
     return check_health(
@@ -425,7 +442,7 @@ def health_of(
 
 
 def fail_if_asked(health: "Health", fail_on: str | None) -> None:
-    """TokctlError, exit code 1, where a finding is as bad as `--fail-on` says, or worse."""
+    """Raise TokctlError with exit code 1 if a finding is at least as severe as `--fail-on` says."""
     if fail_on is None or not (found := health.at_least(fail_on)):
         return
     names = ", ".join(f"{one.severity} {one.name} ({one.count:,})" for one in found)

@@ -1,4 +1,4 @@
-"""The languages of `train --lang`: which texts are whose, and how they take turns."""
+"""The languages of `train --lang`: their texts, and how they take turns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LanguageTexts:
-    """The texts to train on, by language.
+    """Paths of the texts to train on, by language.
 
     Attributes:
-        train, dev: the paths of each language; `dev` is empty if training texts are measured.
+        train: the paths of each language.
+        dev: the paths of each language's development texts; empty: costs are measured on `train`.
         parity: how the languages take turns.
     """
 
@@ -34,14 +35,14 @@ class LanguageTexts:
 
     @property
     def paths(self) -> list[str]:
-        """Of all texts, those to train on first."""
+        """The paths of all texts, training texts first."""
         return [
             path for texts in (self.train, self.dev) for paths in texts.values() for path in paths
         ]
 
     @property
     def turns(self) -> dict[str, Any]:
-        """How languages take turns, for a comparison with `turns_of`."""
+        """How the languages take turns, in the form of `turns_of`."""
         parity = self.parity
         window = (parity.window, Fraction(parity.limit)) if parity.variant == "window" else None
         targets = [Fraction(parity.targets.get(name, 1)) for name in self.train]
@@ -54,13 +55,13 @@ class LanguageTexts:
         }
 
     def check_against(self, recipe: "Recipe", options: "Options") -> None:
-        """TokctlError if something is known not to go together."""
+        """Raise TokctlError for options that conflict, before any text is read."""
         from tokctl.training.parity import check_parity
 
         check_parity(list(self.train), recipe, options, self.parity, list(self.dev) or None)
 
     def open(self, world: World, given: Sources) -> "OpenLanguages":
-        """The texts, checked before anything is read."""
+        """Open the texts of each language: paths are checked, and nothing is read yet."""
         from tokctl import sources
 
         if self.paths.count(sources.STDIN) > 1:
@@ -82,14 +83,22 @@ class LanguageTexts:
         bars: "Bars",
         timing: "Timing",
     ) -> "FilledRecipe":
-        """The recipe with the vocabulary that the counted texts give it."""
+        """Return the recipe filled with the vocabulary that the counted texts give.
+
+        Args:
+            counted: the pre-tokens of each language with their counts.
+            recipe: the recipe to train.
+            options: the training options.
+            bars: shows the progress.
+            timing: gets the seconds of each phase.
+        """
         from tokctl.training.parity import fill_by_language
 
         return fill_by_language(counted, recipe, options, self.parity, bars, timing)
 
 
 def turns_of(record: "ParityRecord") -> dict[str, Any]:
-    """How the languages of a trained model took turns: see `LanguageTexts.turns`."""
+    """Return how the languages of a trained model took turns, as `LanguageTexts.turns` does."""
     limit = Fraction(record.limit or 0)
     targets = record.targets or ["1"] * len(record.languages)
     return {
@@ -103,26 +112,31 @@ def turns_of(record: "ParityRecord") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class OpenLanguages:
-    """The same, open."""
+    """Opened texts, by language.
+
+    Attributes:
+        train: the sources to train on.
+        dev: the sources to measure costs on; empty: `train`.
+    """
 
     train: "dict[str, list[Source]]"
     dev: "dict[str, list[Source]]"
 
     @property
     def all(self) -> "list[Source]":
-        """All of them, those to train on first."""
+        """Every source, training texts first."""
         return [
             one for texts in (self.train, self.dev) for found in texts.values() for one in found
         ]
 
     def count(self, recipe: "Recipe", options: "Options", bars: "Bars") -> "CountedLanguages":
-        """Counts the texts of each language by themselves."""
+        """Count the pre-tokens of each language separately."""
         from tokctl.training.parity import count_languages
 
         return count_languages(self.train, self.dev or None, recipe, options, bars)
 
 
-#: The options that say how languages take turns.
+#: The options that need `--lang`, by their parameter names.
 _TURNS = (
     "lang_dev", "parity", "global_merges", "parity_window", "parity_limit", "parity_measure",
     "parity_target",
@@ -132,12 +146,15 @@ _TURNS = (
 def languages_of(
     chosen: Mapping[str, Any], others: Mapping[str, tuple[object, str]]
 ) -> LanguageTexts | None:
-    """What the options say; None if no language is named.
+    """Return the texts and the settings of `--lang`, or None if no language is named.
 
     Args:
         chosen: the options of languages, by the names of their parameters.
-        others: what does not go with languages: whether it is given, and why not, by the name of
-            the option.
+        others: options that conflict with languages, by name: whether the option is given, and why
+            the two conflict.
+
+    Raises:
+        TokctlError: an option has an invalid value, conflicts with `--lang`, or needs it.
     """
     if not chosen["lang"]:
         for name in _TURNS:
@@ -180,7 +197,7 @@ def languages_of(
 
 
 def _named(option: str, given: Sequence[str] | None) -> list[tuple[str, list[str]]]:
-    """The values of `NAME=VALUE`, by name, in the order of the names."""
+    """Collect `NAME=VALUE` values by name, in the order in which names first occur."""
     found: dict[str, list[str]] = {}
     for entry in given or ():
         name, sign, value = entry.partition("=")

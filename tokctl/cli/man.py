@@ -20,6 +20,7 @@ SHORT = "Show the manual page of a command."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl man` to `app`."""
     app.command("man", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(man)
 
 

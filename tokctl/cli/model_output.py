@@ -1,4 +1,4 @@
-"""Where a command's new model goes, in which format, and what that leaves out."""
+"""The file of a new model: its path, its format, and what the format can't hold."""
 
 from __future__ import annotations
 
@@ -19,20 +19,35 @@ _HINT = "choose another place with -o PATH"
 
 
 class ConversionPlan(NamedTuple):
-    """Files to write, and what they leave out."""
+    """Files to write, and the parts of the model that the files can't hold.
+
+    Attributes:
+        files: the contents, by name in the folder or by suffix of the target path.
+        losses: the parts of the model that the format can't hold.
+    """
 
     files: Files
     losses: list[Loss]
 
     def paths(self, target: str, form: Format) -> list[str]:
-        """Where they go; the file that names the others comes first."""
+        """Return the paths of the files; the file that names the others comes first."""
         if form.is_folder:
             return [os.path.join(target, name) for name in self.files]  # noqa: PTH118
         return [f"{target}{suffix}" for suffix in sorted(self.files)]
 
 
 def form_of(name: str | None, output: str | None, usual: str = "tokctl") -> Format:
-    """The format of `--to`; without it the `usual` one, unless the output is named as another's."""
+    """Return the format of `--to`, or else the `usual` one.
+
+    Args:
+        name: the value of `--to`.
+        output: the path of the new file, if it is known.
+        usual: the format without `--to`.
+
+    Raises:
+        TokctlError: tokctl does not write the format; or `--to` is missing, and the path ends like
+            another format's.
+    """
     from tokctl.formats import FORMATS, named
 
     form = named(name or usual)
@@ -53,14 +68,14 @@ def form_of(name: str | None, output: str | None, usual: str = "tokctl") -> Form
 
 
 def json_path(path: str) -> str | dict[str, str]:
-    """A path for JSON, which need not be UTF-8."""
+    """Return a path for JSON: text, or `{"bytes": base64}` if it is not UTF-8."""
     from tokctl.cli.streams import text_or_bytes
 
     return text_or_bytes(os.fsencode(path))
 
 
 def check_target(world: World, target: str, form: Format) -> None:
-    """TokctlError where the place surely can't be written, or is one of the inputs."""
+    """Raise TokctlError if the path surely can't be written, or is one of the inputs."""
     if not form.is_folder and target.endswith(("/", os.sep)):
         raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
     if not form.is_folder:
@@ -74,22 +89,21 @@ def check_target(world: World, target: str, form: Format) -> None:
             f"can't write the folder {target}: a file has that name", "name a new folder"
         )
     world.inputs.write(target)
-    # As a file in it, or in the folder where it will stand.
+    # Probe with a file in the folder, or with the folder's name if it does not exist yet.
     probe = path / ".tokctl" if path.is_dir() else path
     streams.check_output(world, str(probe))
 
 
 def check_paths(world: World, paths: Sequence[str]) -> None:
-    """TokctlError if one of the files would take the place of an input or of another output, or
-    has none."""
+    """Raise TokctlError if a file would replace an input or another output, or can't be written."""
     for path in paths:
         world.inputs.write(path)
-        if Path(path).parent.is_dir():  # else it is in a folder that will be made
+        if Path(path).parent.is_dir():  # otherwise the folder will be created
             streams.check_output(world, path)
 
 
 def is_same(first: str, second: str) -> bool:
-    """Are both names of one file that is there?"""
+    """Return whether both paths lead to the same existing file."""
     try:
         return Path(first).samefile(second)
     except (OSError, ValueError):
@@ -97,11 +111,17 @@ def is_same(first: str, second: str) -> bool:
 
 
 def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> ConversionPlan:
-    """The files of the format. What they can't hold is said on stderr.
+    """Return the files of the model in a format, and report what the format can't hold.
+
+    Args:
+        world: where the losses are reported.
+        model: the model to write.
+        form: the format.
+        lossy: accept losses that change ids or texts.
 
     Raises:
-        TokctlError: ids or texts would change without it, and it is not `lossy`; or the
-            format has nothing like the model.
+        TokctlError: ids or texts would change, and `lossy` is false; or the format can't express
+            the model at all.
     """
     from tokctl.formats import saving
 

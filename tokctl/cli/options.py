@@ -1,8 +1,8 @@
-"""The command line's catalogue: every option and argument once, and the class of every command.
+"""Catalogue of the command line: every option and argument once, and the class of all commands.
 
-A command is a function whose parameters name what it takes:
-`def encode(context: typer.Context, model: options.Model = None, …)`. What every command has
-(`--color` and the others of `SHARED`) is added by the class `Command`.
+A command is a function whose parameters are entries of the catalogue:
+`def encode(context: typer.Context, model: options.Model = None, …)`. The class `Command` adds the
+options that every command has (`SHARED`, such as `--color`).
 
 Modules that declare commands do without `from __future__ import annotations`: each annotation of a
 command would be compiled four times at every start.
@@ -23,7 +23,7 @@ from tokctl.errors import TokctlError
 from tokctl.files import watched
 from tokctl.values import did_you_mean
 
-#: What gives the values that an option can have; they are looked up where they are needed.
+#: Function that returns the possible values of an option. It is called only when they are needed.
 Values = Callable[[], Iterable[str]]
 
 
@@ -31,8 +31,8 @@ class Reads(NamedTuple):
     """How the value of an option or argument names a path that the command reads.
 
     Attributes:
-        path: takes the path out of the value.
-        whole_folder: of a folder, every file directly in it belongs to what is read.
+        path: returns the path within the value.
+        whole_folder: if the path is a folder, every file directly in it counts as read.
     """
 
     path: Callable[[str], str] = str
@@ -43,20 +43,20 @@ class Writes(NamedTuple):
     """How the value of an option names a path that the command writes.
 
     Attributes:
-        stdout: without a value, and for `-`, the output goes to stdout.
+        stdout: without a value, or with the value `-`, the output goes to stdout.
     """
 
     stdout: bool = False
 
 
-#: Texts: of a folder, only the files that are chosen are read.
+#: Path of texts; in a folder, only the chosen files are read.
 TEXTS = Reads()
-#: A model, weights or shards: their folder is theirs.
+#: Path of a model, weights or shards; every file in their folder counts as read.
 FOLDER = Reads(whole_folder=True)
-#: A path behind the name of a language, or of a model: `fi=fi.txt`.
+#: Path after the name of a language or a model: `fi=fi.txt`.
 NAMED = Reads(lambda value: value.partition("=")[2])
 NAMED_FOLDER = NAMED._replace(whole_folder=True)
-#: A path in front of a number: `fi.txt=2.0`.
+#: Path before a number: `fi.txt=2.0`.
 WEIGHTED = Reads(lambda value: value.rpartition("=")[0])
 FILE = Writes()
 FILE_OR_STDOUT = Writes(stdout=True)
@@ -66,14 +66,13 @@ class CliOption(OptionInfo):
     """An option of the catalogue.
 
     Attributes:
-        reads: how the value names a path to read; None: the value names none.
-        writes: how the value names a path to write; None: the value names none.
-        values: the values that it can have, for completion; those of a metavar like
-            `strict|replace` need not be repeated, and are the metavar where there is none. None:
-            others, too.
-        closed: other values are an error; None: they are where the metavar lists all values.
-        short: what `-h` says of it, in a few words; None: `-h` leaves it out.
-        former: how it was spelled before; it still works so, and no help says it.
+        reads: how the value names a path to read; None: the value names no such path.
+        writes: how the value names a path to write; None: the value names no such path.
+        values: returns the possible values, which also serve as the metavar if none is given.
+            None: the alternatives of a metavar like `strict|replace`, or any value.
+        closed: whether other values are an error; None: whether the metavar lists the values.
+        short: the option's few words on the screen of `-h`; None: `-h` leaves the option out.
+        former: an earlier name of the option, which still works, and which no help shows.
     """
 
     def __init__(
@@ -90,8 +89,12 @@ class CliOption(OptionInfo):
         writes: Writes | None = None,
         **settings: Any,
     ) -> None:
-        """`usage` is how it is written: its names, and the metavar of its value, as in
-        `--output -o PATH`; a flag has none. Further settings are those of `typer.Option`."""
+        """Declare an option by its usage and its help.
+
+        `usage` has the names and the metavar of the value, as in `--output -o PATH`; a flag has no
+        metavar. `panel` is the heading in the help, and `settings` go to `typer.Option`. The other
+        parameters are described under the attributes.
+        """
         words = usage.split(" ")
         names = [word for word in words if word.startswith("-")]
         super().__init__(
@@ -111,7 +114,7 @@ class CliOption(OptionInfo):
 
 
 class CliArgument(ArgumentInfo):
-    """An argument of the catalogue; the attributes are those of `CliOption`."""
+    """An argument of the catalogue, with the attributes of `CliOption` that fit arguments."""
 
     def __init__(
         self,
@@ -131,27 +134,30 @@ class CliArgument(ArgumentInfo):
 
 # -- commands ---------------------------------------------------------------------------------
 
-#: Options of `tokctl` itself that every command also takes, after its name.
+#: Options of `tokctl` itself that every command also takes after its own name.
 SHARED = ("color", "quiet", "verbose", "debug", "progress")
 
-#: The types of parameters whose values are numbers.
+#: Numeric types of parameters, by annotation.
 _NUMBERS: dict[Any, type] = {int: int, int | None: int, float | None: float}
 
 
 class Command(TyperCommand):
-    """A command whose parameters are in the catalogue. Its context has the world."""
+    """A command whose parameters are in the catalogue, and whose context object is the `World`."""
 
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(name, **settings)
         _read_values_here(self)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """`--help`, which is a flag and has no value to be read."""
+        """Return the `--help` flag, which needs no value to be parsed."""
         return _help_option(super().get_help_option(ctx), has_screen=bool(_often(self)))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Shows the help: all of it for `--help`, one screen for `-h`. Values that the code knows
-        are looked up for that alone. As Typer's, it goes to stdout, past the formatter."""
+        """Show the help: all of it for `--help`, one screen for `-h`.
+
+        Values that the code knows, such as presets, are looked up only here. Like Typer's own help,
+        the text goes to stdout and not into `formatter`.
+        """
         for parameter in self.params:
             parameter.metavar = metavar_of(parameter)
         often = _often(self)
@@ -165,12 +171,12 @@ class Command(TyperCommand):
             typer.echo(_screen(self, ctx, rows, more))
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its parameters, those that every command has, and `--help`."""
+        """Return the command's own parameters, the shared options, and `--help`."""
         *own, help_option = super().get_params(ctx)
         return [*own, *(p for p in ctx.find_root().command.params if p.name in SHARED), help_option]
 
     def make_parser(self, ctx: Any) -> Any:
-        """What reads its words, with the former spellings of its options."""
+        """Return Typer's parser, which also accepts the former names of options."""
         parser = super().make_parser(ctx)
         for parameter in self.params:
             declared = getattr(parameter, "declared", None)
@@ -181,7 +187,12 @@ class Command(TyperCommand):
         return parser
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs it; a Ctrl-C, or an error of the system, leaves it as `PastTyper`."""
+        """Run the command.
+
+        Raises:
+            PastTyper: carries a Ctrl-C, or an error of the system, out of the command.
+            TokctlError: the command failed.
+        """
         apply(ctx.obj, **{name: ctx.params.pop(name) for name in SHARED})
         try:
             for parameter in self.params:
@@ -194,18 +205,18 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands: `tokctl` itself, `tokctl corpora`."""
+    """A group of commands: `tokctl` itself, or `tokctl corpora`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         _read_values_here(self)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """As that of a command."""
+        """Return the `--help` flag, as `Command` does."""
         return _help_option(super().get_help_option(ctx), has_screen=True)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As that of a command."""
+        """Show the help: all of it for `--help`, one screen with the commands for `-h`."""
         if "--help" in ctx.obj.arguments:
             super().format_help(ctx, formatter)
         else:
@@ -218,24 +229,24 @@ class CommandGroup(TyperGroup):
 
 
 def _often(command: Any) -> list[Any]:
-    """The options of a command that `-h` shows."""
+    """Return the options of a command that `-h` shows."""
     return [each for each in command.params if getattr(each.declared, "short", None)]
 
 
 def _usage_of(option: Any) -> str:
-    """How an option is written, as in `-o, --output PATH`."""
+    """Return the usage of an option, as in `-o, --output PATH`."""
     long, *short = option.opts
     value = "" if option.is_flag else option.declared.metavar or option.name.upper()
     return f"{short[0] + ',' if short else '':3} {long} {value}".rstrip()
 
 
 def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: str) -> str:
-    """What `-h` shows: three examples, then the rows, which are options or commands."""
+    """Return the screen of `-h`: usage, three examples, and `rows` of options or commands."""
     usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
     examples = re.findall(r"^  \S.*", command.epilog, re.MULTILINE)[:3]
     width = max(len(written) for written, _ in rows)
     lines = [
-        # So many commands leave no room for the first empty line.
+        # From 14 rows on, the screen has no room for this empty line.
         *(
             f"Usage: {usage}",
             *([""] if len(rows) < 14 else []),
@@ -250,8 +261,10 @@ def _screen(command: Any, context: Any, rows: Sequence[tuple[str, str]], more: s
 
 
 def _help_option(flag: Any, *, has_screen: bool) -> Any:
-    """The flag, with no type in the help, and False if it is not given: None would be read by
-    Typer."""
+    """Return the flag without a type in the help, and with the default False.
+
+    Typer would parse the default None as a value.
+    """
     flag.metavar, flag.default = "", False
     if has_screen:
         flag.help = "Show this message and exit; -h shows one screen."
@@ -259,7 +272,7 @@ def _help_option(flag: Any, *, has_screen: bool) -> Any:
 
 
 class PastTyper(BaseException):
-    """Carries an error past Typer, which would end the process in its own way."""
+    """Carrier of an error past Typer, which would end the process in its own way."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
@@ -267,17 +280,19 @@ class PastTyper(BaseException):
 
 
 def _read_values_here(command: Any) -> None:
-    """Lets texts and numbers be read by `_read`, in place of Typer: from 0.29 on it imports
-    pydantic for that, which takes twice as long as all the rest of a start; and what it says of
-    wrong numbers differs from version to version. Each parameter gets its `declared`, the option
-    of the catalogue, and its `number`, what its value is if it is not a text."""
+    """Parse text and number values by `_read` instead of Typer.
+
+    From 0.29 on, Typer imports pydantic for that, which takes twice as long as the rest of a start;
+    and its messages about wrong numbers differ between versions. Each parameter gets the attributes
+    `declared`, its entry in the catalogue, and `number`, its numeric type or None.
+    """
     if command.callback is None:
         return
     hints = inspect.get_annotations(inspect.unwrap(command.callback), eval_str=True)
     for parameter in command.params:
         kind, parameter.declared = get_args(hints[parameter.name])
         parameter.number = _NUMBERS.get(kind)
-        # Typer 0.29 would put brackets around these, too.
+        # Typer 0.29 adds brackets, also around a metavar that has them.
         if (parameter.metavar or "").startswith("["):
             parameter.get_usage_pieces = partial(_usage, parameter.metavar)
         if parameter.callback is None:
@@ -289,10 +304,10 @@ def _usage(metavar: str, _context: Any) -> list[str]:
 
 
 def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    """The value of a parameter, from what stands on the command line, or its default.
+    """Return the value of a parameter from the command line, or its default.
 
     Raises:
-        typer.BadParameter: it is not a number, or too low a one.
+        typer.BadParameter: the value is not a number, or is below the minimum.
     """
     if parameter.multiple or parameter.nargs == -1:
         return tuple(_as_listed(parameter, one) for one in value or ())
@@ -316,8 +331,11 @@ def _read(parameter: Any, by_typer: Callable[[Any, Any], Any], context: Any, val
 
 
 def _as_listed(parameter: Any, value: Any) -> Any:
-    """Return a value as the catalogue spells it, if it differs in the case of letters alone. In a
-    list with commas each word is looked up, up to the first one that has a text of its own."""
+    """Return a value as the catalogue spells it, if the two differ only in the case of letters.
+
+    In a list with commas, each word is looked up, up to the first word with an argument of its own
+    (`replace:a`) or JSON.
+    """
     if not isinstance(value, str) or value == value.lower():
         return value
     known = values_of(parameter)
@@ -335,7 +353,7 @@ _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])|[+-]?[0-9]+(?:_[
 
 
 def without_separators(text: str) -> str:
-    """Return a number without the separators of its thousands: 20,000 and 20_000 are 20000."""
+    """Return a number without thousands separators: `20,000` and `20_000` become `20000`."""
     text = text.strip()
     if found := _GROUPED.match(text):
         return re.sub("[,_]", "", found[0]) + text[found.end() :]
@@ -347,10 +365,10 @@ _SCALES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
 def whole_number(text: str) -> int:
-    """A number of things that are not bytes: 10000, or 10K, a thousand times 10; M and G likewise.
+    """Parse a number of things other than bytes: `10000`, or `10K` with powers of 1000 (K, M, G).
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not such a number.
     """
     if not (found := _WHOLE.fullmatch(without_separators(text))):
         raise ValueError(text)
@@ -358,10 +376,16 @@ def whole_number(text: str) -> int:
 
 
 def count_of(option: str, text: str, below: int, hint: str) -> int:
-    """As `whole_number`, from 1 up.
+    """Parse a whole number from 1 up for an option.
+
+    Args:
+        option: the option, for the message.
+        text: the number, as `whole_number` takes it.
+        below: the number must be less.
+        hint: the hint of the error.
 
     Raises:
-        TokctlError: it is none, or not below that; it names the option.
+        TokctlError: the text is not a number, or is out of range.
     """
     try:
         found = whole_number(text)
@@ -373,7 +397,7 @@ def count_of(option: str, text: str, below: int, hint: str) -> int:
 
 
 def vocab_sizes(values: Sequence[str]) -> list[int]:
-    """The sizes of a `--vocab` that may be repeated and may hold commas, in the order given."""
+    """Return the sizes of a `--vocab` that may be repeated and may hold commas, in order."""
     words = [word for value in values for word in value.split(",")]
     for value in values:
         if re.search(r",0[0-9]{2}\b", value) and (one := without_separators(value)) != value:
@@ -386,10 +410,10 @@ def vocab_sizes(values: Sequence[str]) -> list[int]:
 
 
 def held_out_share(value: str) -> float | None:
-    """The share of a `--held-out`; None if it names a text.
+    """Parse the share of a `--held-out`; return None if the value is the path of a text.
 
     Raises:
-        TokctlError: it is a number, and no share.
+        TokctlError: the value is a number, but not a share.
     """
     from tokctl.analysis.held_out import check_share
 
@@ -402,7 +426,7 @@ def held_out_share(value: str) -> float | None:
 
 
 def values_of(parameter: Any) -> tuple[str, ...]:
-    """All values that a parameter of a command can have; empty if there are others."""
+    """Return all possible values of a parameter, or nothing if any value is possible."""
     declared = parameter.declared
     if declared.values is not None:
         return tuple(declared.values())
@@ -412,20 +436,22 @@ def values_of(parameter: Any) -> tuple[str, ...]:
 
 
 def metavar_of(parameter: Any) -> str:
-    """What the value of a parameter is called; empty: it takes none."""
+    """Return the metavar of a parameter's value, or an empty text for a flag."""
     return parameter.metavar or "|".join(values_of(parameter))
 
 
 def _check(parameter: Any, value: Any) -> None:
-    """TokctlError if the catalogue knows all values, and this is another."""
+    """Raise TokctlError if the catalogue lists all values of a parameter, but not `value`."""
     if _is_closed(parameter) and value is not None and value != parameter.default:
         name = parameter.opts[0] if parameter.param_type_name == "option" else "the shell"
         choose(name, value, values_of(parameter))
 
 
 def _is_closed(parameter: Any) -> bool:
-    """Return whether values that the catalogue does not name are an error: by default those of a
-    metavar that lists all values."""
+    """Return whether a value outside the catalogue is an error.
+
+    By default it is one if the metavar lists the values.
+    """
     declared = parameter.declared
     if declared.closed is None:
         return declared.values is None and not parameter.multiple and bool(values_of(parameter))
@@ -433,7 +459,11 @@ def _is_closed(parameter: Any) -> bool:
 
 
 def choose(option: str, value: str, allowed: Sequence[str]) -> str:
-    """The value; TokctlError if the option does not take it."""
+    """Return `value` if it is one of the allowed values of the option.
+
+    Raises:
+        TokctlError: another value is given; the hint names the nearest allowed one.
+    """
     if value not in allowed:
         hint = f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}"
         raise TokctlError(f"{option} can't be {value!r}", hint)
@@ -452,7 +482,7 @@ def apply(
     debug: bool,
     progress: str | None,
 ) -> None:
-    """Puts what was given into the world; what was not given changes nothing."""
+    """Store the shared options in the world; None and False change nothing."""
     if color is not None:
         world.color = choose("--color", color, COLORS)
     world.quiet |= quiet
@@ -468,8 +498,10 @@ def apply(
 
 
 def given_early(arguments: Sequence[str], option: str) -> str | None:
-    """The last value that the command line gives to an option. For errors in the command line
-    itself, which are found before `apply` is called."""
+    """Return the last value that the command line gives to an option, before it is parsed.
+
+    Errors in the command line are reported before `apply` is called, and need these values.
+    """
     value = None
     for place, word in enumerate(arguments):
         if word == "--":
@@ -1761,7 +1793,7 @@ _reading = partial(CliOption, panel="Reading")
 _suite = partial(CliOption, panel="The suite (with --suite)")
 
 DEFAULT_ALGORITHMS = "bpe,wordpiece-likelihood,wordpiece-count,unigram"
-#: The size that is shown in detail, and the one beside it.
+#: Sizes that `compare` trains without `--vocab`; the last one is shown in detail.
 DEFAULT_SIZES = (20_000, 10_000)
 
 CompareTexts = Annotated[
@@ -2374,16 +2406,21 @@ CommandWords = Annotated[
 ]
 
 
-#: Powers of 1024, as `sort -S` and `ulimit` have them.
+#: Exponents of 1024 by unit; `sort -S` and `ulimit` count in powers of 1024, too.
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _FORM = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([KMGT]?)(?:iB)?", re.IGNORECASE)
 
 
 def size_of(option: str, text: str, least: int = 1) -> int:
-    """Bytes: a number, followed by K, M, G or T (or KiB and so on), powers of 1024.
+    """Parse a number of bytes: digits, and then K, M, G or T (or KiB and so on), powers of 1024.
+
+    Args:
+        option: the option, for the message.
+        text: the size, such as `500M` or `1.5G`.
+        least: the smallest size that is allowed.
 
     Raises:
-        TokctlError: it is none, or less than `least`; it names the option.
+        TokctlError: the text is not a size, or the size is too small.
     """
     match = _FORM.fullmatch(without_separators(text))
     if not match:
@@ -2400,7 +2437,7 @@ def size_of(option: str, text: str, least: int = 1) -> int:
 
 
 def spoken(bytes_: int) -> str:
-    """A number of bytes, short: 1536M is 1.5G."""
+    """Return a number of bytes as a short text: `1.5G` for 1536 MiB."""
     for unit in ("T", "G", "M", "K"):
         scale = 1 << 10 * _UNITS[unit]
         if bytes_ >= scale:

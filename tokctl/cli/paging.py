@@ -1,4 +1,4 @@
-"""Long answers on a terminal, page by page: `$PAGER`, or `less`, as git does it."""
+"""Output of answers: long ones go through `$PAGER` or `less` on a terminal, as with git."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from tokctl.cli.world import World
     from tokctl.render.document import Answer
 
-#: What `less` is asked for where the environment does not say: leave at once what fits on one
-#: screen, let colours through, keep the text on the screen; and output is UTF-8.
+#: Settings of the pager unless the environment sets them. `less` quits at once if the text fits
+#: on one screen, passes colours through and leaves the text on the screen; output is UTF-8.
 _MANNERS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
 
 
 def form(**wanted: bool) -> str | None:
-    """The form that was asked for, by the names of the options; None without any."""
+    """Return the name of the requested output form, or None if no form is requested.
+
+    Raises:
+        TokctlError: two forms are requested.
+    """
     names = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(names) > 1:
         raise TokctlError(f"--{names[0]} and --{names[1]} are two outputs", "choose one of them")
@@ -28,10 +32,13 @@ def form(**wanted: bool) -> str | None:
 
 
 def write(world: World, answer: Answer, form: str, *, pages: bool) -> None:
-    """Writes an answer to stdout.
+    """Write an answer to stdout.
 
     Args:
-        form: `json`, `markdown`, `latex`, `plain` (a tab between fields), or `text`, for people.
+        world: the streams.
+        answer: the answer to write.
+        form: `json`, `markdown`, `latex`, `plain` (tab-separated fields), or `text`, for people.
+        pages: show `text` that is longer than the screen in the pager.
     """
     if form == "text":
         draw(world, answer, pages=pages)
@@ -51,8 +58,13 @@ def write(world: World, answer: Answer, form: str, *, pages: bool) -> None:
 
 
 def draw(world: World, answer: Answer, *, pages: bool) -> None:
-    """Writes an answer to stdout for people, as wide and as coloured as stdout takes it; what is
-    longer than a terminal's screen page by page, if `pages`."""
+    """Write an answer to stdout for people, in the width and colours of the terminal.
+
+    Args:
+        world: the streams.
+        answer: the answer to write.
+        pages: show an answer that is longer than the screen in the pager.
+    """
     from tokctl.render.terminal import console, show
 
     terminal = world.stdout_is_terminal
@@ -67,9 +79,11 @@ def draw(world: World, answer: Answer, *, pages: bool) -> None:
 
 
 def page(world: World, text: bytes) -> bool:
-    """Shows a text in the pager. False if it is not wanted or does not work: stdout is not
-    a terminal, or a dumb one; the text fits on the screen; `$PAGER` is empty or `cat`, or can't
-    be started. Nothing has been written then."""
+    """Show a text in the pager, and return whether it was shown.
+
+    If not, nothing has been written: stdout is not a terminal or is a dumb one, the text fits on
+    the screen, or `$PAGER` is empty, is `cat` or can't be started.
+    """
     pager = world.environ.get("PAGER", "less").strip()
     if pager in ("", "cat") or world.environ.get("TERM") == "dumb" or not _is_terminal(world):
         return False
@@ -79,8 +93,10 @@ def page(world: World, text: bytes) -> bool:
 
 
 def pipe(world: World, command: str, text: bytes) -> bool:
-    """Gives a text to a program that shows it on the terminal. False if stdout is none, or
-    the program is not there. Nothing has been written then."""
+    """Show a text on the terminal with `command`, and return whether it was shown.
+
+    If not, nothing has been written: stdout is not a terminal, or the program is not installed.
+    """
     there = shutil.which(command.split()[0], path=world.environ.get("PATH"))
     if there is None or world.environ.get("TERM") == "dumb" or not _is_terminal(world):
         return False
@@ -88,10 +104,10 @@ def pipe(world: World, command: str, text: bytes) -> bool:
 
 
 def _is_terminal(world: World) -> bool:
-    """Is stdout a terminal that another process can write to?"""
+    """Return whether stdout is a terminal that another process can write to."""
     try:
         return world.stdout_is_terminal and os.isatty(world.stdout.fileno())
-    except (OSError, ValueError):  # no file is behind it
+    except (OSError, ValueError):  # a stream in memory
         return False
 
 
@@ -99,10 +115,10 @@ def _run(pager: str, text: bytes, environ: dict[str, str]) -> bool:
     import signal
     import subprocess
 
-    # What nobody asked for is missed in silence; of another the shell says that it is not there.
+    # A missing `less` is ignored, since nobody asked for it; a missing `$PAGER` the shell reports.
     if pager == "less" and shutil.which(pager, path=environ.get("PATH")) is None:
         return False
-    # Ctrl-C is the pager's: it ends a search there, say, and not the answer.
+    # Ctrl-C belongs to the pager, where it ends a search, for example; tokctl goes on.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(
@@ -112,7 +128,7 @@ def _run(pager: str, text: bytes, environ: dict[str, str]) -> bool:
             env=environ,
             preexec_fn=_default_signals if os.name == "posix" else None,
         ) as process:
-            # Whoever leaves before the end has read enough: `communicate` says nothing then.
+            # If the user quits the pager early, `communicate` ignores the closed pipe.
             process.communicate(text)
     except OSError:
         return False

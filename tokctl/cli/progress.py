@@ -1,6 +1,6 @@
-"""Progress on stderr: a bar on a terminal, now and then a line in a log, events for programs.
+"""Progress on stderr: a bar on a terminal, occasional lines in a log, or events for programs.
 
-`--progress` chooses; see `docs/shell.md`.
+`--progress` chooses the form; see `docs/shell.md`.
 """
 
 from __future__ import annotations
@@ -19,28 +19,33 @@ if TYPE_CHECKING:
 
     from tokctl.cli.world import World
 
-#: Seconds until the first drawing, by form: work that is done sooner shows nothing.
+#: Seconds until the first drawing, by form; shorter work shows nothing.
 _FIRST = {"bar": 0.2, "log": 5.0, "json": 0.0}
-#: Seconds from one drawing to the next: a bar's as one reads, events at most twice a second.
+#: Seconds between drawings, by form.
 _NEXT = {"bar": 0.1, "log": 5.0, "json": 0.5}
-#: Seconds from one line of a log to the next, after a minute.
+#: Seconds between lines of a log after the first minute.
 _LATER = 30.0
 _MINUTE = 60.0
 
 
 class Bars:
-    """What long work tells, one phase after the other. Called as `tokctl.training.Progress` is.
+    """Display of the progress of long work, phase by phase; a `tokctl.training.Progress`.
 
-    Calls may come often: one that shows nothing costs a look at the clock. A phase is timed from
-    the end of the one before, and its rate is measured from its first call on, so that what was
-    there before (an alphabet, shards that a resumed run need not write) makes nothing look fast.
+    Calls may be frequent: one that draws nothing only reads the clock. A phase is timed from the
+    end of the phase before. Its rate is measured from its first call on, so that earlier results
+    (an alphabet, shards that a resumed run need not write) do not inflate the rate.
 
-    Leaving the block takes the bar away, whatever has happened.
+    Leaving the `with` block removes the bar, even after an error.
     """
 
     def __init__(self, world: World, *, rounds: bool = False) -> None:
-        """With `rounds`, what `merge` tells is the pieces that a Unigram training still has:
-        each of its rounds keeps three quarters of them."""
+        """Choose the form for the world's terminal and settings.
+
+        Args:
+            world: the streams and the settings.
+            rounds: the phase `merge` reports the pieces that a Unigram training still has. Each
+                round keeps three quarters of them, and the display counts rounds.
+        """
         self._world = world
         self._rounds = rounds
         self._sizes: list[int] = []
@@ -69,8 +74,13 @@ class Bars:
         self._end(monotonic(), finished=kind is None)
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
-        """`done` of `total` (None: not known), in the unit of the phase (`PHASES`; a phase
-        that is not there is shown by its name)."""
+        """Show that `done` of `total` units of a phase are done.
+
+        Args:
+            phase: a name of `PHASES`; another phase is shown by its name.
+            done: units that are done, in the unit of the phase.
+            total: all units; None: not known.
+        """
         if self._form == "none":
             return
         if phase == "merge" and self._rounds and total:
@@ -79,7 +89,7 @@ class Bars:
         if phase != self._phase:
             self._end(now, finished=True)
             self._phase, self._first = phase, (now, done)
-            if self._form != "log":  # the lines of a log keep their distance over many phases
+            if self._form != "log":  # lines of a log keep their distance across phases
                 self._next = now + _FIRST[self._form]
         self._done, self._total = done, total
         if now >= self._next:
@@ -101,25 +111,26 @@ class Bars:
         self._start = now
 
     def _round(self, pieces: int, wanted: int) -> tuple[str, int, int | None]:
-        """The phase of a Unigram training, the rounds done and about those to come."""
+        """Return the phase of a Unigram training, the rounds done, and the expected rounds."""
         if pieces <= wanted and not self._sizes:
             return "seed", 0, None
         if not self._sizes or (len(self._sizes) == 1 and pieces < self._sizes[0]):
             self._sizes.append(pieces)
 
         def left(pieces: int) -> int:
-            # Rounds end at 1.1 times what is wanted; the last pruning is one more.
+            # EM rounds end at 1.1 times the wanted size; the last pruning counts as one more.
             return (
                 max(0, math.ceil(math.log(max(pieces, 1) / (wanted * 1.1)) / math.log(4 / 3))) + 1
             )
 
-        # Many seeds are never used: what the first round leaves is what the others start from.
+        # The first round also drops the seeds that are never used, often many, so the forecast
+        # starts from the pieces that the first round leaves.
         total = left(self._sizes[-1]) + len(self._sizes) - 1
         return "rounds", total - min(left(pieces), total), total
 
 
 def _form(world: World) -> str:
-    """How progress is shown in this world: `bar`, `log`, `json` or `none`."""
+    """Return how progress is shown: `bar`, `log`, `json` or `none`."""
     if world.quiet:
         return "none"
     if world.progress not in ("", "auto"):
@@ -128,26 +139,27 @@ def _form(world: World) -> str:
     return "bar" if terminal else "log"
 
 
-# -- how fast it goes --------------------------------------------------------------------
+# -- rates -------------------------------------------------------------------------------
 
-#: Seconds that the rate shown looks back, and those that the time left does at the least.
+#: Seconds over which the displayed rate is averaged, and the least for the time left.
 _RECENT = 5.0
 _STEADY = 15.0
-#: The time left looks back over this part of the work so far: the longer it takes, the less one
-#: slow file changes the forecast.
+#: The rate for the time left is averaged over this share of the elapsed time: the longer the work
+#: takes, the less one slow file changes the forecast.
 _PART = 0.25
-#: Seconds; between measurements that are closer, a rate would be noise.
+#: Least seconds between measurements; over shorter intervals a rate would be noise.
 _LEAST = 0.01
 
 
 class _Smoothed:
-    """A moving average whose weights fall exponentially with age, and sum to 1 from the start."""
+    """Moving average whose weights fall exponentially with age, and sum to 1 from the start."""
 
     def __init__(self) -> None:
         self.value = 0.0
         self.weight = 0.0
 
     def add(self, rate: float, seconds: float, back: float) -> None:
+        """Add a rate over an interval of `seconds`; `back` is the time constant in seconds."""
         kept = math.exp(-seconds / back)
         self.value = kept * self.value + (1 - kept) * rate
         self.weight = kept * self.weight + (1 - kept)
@@ -157,10 +169,10 @@ class _Smoothed:
 
 
 class Meter:
-    """Measures one phase."""
+    """Measurement of the rate of one phase."""
 
     def __init__(self, now: float, done: int) -> None:
-        """`now`, in seconds of any clock, so much was done already."""
+        """Start with `done` units at the time `now`, in seconds of any clock."""
         self._begin(now, done)
 
     def _begin(self, now: float, done: int) -> None:
@@ -168,8 +180,8 @@ class Meter:
         self._recent, self._steady = _Smoothed(), _Smoothed()
 
     def add(self, now: float, done: int) -> None:
-        """At this time so much is done."""
-        if done < self._last[1]:  # the work began anew: on another mirror, say
+        """Record that `done` units are done at the time `now`."""
+        if done < self._last[1]:  # the work started again, for example on another mirror
             self._begin(now, done)
             return
         seconds = now - self._last[0]
@@ -182,27 +194,26 @@ class Meter:
 
     @property
     def rate(self) -> float | None:
-        """Units per second, of late."""
+        """Recent units per second; None: not known yet."""
         return self._recent()
 
     @property
     def average(self) -> float | None:
-        """Units per second, from the first measurement to the last; None if nothing came in
-        between."""
+        """Units per second from the first measurement to the last; None if both are equal."""
         seconds, done = self._last[0] - self._first[0], self._last[1] - self._first[1]
         return done / seconds if seconds and done else None
 
     def left(self, total: int) -> float | None:
-        """Seconds until `total` is done; None if nothing says it."""
+        """Return the expected seconds until `total` units are done, or None if no rate is known."""
         if not (rate := self._steady()):
             return None
         return max(0, total - self._last[1]) / rate
 
 
-# -- where it stands, in words -------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------
 
-#: The phases of long work by name: what people read, and the unit that is counted, `bytes` or the
-#: plural of a thing (empty: nothing that has a name).
+#: Phases of long work by name: the label for people, and the unit, `bytes` or a plural noun
+#: (empty: no unit).
 PHASES = {
     "count": ("read", "bytes"),
     "merge-runs": ("merge sorted runs", "bytes"),
@@ -227,16 +238,17 @@ PHASES = {
 
 
 class PhaseState:
-    """Where a phase stands.
+    """State of a phase.
 
     Attributes:
-        phase: its name; one that is not in `PHASES` is shown by it.
+        phase: the name of the phase, which is also the label if it is not in `PHASES`.
         label, unit: as `PHASES` has them.
         done, total: in the phase's unit; `total` is None if it is not known.
-        seconds: since the end of the phase before, or the start of the work.
-        rate: units per second, of late; of the whole phase at its end. None: not known yet.
-        left: seconds until the end; None: not known.
-        documents, ids: in what is done; None: not known.
+        seconds: time since the end of the phase before, or since the start of the work.
+        rate: recent units per second; at the end, units per second of the whole phase. None: not
+            known.
+        left: expected seconds until the end; None: not known.
+        documents, ids: numbers in the work that is done; None: not known.
     """
 
     documents: int | None = None
@@ -264,9 +276,9 @@ _PREFIXES = ("", "k", "M", "G", "T", "P")
 
 
 def size(count: float) -> str:
-    """Bytes, in powers of 1000, with two or three digits: `1.2 GB`."""
+    """Return a number of bytes with a prefix of powers of 1000 and up to three digits: `1.2 GB`."""
     place = 0
-    # What would be rounded up to four digits has the next prefix.
+    # From 999.5 on, rounding would give four digits.
     while count >= 999.5 and place < len(_PREFIXES) - 1:
         count /= 1000
         place += 1
@@ -275,7 +287,7 @@ def size(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`28 s`, `3 min 20 s`, `2 h 5 min`, `3 days 4 h`."""
+    """Return seconds in one or two units: `28 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
     whole = round(seconds)
     for length, name, smaller, part in (
         (86_400, "d", 3_600, "h"),
@@ -289,7 +301,7 @@ def duration(seconds: float) -> str:
 
 
 def amount(state: PhaseState) -> str:
-    """What is done, and of how much: `1.2 GB of 8.0 GB`, `5,000 of 10,000 ids`, `1.2 GB`."""
+    """Return how much is done: `1.2 GB of 8.0 GB`, `5,000 of 10,000 ids`, or only `1.2 GB`."""
     if state.unit == "bytes":
         done = size(state.done)
         return done if state.total is None else f"{done} of {size(state.total)}"
@@ -298,7 +310,7 @@ def amount(state: PhaseState) -> str:
 
 
 def contents(state: PhaseState) -> str:
-    """What was in it: `12,000 documents, 3.4M ids`; empty if it is not known."""
+    """Return the known contents of the work done, `12,000 documents, 3.4M ids`; may be empty."""
     known = {"document": state.documents, "id": state.ids}
     return ", ".join(
         f"{short(count)} {name}{'' if count == 1 else 's'}"
@@ -308,19 +320,19 @@ def contents(state: PhaseState) -> str:
 
 
 def short(count: int) -> str:
-    """A number with up to five digits, or two or three and a prefix: `12,000`, `3.4M`."""
+    """Return a count in full below 100,000, else with a prefix: `12,000`, `3.4M`."""
     return f"{count:,}" if count < 100_000 else size(count).replace(" ", "").upper()[:-1]
 
 
 def percent(state: PhaseState) -> str:
-    """The part that is done, rounded down: 100% is when all is done. Empty if no total is."""
+    """Return the share that is done, rounded down: 100% means all. Empty without a total."""
     if not state.total:
         return ""
     return f"{min(100, 100 * state.done // state.total)}%"
 
 
 def rate(state: PhaseState) -> str:
-    """`240 MB/s`, `1,200 ids/s`; empty if it is not known, or would say nothing."""
+    """Return the rate, `240 MB/s` or `1,200 ids/s`; empty if it is unknown or says little."""
     if not state.rate or not state.unit:
         return ""
     if state.unit == "bytes":
@@ -329,12 +341,12 @@ def rate(state: PhaseState) -> str:
 
 
 def left(state: PhaseState) -> str:
-    """`28 s left`; empty if it is not known."""
+    """Return the expected time left, `28 s left`, or an empty text if it is not known."""
     return "" if state.left is None else f"{duration(state.left)} left"
 
 
 def sentence(state: PhaseState) -> str:
-    """A phase on its way, in a line of a log."""
+    """Return the line of a log for a phase that is under way."""
     part = percent(state)
     done = f"{amount(state)} ({part})" if part else amount(state)
     parts = [done, contents(state), rate(state), left(state)]
@@ -342,15 +354,17 @@ def sentence(state: PhaseState) -> str:
 
 
 def ended(state: PhaseState) -> str:
-    """A phase that is done, in a line of a log."""
+    """Return the line of a log for a phase that has ended."""
     done = PhaseState(state.phase, state.done)
     parts = [f"{amount(done)} in {duration(state.seconds)}", contents(state), rate(state)]
     return f"{state.label}: {', '.join(filter(None, parts))}"
 
 
 def beside(state: PhaseState, width: int) -> tuple[str, str]:
-    """What stands in front of a bar and after it, where all must fit into `width` columns: as
-    much as leaves the bar room. The bar's own ends are in it."""
+    """Return the texts before and after a bar, including the bar's end marks.
+
+    Parts of the text after the bar are left out until the bar has room within `width` columns.
+    """
     front = f"{state.label}: {percent(state):>4}|"
     done, speed, to_go = amount(state), rate(state), left(state)
     for parts in (
@@ -366,7 +380,7 @@ def beside(state: PhaseState, width: int) -> tuple[str, str]:
 
 
 def without_bar(state: PhaseState, width: int) -> str:
-    """The line where no total is known, and no bar can be."""
+    """Return the line for a phase without a known total, which has no bar."""
     done, speed = amount(state), rate(state)
     for parts in ((done, contents(state), speed), (done, speed)):
         line = f"{state.label}: {', '.join(filter(None, parts))}"
@@ -375,34 +389,40 @@ def without_bar(state: PhaseState, width: int) -> str:
     return f"{state.label}: {done}"
 
 
-# -- how it is shown -----------------------------------------------------------------------
+# -- displays ----------------------------------------------------------------------------
 
-#: Columns of a bar that still shows something.
+#: Columns of the shortest useful bar.
 _LEAST_BAR = 8
-#: Columns that a bar leaves free: the terminal writes `^C` behind it, which must not wrap.
+#: Columns that a bar leaves free: the terminal writes `^C` after the bar, which must not wrap.
 _FREE = 3
 
 
 class ShownPhase:
-    """A phase that is shown, from its first showing to its end."""
+    """Display of one phase, from its first drawing to its end."""
 
     def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
-        """`start` is when the phase began, by `time.monotonic`; `first` the time of its first
-        call, and what was done then."""
+        """Prepare the display.
+
+        Args:
+            world: the streams.
+            phase: the name of the phase.
+            start: the time when the phase began, by `time.monotonic`.
+            first: the time of the first call, and the units that were done then.
+        """
         self._world = world
         self._state = PhaseState(phase)
         self._start = start
         self._meter = Meter(*first)
 
     def show(self, now: float, done: int, total: int | None) -> None:
-        """So much is done now."""
+        """Draw the state at the time `now`."""
         self._measure(now, done, total)
         self._state.rate = self._meter.rate
         self._state.left = None if total is None else self._meter.left(total)
         self._draw(self._state)
 
     def end(self, now: float, done: int, total: int | None, *, finished: bool) -> None:
-        """It ends with so much done; not `finished`: by an error."""
+        """End the display at the time `now`; `finished` is False after an error."""
         self._measure(now, done, total)
         self._state.rate, self._state.left = self._meter.average, None
         self._finish(self._state, finished)
@@ -422,7 +442,7 @@ class ShownPhase:
 
 
 class ProgressBar(ShownPhase):
-    """One line that is drawn over and over, and taken away in the end."""
+    """A line on the terminal that is drawn again and again, and removed at the end."""
 
     def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
         super().__init__(world, phase, start, first)
@@ -437,14 +457,14 @@ class ProgressBar(ShownPhase):
         total = state.total or None
         if total:
             front, behind = beside(state, width)
-            # What stands behind grows at times; the bar's end must not tremble with it.
+            # Keep the greatest width so far of the text after the bar: its end must not jump.
             if len(front) + self._behind + 4 <= width:
                 behind = behind.ljust(self._behind)
             self._behind = len(behind)
             line = f"{front}{{bar}}{behind}"
         else:
             line = without_bar(state, width)[: max(width, 1)]
-        self._drawn = True  # said first: Ctrl-C can come while it is being drawn
+        self._drawn = True  # set first: Ctrl-C can interrupt the drawing
         if self._bar is None:
             self._bar = self._open(state, line, width)
         else:
@@ -453,7 +473,7 @@ class ProgressBar(ShownPhase):
             self._bar.refresh()
 
     def _finish(self, state: PhaseState, finished: bool) -> None:
-        del state, finished  # whatever has happened
+        del state, finished  # the bar is removed in any case
         if self._bar is not None:
             self._bar.close()
         self._bar = self._world.before_message = None
@@ -465,8 +485,8 @@ class ProgressBar(ShownPhase):
 
         from tqdm import tqdm
 
-        tqdm.monitor_interval = 0  # its thread is not needed: calls come often
-        tqdm.set_lock(RLock())  # its own is for several processes, and slow to import
+        tqdm.monitor_interval = 0  # no monitoring thread: calls come often
+        tqdm.set_lock(RLock())  # tqdm's own lock is for several processes, and slow to import
         total = state.total or None
         bar = tqdm(
             total=total,
@@ -486,14 +506,14 @@ class ProgressBar(ShownPhase):
             self._wipe()
 
     def _wipe(self) -> None:
-        """tqdm writes spaces over what it drew; a `^C` after it needs more."""
+        """Clear the line: tqdm only writes spaces over the bar, which leaves a `^C` after it."""
         if self._world.stderr_is_terminal and self._world.environ.get("TERM") != "dumb":
             self._world.stderr.write("\r\x1b[K")
             self._world.stderr.flush()
 
 
 class ProgressLog(ShownPhase):
-    """A whole line now and then, and one for the end of a phase that had any."""
+    """Occasional whole lines, and a line at the end of every phase that had one."""
 
     def _draw(self, state: PhaseState) -> None:
         self._write(sentence(state))
@@ -508,7 +528,7 @@ class ProgressLog(ShownPhase):
 
 
 class ProgressEvents(ShownPhase):
-    """JSON, an object on each line: `progress`, and in the end `done`."""
+    """JSON events, one object per line: `progress` during the phase, and `done` at the end."""
 
     def _draw(self, state: PhaseState) -> None:
         self._write("progress", state)
@@ -539,7 +559,7 @@ def _rounded(number: float | None) -> float | None:
 
 
 def _same_terminal(world: World) -> bool:
-    """Does data go to the terminal that a bar would be drawn on?"""
+    """Return whether data on stdout goes to the terminal that a bar would be drawn on."""
     if not (world.stdout_is_terminal and world.data_on_stdout):
         return False
     places = [_device(stream) for stream in (world.stdout, world.stderr)]
@@ -548,14 +568,14 @@ def _same_terminal(world: World) -> bool:
 
 def _device(stream: BinaryIO | TextIO) -> int | None:
     try:
-        # Windows has no devices: there a terminal is the only one.
+        # Windows has no device numbers; None counts as the same terminal.
         return getattr(os.fstat(stream.fileno()), "st_rdev", None)
-    except (OSError, ValueError):  # no file is behind it
+    except (OSError, ValueError):  # a stream in memory
         return None
 
 
 def _width(stream: TextIO, columns: str) -> int:
-    """Columns of the terminal, as it is now."""
+    """Return the current columns of the terminal: its own number, else `columns`, else 80."""
     try:
         width = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):

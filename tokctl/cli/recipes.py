@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tokctl.model import Marker, Recipe, TrainingStage
     from tokctl.model.parts import Part, PartFamily
 
-#: As the option calls them, and as a recipe does.
+#: Values of `--segment`, and the recipe's names for them.
 _SEGMENTATIONS = {"longest-match": "longest-match", "merges": "replay"}
 _NOT_LONGEST_MATCH = (
     "is for longest match, and this model replays its merges",
     "leave it out, or add --segment longest-match",
 )
 
-#: The options that only some algorithms have.
+#: Options that only some algorithms have, by parameter name.
 _NOT_FOR_ALL = (
     "score",
     "segment",
@@ -54,17 +54,17 @@ def recipe_of(
     extended: Recipe | None = None,
     note: Callable[[str], None] = lambda _message: None,
 ) -> Recipe:
-    """The recipe that `chosen` describes: the options by their names in `train`; None: not given.
+    """Return the recipe that the options describe.
 
-    It keeps its name only where nothing about it was changed; else it is `custom`.
+    The recipe keeps the name of its preset only if no option changes it; else it is `custom`.
 
     Args:
-        extended: that of the model which the training continues from: what is not chosen
-            for is as there.
-        note: is called with each default that does not fit the options, and is left out.
+        chosen: the options by the names of `train`'s parameters; None: not given.
+        extended: the recipe of the model to extend, which fills in the options that are not given.
+        note: called with a message for each default that is left out because it does not fit.
 
     Raises:
-        TokctlError: an option names what does not exist, or options do not go together.
+        TokctlError: an option names something that does not exist, or options conflict.
     """
     _check_texts(chosen)
     base = _base(chosen, extended)
@@ -98,8 +98,10 @@ def recipe_of(
 
 
 def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
-    """The preset, the default recipe or that of the model to extend, in the units that are
-    asked for."""
+    """Return the recipe to start from, with the units (bytes or characters) that are asked for.
+
+    That is a preset, the recipe of the model to extend, or the default of an algorithm.
+    """
     from tokctl.model.presets import default_recipe, preset
 
     algo, characters = chosen["algo"], chosen["characters"]
@@ -143,9 +145,9 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
 
 
 def _refuse_others(base: Recipe, chosen: Mapping[str, Any]) -> None:
-    """TokctlError if an option is for other algorithms than that of `base`."""
+    """Raise TokctlError if an option is for other algorithms than the one of `base`."""
     for name in _NOT_FOR_ALL:
-        # A number that does nothing is as good as none.
+        # A value that changes nothing counts as not given.
         idle = (None, False, 0, {"min_frequency": 1, "unknown": "drop"}.get(name))
         given = chosen[name] not in idle
         if given and name not in base.traits.options:
@@ -183,7 +185,7 @@ def _merging(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stages(base: Recipe, chosen: Mapping[str, Any]) -> tuple[TrainingStage, ...]:
-    """The stages of the training; a limit of its tokens is for the last one."""
+    """Return the stages of the training; limits on the tokens are for the last stage."""
     from tokctl.model import TrainingStage
 
     if chosen["transition"] is not None:
@@ -226,12 +228,15 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
     if chosen["max_input_chars"] is not None:
         changes["max_input_chars"] = chosen["max_input_chars"]
     if chosen["graphemes"]:
-        changes["segmentation"] = "lookup"  # of what the pre-tokenizer has split off
+        changes["segmentation"] = "lookup"  # each pre-token is one grapheme
     return changes
 
 
 def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
-    """Puts the token where the old one was, else first; takes it away where `text` is empty."""
+    """Return the changes that make `text` the unknown token; an empty `text` removes the token.
+
+    The new token takes the place of the old one among the special tokens, or the first place.
+    """
     from tokctl.model import UNKNOWNS
 
     if text in UNKNOWNS:
@@ -298,7 +303,7 @@ def _check_texts(chosen: Mapping[str, Any]) -> None:
                 ) from None
 
 
-#: Decoders that put spaces where the pre-tokenizer `metaspace` had put its `▁`.
+#: Decoders that turn the `▁` of the pre-tokenizer `metaspace` back into spaces.
 _OF_METASPACE = ("metaspace", "replace", "strip")
 _MAKE_SPACES = ("metaspace", "replace", "join", "wordpiece")
 
@@ -306,11 +311,16 @@ _MAKE_SPACES = ("metaspace", "replace", "join", "wordpiece")
 def _part_changes(
     base: Recipe, chosen: Mapping[str, Any], others: Mapping[str, Any], note: Callable[[str], None]
 ) -> dict[str, Any]:
-    """What these options change about `base`; `others` are the changes besides. `note` is
-    called with which of its decoders are left out, and why.
+    """Return the changes of `base` by the options of its parts.
+
+    Args:
+        base: the recipe to change.
+        chosen: the options by name.
+        others: the changes by other options.
+        note: called with a message for each decoder that is left out, with the reason.
 
     Raises:
-        TokctlError: a part that does not exist, or is not described as it should be.
+        TokctlError: a part does not exist, or its description is invalid.
     """
     found: dict[str, Any] = {}
     if chosen["normalize"]:
@@ -335,9 +345,9 @@ def _part_changes(
 
 
 def _check_bytes_are_spelled(base: Recipe, changed: Mapping[str, Any]) -> None:
-    """TokctlError if the decoder byte-level would take the text of tokens for spelled bytes.
+    """Raise TokctlError if the decoder byte-level would read plain text as spelled bytes.
 
-    Model files may combine the two; in a new model no text would come back.
+    Existing model files may combine the two; a new model could not give its text back.
     """
     spelled = changed.get("units", base.units) == "bytes" or any(
         part.kind == "byte-level" for part in changed.get("pre_tokenizers", base.pre_tokenizers)
@@ -388,13 +398,15 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
 def _fitting_decoders(
     base: Recipe, changed: Mapping[str, Any], note: Callable[[str], None]
 ) -> tuple[Part, ...]:
-    """The decoders of `base`, less those that undo what the changed recipe no longer does,
-    and with those that undo what it does now. Nobody has asked for decoders, so what
-    decodes well is wanted."""
+    """Return the decoders of `base`, adapted to the changed recipe.
+
+    Decoders that undo a removed step are dropped, and decoders that undo a new step are added. No
+    option names decoders here, so the ones that restore the text best are chosen.
+    """
     decoders = _for_spaces(base, changed)
     marker = changed.get("marker", base.marker)
     if "marker" in changed:
-        # WordPiece's decoder takes the marker away that the old recipe had.
+        # WordPiece's decoder still removes the old marker; let it remove the new one.
         decoders = tuple(
             DECODERS.part("wordpiece", prefix=marker.text, cleanup=part["cleanup"])
             if part.kind == "wordpiece"
@@ -430,13 +442,13 @@ def _fitting_decoders(
 
 
 def _for_spaces(base: Recipe, changed: Mapping[str, Any]) -> tuple[Part, ...]:
-    """The decoders of `base` with those that make spaces as the pre-tokenizers ask for it."""
+    """Return the decoders of `base`, with the ones for spaces that the pre-tokenizers need."""
     decoders = base.decoders
     marker = changed.get("marker", base.marker)
     pre_tokenizers = changed.get("pre_tokenizers", base.pre_tokenizers)
     before, after = _metaspace(base.pre_tokenizers), _metaspace(pre_tokenizers)
     if before != after:
-        # The spaces that a metaspace decoder makes belong to the pre-tokenizer's `▁`.
+        # A metaspace decoder is only right for the `▁` of its pre-tokenizer.
         if before is not None:
             decoders = tuple(part for part in decoders if part.kind not in _OF_METASPACE)
         if after is not None and (not marker.text or marker.is_continuation):
@@ -446,7 +458,7 @@ def _for_spaces(base: Recipe, changed: Mapping[str, Any]) -> tuple[Part, ...]:
             bare = marker.text and DECODERS.part("replace", pattern=marker.text, content="")
             decoders = (*([bare] if bare else []), undo, *decoders)
     if "pre_tokenizers" in changed and all(map(is_lossless, pre_tokenizers)):
-        # Tokens that hold the spaces themselves are not to get others between them.
+        # The tokens contain the spaces, so `join` would add a second one.
         decoders = tuple(part for part in decoders if part.kind != "join")
     return decoders
 
@@ -455,7 +467,7 @@ def _keeps_text(part: Part) -> bool:
     return is_lossless(part) or part.kind in ("metaspace", "prefix-space")
 
 
-#: Why a decoder does not fit any more, in the words of the options.
+#: Why a decoder is left out, as the note to the user says it.
 _WHY_LEFT_OUT = {
     **dict.fromkeys(_OF_METASPACE, "nothing shows spaces as metaspace does"),
     "join": "the tokens hold the spaces themselves",
@@ -465,7 +477,7 @@ _WHY_LEFT_OUT = {
 
 
 def _metaspace(pre_tokenizers: Sequence[Part]) -> tuple[str, str] | None:
-    """How the pre-tokenizer `metaspace` shows spaces, if it is there."""
+    """Return `prepend` and `replacement` of the pre-tokenizer `metaspace`, or None without it."""
     for part in pre_tokenizers:
         if part.kind == "metaspace":
             return part["prepend"], part["replacement"]

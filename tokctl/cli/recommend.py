@@ -38,6 +38,7 @@ SHORT = "Recommend a vocabulary size, algorithm and pre-tokenizer."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl recommend` to `app`."""
     app.command("recommend", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(recommend)
 
 
@@ -119,7 +120,11 @@ _SCALES = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
 
 
 def parameters(text: str) -> int:
-    """How many parameters: 125M, 1.3B; TokctlError if it is none."""
+    """Parse a number of model parameters, such as `125M` or `1.3B`.
+
+    Raises:
+        TokctlError: the text is not such a number.
+    """
     match = _PARAMETERS.fullmatch(options.without_separators(text))
     if not match:
         raise TokctlError(
@@ -132,7 +137,7 @@ def parameters(text: str) -> int:
 
 
 def _reading(sources: Sources, errors: str) -> list[str]:
-    """The options that say how the texts are read, as they were given."""
+    """Return the options that say how texts are read, as words of a command line."""
     given = [
         *([("--format", sources.format)] if sources.format != "auto" else []),
         *([("--text-field", sources.text_field)] if sources.text_field is not None else []),

@@ -1,5 +1,7 @@
-"""`--html`, `--plot` and `--chart` of compare and inspect: checked before the work, written
-after it."""
+"""Reports of compare and inspect: `--html`, `--plot` and `--chart`.
+
+Options are checked before the work, and the files are written after it.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,23 @@ if TYPE_CHECKING:
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
-#: Tokens of a model that a page has cards of.
+#: Tokens of a model that a page has cards for, at most.
 _CARDS = 3_000
-#: Tokens of the whole vocabulary that a model's page walks through.
+#: Tokens on a model's page that are spread evenly over the vocabulary.
 _WALK = 120
-#: The most frequent tokens of the texts, on a model's page.
+#: Most frequent tokens of the texts that a model's page has cards for.
 _FREQUENT = 40
 
 
 @dataclass(frozen=True)
 class Report:
-    """What is to be written: a page, a chart, or both."""
+    """Requested files: a page, a chart or both.
+
+    Attributes:
+        html: the path of the page; None: no page.
+        plot: the path of the chart; None: no chart.
+        chart: the name of the chart; None: the first one.
+    """
 
     html: str | None = None
     plot: str | None = None
@@ -50,15 +58,19 @@ def requested_report(
     chart: str | None,
     others: Sequence[str] = (),
 ) -> Report | None:
-    """What is to be written, checked before the work; None if `--chart list` was answered.
+    """Return the requested files, or None if `--chart list` has been answered.
 
     Args:
+        world: the streams, and the inputs of the command.
         command: `compare` or `inspect`.
-        others: options of the same command that ask for another output.
+        html: the path of the page.
+        plot: the path of the chart.
+        chart: the name of the chart, or `list`.
+        others: options of the command line that ask for another kind of output.
 
     Raises:
-        TokctlError: no such chart, a file that can't be written, another output asked for,
-            the extra `report` is not installed.
+        TokctlError: there is no such chart, a file can't be written, another output is requested
+            as well, or the extra `report` is not installed.
     """
     from tokctl.render import charts
 
@@ -107,7 +119,15 @@ def write_comparison(
     models: Mapping[str, Tokenizer],
     suite: Suite | None = None,
 ) -> None:
-    """The page or the chart of a comparison of these models; on a page their suite, too."""
+    """Write the page or the chart of a comparison.
+
+    Args:
+        world: where the paths are printed.
+        report: the files to write.
+        comparison: the results.
+        models: the compared models by name.
+        suite: the results of the suite, for the page; None: no suite.
+    """
     from tokctl.analysis.explain.summary import use_curves
 
     uses: dict[str, UseCurves] = {}
@@ -132,13 +152,15 @@ def write_comparison(
 def _cards(
     tokenizer: Tokenizer, comparison: Comparison, place: int, first: Sequence[int] = ()
 ) -> tuple[TokenCard, ...]:
-    """The cards of the tokens that a page of this comparison shows, those of `first` before
-    the others where there are very many."""
+    """Return the cards of the tokens that a page of this comparison shows, at most `_CARDS`.
+
+    The ids of `first` come before the others.
+    """
     from tokctl.analysis.explain.tokens import token_cards
 
     cuts = [sample.segmentations[place] for sample in comparison.samples]
     cuts += [word.segmentations[place] for word in comparison.disagreements]
-    # How other sizes cut a word is no matter of this model's ids.
+    # Only this model's segmentation: models of other sizes have other ids.
     cuts += [story.cuts[place].segmentation for story in comparison.stories]
     ids = dict.fromkeys(first)
     ids.update((id_, None) for cut in cuts for id_ in cut.ids if id_ is not None)
@@ -154,8 +176,16 @@ def write_model(
     texts: Sequence[Source] | None,
     errors: str,
 ) -> None:
-    """The page or the chart of a model; with texts, of the model on these."""
+    """Write the page or the chart of one model.
 
+    Args:
+        world: where the paths are printed.
+        report: the files to write.
+        name: the name of the model on the page.
+        tokenizer: the model.
+        texts: texts to measure the model on; None: only the model itself.
+        errors: `strict` or `replace`, for texts that are not UTF-8.
+    """
     from tokctl.analysis.comparison import compare
     from tokctl.analysis.explain import summarize
     from tokctl.analysis.explain.summary import model_curves, use_curves
@@ -205,11 +235,11 @@ def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None
 
 
 def _write(world: World, option: str, path: str, data: bytes) -> None:
-    """The file, whole or not at all; its path on stdout."""
+    """Write a file, whole or not at all, and print its path on stdout."""
     from tokctl.files import whole_file
 
     with streams.named(option), whole_file(path) as file:
         file.write(data)
-    if not streams.is_same_file(world.stdout, path):  # else the file itself went there
+    if not streams.is_same_file(world.stdout, path):  # else stdout is the file
         world.stdout.write(os.fsencode(path) + b"\n")
         world.stdout.flush()

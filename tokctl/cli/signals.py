@@ -1,4 +1,4 @@
-"""The signals that end a command: Ctrl-C and SIGTERM become exceptions, at good moments."""
+"""Signals that end a command: Ctrl-C and SIGTERM become exceptions, at safe moments."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from types import FrameType
 
 from tokctl import systems
 
-#: Native modules whose making an exception amid it ends with a crash of the process: while they
-#: look up what they need, they take for granted that it is there.
+#: Native modules that crash the process if an exception is raised while they are imported: they
+#: do not check that each name they look up was found.
 _FRAGILE = ("orjson",)
 
-#: Functions that Python calls by itself. What is raised in them it drops with a message, or, in
-#: `__set_name__` before 3.12, makes a RuntimeError of. `cb` is what importlib does with locks
-#: that nobody needs any more.
+#: Functions that Python itself calls. Python drops an exception from them with a message or, in
+#: `__set_name__` before 3.12, turns the exception into a RuntimeError. `cb` is importlib's callback
+#: that removes unused module locks.
 _CALLED_BY_PYTHON = ("__set_name__", "__del__", "cb")
 
-#: Seconds after which a signal that came at a bad moment comes again.
+#: Seconds by which a signal at a bad moment is postponed.
 _LATER = 0.005
 
-#: The signal that is to come again.
+#: Numbers of the postponed signals.
 _postponed: list[int] = []
 
 
 def handle_signals() -> None:
-    """From now on SIGTERM is `SystemExit` and Ctrl-C `KeyboardInterrupt`, at good moments."""
+    """Turn SIGTERM into `SystemExit` and Ctrl-C into `KeyboardInterrupt`, at safe moments."""
     signal.signal(signal.SIGTERM, _ended)
-    # Whoever ignores it, as a shell does for work in the background, has reasons.
+    # Leave another handler in place: a shell ignores SIGINT for work in the background.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _ended)
 
@@ -47,8 +47,11 @@ def _again(_number: int, frame: FrameType | None) -> None:
 
 
 def _is_bad_moment(frame: FrameType | None) -> bool:
-    """Is a fragile module being imported, a file made that could not be found again, or a
-    function at work that Python has called by itself?"""
+    """Return whether an exception now would crash the process, get lost, or leave a nameless file.
+
+    That is so while a fragile module is imported, while a function runs that Python itself calls,
+    and while a temporary file is created whose name is not recorded yet.
+    """
     if getattr(sys.modules.get("tokctl.files"), "is_making", False):
         return True
     while frame is not None:

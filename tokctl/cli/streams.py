@@ -1,4 +1,4 @@
-"""What commands read and write: the model, the texts that come in, the data that goes out."""
+"""Inputs and outputs of commands: the model, the texts to read, and the data to write."""
 
 from __future__ import annotations
 
@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 _STDIN = "-"
-#: How names of model files end.
+#: Suffixes of model files.
 _SUFFIXES = (".json", ".model", ".gguf", ".tiktoken")
-#: Forms of which a text is no field.
+#: Formats of `--format` without fields, so that `--text-field` means nothing.
 _WITHOUT_FIELDS = ("text", "tsv", "raw")
 
 
 def model_path(world: World, path: str | None) -> str:
-    """The path of `--model`, else of `$TOKCTL_MODEL`."""
+    """Return the path of `--model`, or else of `$TOKCTL_MODEL`, which becomes an input.
+
+    Raises:
+        TokctlError: neither names a model.
+    """
     if not path and (path := world.environ.get("TOKCTL_MODEL")):
         world.inputs.name(path, "$TOKCTL_MODEL", whole_folder=True)
     if not path:
@@ -42,18 +46,29 @@ def model_path(world: World, path: str | None) -> str:
 def leading_models(
     world: World, command: str, files: Sequence[str] | None, given: bool, form: str
 ) -> tuple[list[str], list[str]]:
-    """The models that stand before the texts, and the rest: only where no `-m` names one. With
-    `--format` everything is a text.
+    """Separate the models at the start of the arguments from the texts.
+
+    If `-m` names a model, or `--format` is given, every argument is a text.
+
+    Args:
+        world: the environment.
+        command: the name of the command, for the hint.
+        files: the arguments.
+        given: whether `-m` names a model.
+        form: the value of `--format`.
+
+    Returns:
+        The models, and the other arguments.
 
     Raises:
-        TokctlError: `$TOKCTL_MODEL` names another one.
+        TokctlError: the first argument is a model, and `$TOKCTL_MODEL` names one as well.
     """
     names = list(files or ())
     if given or form != "auto" or not names:
         return [], names
     environ = world.environ.get("TOKCTL_MODEL")
     if environ and not names[0].endswith(_SUFFIXES):
-        return [], names  # nothing is asked of a text: a start is short
+        return [], names  # keep the start short: do not open the text to test it
     from tokctl import formats
 
     models = list(takewhile(formats.recognized, names))
@@ -67,8 +82,11 @@ def leading_models(
 
 
 def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) -> None:
-    """TokctlError if a text to train on is a model: one that is named, or one of a folder's, by
-    its suffix. With `--format` everything is a text."""
+    """Raise TokctlError if a text to train on is a model.
+
+    Every named path is tested, and members of folders by their suffix. With `--format`, every
+    path is a text.
+    """
     from tokctl import formats
 
     inside = [source.name for source in sources if source.name.endswith(_SUFFIXES)]
@@ -88,7 +106,16 @@ def load_model(
     *,
     cache_memory: int | None = None,
 ) -> Tokenizer:
-    """The model of `--model`, else of `$TOKCTL_MODEL`."""
+    """Load the model of `--model`, or else of `$TOKCTL_MODEL`.
+
+    Prints a note if the model drops bytes or characters that have no token.
+
+    Args:
+        world: the environment, and where the note goes.
+        path: the path of `--model`; None: `$TOKCTL_MODEL`.
+        hints: load options for formats that lack the pattern or the special tokens.
+        cache_memory: the limit of the pre-token cache in bytes; None: the default.
+    """
     from tokctl.tokenizer import Tokenizer
 
     path = model_path(world, path)
@@ -105,7 +132,11 @@ def load_model(
 
 
 def end_id(tokenizer: Tokenizer, eos: str) -> int:
-    """The id of the token that `--eos` names; TokctlError if the model has none such."""
+    """Return the id of the token that `--eos` names.
+
+    Raises:
+        TokctlError: the model has no such token.
+    """
     from tokctl.tokenizer import documents
 
     try:
@@ -115,7 +146,17 @@ def end_id(tokenizer: Tokenizer, eos: str) -> int:
 
 
 class Sources:
-    """The texts that a command reads, and how: the options `--format` to `--files0-from`."""
+    """Texts that a command reads: the options from `--format` to `--files0-from`.
+
+    Attributes:
+        format: the format of every text, or `auto`.
+        columns: see `tokctl.sources.Reading`.
+        text_field: the field or column with the text; None: the default.
+        include: patterns of the files to read in folders; empty: all.
+        exclude: patterns of the files to leave out.
+        files_from: a file that lists texts, one a line; None: none.
+        files0_from: a file that lists texts, each ended by a NUL; None: none.
+    """
 
     def __init__(
         self,
@@ -127,7 +168,7 @@ class Sources:
         files0_from: str | None = None,
         columns: tuple[str, ...] = (),
     ) -> None:
-        """`columns` are those of `Reading`."""
+        """Store the options as they are given; None is an option that is not given."""
         self.format = format
         self.columns = columns
         self.text_field = text_field
@@ -139,7 +180,7 @@ class Sources:
 
     @property
     def given(self) -> str | None:
-        """The first of the options that was given."""
+        """The first of the options that was given; None: none was."""
         values = {
             "--format": self.format != "auto",
             "--text-field": self.text_field is not None,
@@ -152,17 +193,17 @@ class Sources:
 
     @property
     def lists(self) -> list[str]:
-        """The files that name texts: those of `--files-from` and `--files0-from`."""
+        """The files that list texts: the values of `--files-from` and `--files0-from`."""
         return [path for path in (self.files_from, self.files0_from) if path is not None]
 
     def check_needed(self, hint: str) -> None:
-        """TokctlError if an option says how texts are read, though there are none."""
+        """Raise TokctlError if an option says how texts are read, in a command without texts."""
         if self.given is not None:
             raise TokctlError(f"{self.given} says how texts are read, and there is none", hint)
 
     @property
     def reading(self) -> Reading:
-        """How the sources are read; TokctlError if options do not go together."""
+        """The settings for reading; TokctlError if options conflict."""
         from tokctl.sources.document import FORMATS, Reading
 
         choose("--format", self.format, FORMATS)
@@ -181,9 +222,9 @@ class Sources:
         return Reading(self.format, self.text_field, include, exclude, self.columns)
 
     def names(self, world: World, files: Sequence[str] | None) -> list[str]:
-        """The arguments, and after them what `--files-from` and `--files0-from` list.
+        """Return the arguments, followed by the entries of `--files-from` and `--files0-from`.
 
-        A list is read once, however often this is asked for: stdin can't be read again.
+        The lists are read at the first call only, since stdin can't be read twice.
         """
         if self._listed is None:
             self._listed = self._read_lists(world, files or ())
@@ -208,7 +249,11 @@ class Sources:
         return listed
 
     def open(self, world: World, files: Sequence[str] | None) -> list[Source]:
-        """The texts that arguments and lists name, checked; stdin where nothing names any."""
+        """Open the texts that arguments and lists name, or stdin if nothing is named.
+
+        Raises:
+            TokctlError: a text can't be opened, options conflict, or stdin is a terminal.
+        """
         from tokctl import sources
 
         reading = self.reading
@@ -228,8 +273,15 @@ class Sources:
 
 
 def _listed(world: World, name: str, end: bytes) -> list[str]:
-    """The names of a list, each of something that is there: patterns are not expanded, and a
-    folder's files are to be listed themselves, since `find` lists both."""
+    """Return the names in a list, after checking that each one exists.
+
+    Patterns are not expanded. A folder is an error, since `find` lists its files as well.
+
+    Args:
+        world: where a list from stdin is read.
+        name: the path of the list; `-` is stdin.
+        end: the byte that ends each name, a line feed or NUL.
+    """
     from tokctl import sources
     from tokctl.sources import folders, remote
 
@@ -260,8 +312,16 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
 
 
 def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> list[str]:
-    """The arguments; stdin where there are none. TokctlError if that is a terminal, or named
-    twice."""
+    """Return the arguments, or `-` if there are none.
+
+    Args:
+        world: the streams.
+        files: the arguments.
+        ids: the arguments are files of ids, for the error message.
+
+    Raises:
+        TokctlError: nothing is named and stdin is a terminal, or stdin is named twice.
+    """
     from tokctl import sources
 
     if not files and world.stdin_is_terminal:
@@ -279,17 +339,16 @@ def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> li
 
 
 def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -> list[Document]:
-    """The texts that the arguments name, checked, decompressed unless they are `raw`; stdin
-    where they name none."""
+    """Open the texts that the arguments name, or stdin; `raw` does not decompress them."""
     from tokctl import sources
 
     return sources.documents(names(world, files), stdin=world.stdin, raw=raw)
 
 
 def check_output(world: World, path: str) -> None:
-    """TokctlError if `path` surely can't be written, or is one of the files to read.
+    """Raise TokctlError if `path` surely can't be written, or is one of the files to read.
 
-    Nothing is left behind. Found out before the work, so that nobody waits for nothing.
+    Called before the work starts, so that nobody waits in vain. Leaves no file behind.
     """
     hint = "choose another place with -o PATH"
     if not path:
@@ -301,7 +360,7 @@ def check_output(world: World, path: str) -> None:
         if Path(path).exists() and not Path(path).is_file():
             return  # a device or a pipe
         if not target.parent.is_dir():
-            # Where a link points nowhere, the folder is that of its target.
+            # The path may be a link whose target lies in a missing folder.
             folder = Path(path).parent
             folder = target.parent if folder.is_dir() else folder
             raise TokctlError(
@@ -309,7 +368,7 @@ def check_output(world: World, path: str) -> None:
                 f"make it first: mkdir -p {folder}",
             )
         world.inputs.check(path)
-        # What the rights of the folder say is not all: trying it is.
+        # Permissions alone do not tell whether a file can be created, so create one.
         import tempfile
 
         with tempfile.TemporaryFile(dir=target.parent, prefix=f".{target.name}."[:80]):
@@ -321,7 +380,7 @@ def check_output(world: World, path: str) -> None:
 
 @contextlib.contextmanager
 def named(option: str) -> Iterator[None]:
-    """Errors in writing that name the option which the path came with."""
+    """Let errors in writing name `option`, which gave the path, instead of `-o`."""
     try:
         yield
     except TokctlError as error:
@@ -330,14 +389,17 @@ def named(option: str) -> Iterator[None]:
 
 
 def is_same_file(stream: BinaryIO, path: str) -> bool:
-    """Is `path` another name of what the stream writes to, such as `/dev/stdout`?"""
+    """Return whether `path` is the file that the stream writes to, such as `/dev/stdout`."""
     status = status_of(stream)
     return status is not None and os.path.samestat(status, Path(path).stat())
 
 
 @contextlib.contextmanager
 def output(world: World, path: str | None) -> Iterator[BinaryIO]:
-    """Where the data goes: the file at `path`, or stdout (`-` or None)."""
+    """Open the output: the file at `path`, or stdout if `path` is `-` or None.
+
+    A file is complete or absent: it gets its name when the block ends without an error.
+    """
     if path is None or path == "-":
         world.data_on_stdout = True
         yield world.stdout
@@ -349,7 +411,7 @@ def output(world: World, path: str | None) -> Iterator[BinaryIO]:
 
 
 def text_or_bytes(data: bytes) -> str | dict[str, str]:
-    """Bytes for JSON: text where they are UTF-8, else `{"bytes": base64}`."""
+    """Return bytes for JSON: text if they are UTF-8, else `{"bytes": base64}`."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -359,18 +421,18 @@ def text_or_bytes(data: bytes) -> str | dict[str, str]:
 
 
 def json_line(value: object) -> bytes:
-    """JSON on one line."""
+    """Return a value as JSON on one line, without a line feed."""
     from tokctl import orjson
 
     return orjson.dumps(value)
 
 
 class FlushingWriter:
-    """Writes at once: output comes as input comes.
+    """Writer that flushes after every call, so that output keeps up with input.
 
     Attributes:
-        line_is_open: what was written last stands on a line that has no end yet. The
-            caller keeps it.
+        stream: the output.
+        line_is_open: whether the last line written has no line feed yet. The caller sets it.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -378,14 +440,21 @@ class FlushingWriter:
         self.line_is_open = False
 
     def __call__(self, data: bytes) -> None:
+        """Write and flush `data`, unless it is empty."""
         if data:
             self.stream.write(data)
             self.stream.flush()
 
 
 def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading) -> None:
-    """TokctlError if a folder for shards lies in a folder that is read, and a file in it,
-    such as `shard`, would be a text for the next run."""
+    """Raise TokctlError if shards in a folder would be read as texts by the next run.
+
+    Args:
+        folder: the folder for the shards.
+        shard: the file name of a shard.
+        texts: the paths of the texts.
+        reading: which files of a folder are texts.
+    """
     from tokctl.sources.folders import FileFilter
 
     chosen = FileFilter(reading)

@@ -54,6 +54,7 @@ SHORT = "Train a tokenizer on texts and write its model file."
 
 
 def register(app: typer.Typer) -> None:
+    """Add `tokctl train` to `app`."""
     app.command("train", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(train)
 
 
@@ -216,7 +217,7 @@ def train(
     if plan and cluster is None:
         raise TokctlError("--plan is for --engine", "add --engine ray")
     _refuse_algorithms(files or ())
-    # Lines of counts would pass for a table of texts.
+    # Not opened as texts: a file of words and counts would be read as a table of texts.
     lines = streams.documents(world, files) if counts else []
     opened = by_language.open(world, sources) if by_language else None
     texts = lines or (opened.all if opened else sources.open(world, files))
@@ -245,7 +246,7 @@ def train(
 
     timing = training.Timing()
     with Bars(world, rounds=recipe.traits.has_scores) as bars:
-        # In two steps: --show-steps needs the counts, and stdin can't be read again.
+        # Counting is separate: --show-steps needs the counts, and stdin can't be read again.
         counted: Counts | CountedLanguages
         if by_language and opened:
             counted = spoken = opened.count(recipe, chosen, bars)
@@ -260,11 +261,11 @@ def train(
             if save_counts is not None:
                 from tokctl.training.counts import save
 
-                # Before the training: whatever becomes of it, the counts are there.
+                # Saved before the training, so that the counts survive its failure.
                 save(save_counts, counted)
             timing.lap("count")
             model = training.fill(counted, text, recipe, chosen, bars, timing)
-    # On a cluster, the limit is a worker's.
+    # On a cluster, --memory limits each worker.
     if not cluster and (why := more_than_memory(counted, chosen)):
         world.say(f"note: {why}")
     tokenizer = Tokenizer(model)
@@ -287,12 +288,16 @@ def train(
 
         facts = train_report.facts(tokenizer, path, timing, replaced=replaced)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
-    elif not streams.is_same_file(world.stdout, path):  # else the model itself went there
+    elif not streams.is_same_file(world.stdout, path):  # else stdout is the model file
         world.stdout.write(os.fsencode(path) + b"\n")
 
 
 def share_of(option: str, text: str | None) -> "Decimal | None":
-    """The share, exactly as it was written; TokctlError if it is none."""
+    """Return a share exactly as it is written; None if the option is not given.
+
+    Raises:
+        TokctlError: the text is not a number above 0 and at most 1.
+    """
     if text is None:
         return None
     from decimal import Decimal, InvalidOperation
@@ -312,7 +317,10 @@ def share_of(option: str, text: str | None) -> "Decimal | None":
 
 
 def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str]:
-    """Those of `--initial-token`, then the lines of `--initial-tokens-from` that are not empty."""
+    """Return the values of `--initial-token`, then the lines of `--initial-tokens-from`.
+
+    Empty lines are skipped.
+    """
     found = list(given or ())
     if path == "-":
         raise TokctlError("--initial-tokens-from reads no stdin", "name a file with a token a line")
@@ -332,7 +340,11 @@ def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str
 
 
 def weights_of(given: Sequence[str]) -> dict[str, str]:
-    """The weights by the names of their texts; TokctlError if one is none."""
+    """Parse the `TEXT=WEIGHT` values of `--weight` into a weight for each text.
+
+    Raises:
+        TokctlError: a value has another form, or a text has two weights.
+    """
     found: dict[str, str] = {}
     for entry in given:
         name, equals, number = entry.rpartition("=")
@@ -346,17 +358,21 @@ def weights_of(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-#: Below this, counting would write more than it counts.
+#: Least `--memory` in bytes; with less, counting would write more to disk than it counts.
 LEAST_MEMORY = 16 << 20
 
 
 def memory_limit(text: str | None) -> int | None:
-    """Bytes; TokctlError if it is not a number of them, or so few that nothing is won."""
+    """Parse `--memory` into bytes; None if the option is not given.
+
+    Raises:
+        TokctlError: the text is not a size, or is less than `LEAST_MEMORY`.
+    """
     return None if text is None else options.size_of("--memory", text, LEAST_MEMORY)
 
 
 def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") -> str | None:
-    """A note where what is left to train on takes more than counting was allowed."""
+    """Return a note if the pre-tokens to train on take more memory than `--memory`, else None."""
     if chosen.memory is None or (bytes_ := counted.memory()) <= chosen.memory:
         return None
     return (
@@ -369,7 +385,11 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
 def cluster_of(
     world: World, name: str, recipe: "Recipe", chosen: "Options", *, counts: bool
 ) -> "Cluster":
-    """The engine of that name; TokctlError if there is none, or nothing for it to do."""
+    """Return the cluster of `--engine` after checking that it can do the counting.
+
+    Raises:
+        TokctlError: no engine has this name, or words are read with their counts.
+    """
     if counts:
         raise TokctlError(
             "--engine counts texts, and --word-counts reads words that are counted already",
@@ -382,7 +402,7 @@ def cluster_of(
 
 
 def _refuse_algorithms(files: Sequence[str]) -> None:
-    """TokctlError if an algorithm is named as if it were a text."""
+    """Raise TokctlError if an algorithm is named in place of a text."""
     from tokctl.model import ALGORITHMS
 
     for name in files:
@@ -397,7 +417,15 @@ def check_before(
     files: list[str] | None,
     sources: streams.Sources,
 ) -> None:
-    """What is known not to go together, or to be too small, before a text is read."""
+    """Raise TokctlError if options conflict or the vocabulary is too small, before texts are read.
+
+    Args:
+        recipe: the recipe to train.
+        chosen: the training options.
+        counts: the input is words with their counts.
+        files: the arguments.
+        sources: how texts are read.
+    """
     from tokctl.training import initial_tokens, resizing
 
     chosen.check_against(recipe)
@@ -447,7 +475,7 @@ def check_save_counts(
     texts: "Sequence[Source]",
     chosen: "Options",
 ) -> None:
-    """TokctlError if the counts can't be written, before a text is read."""
+    """Raise TokctlError if the counts can't be written, before texts are read."""
     from tokctl.training.counting import weigh
 
     if save_counts == "-":
@@ -462,7 +490,7 @@ def check_save_counts(
         )
 
 
-#: What a name ends in because of how the file is packed, and because of what is in it.
+#: Suffixes of compressed files, and of file formats.
 _PACKED = (".gz", ".zst", ".zstd", ".xz", ".bz2")
 _FORMS = (
     ".txt", ".text", ".md", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".tsv",
@@ -474,16 +502,19 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 def model_path(
     output: str | None, files: Sequence[str], sources: "Sequence[Source]", recipe: "Recipe"
 ) -> str:
-    """The path of `-o`, else the first source's name and the algorithm's, here.
+    """Return the path of `-o`, or a name made of the first source and the algorithm.
 
-    TokctlError if the model would go to stdout.
+    A made name is in the current folder: `book.bpe.json` for `texts/book.txt`.
+
+    Raises:
+        TokctlError: the model would go to stdout.
     """
     if output == "-":
         raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
     if output is not None:
         return output
     first = files[0] if files else sources[0].name if sources else "-"
-    # A pattern, or a list's name, is no file: what it stands for has names.
+    # If the first argument is a pattern, take the name of the first file that it matches.
     if not (first == "-" or _ADDRESS.match(first) or Path(first).exists()) and sources:
         first = sources[0].name
     return f"{stem(first)}.{recipe.algorithm}.json"
@@ -496,8 +527,18 @@ def check_replaced(
     texts: "Sequence[Source]",
     by_language: languages.LanguageTexts | None,
 ) -> None:
-    """TokctlError if a name that nobody has chosen belongs to another file than a model that the
-    same options made."""
+    """Raise TokctlError if the existing file at `path` is not a model of the same options.
+
+    Called if the path is a made name, which nobody has chosen. A model of the same options may be
+    replaced.
+
+    Args:
+        path: the existing file.
+        recipe: the recipe to train.
+        chosen: the training options.
+        texts: the texts to train on.
+        by_language: the texts and settings of `--lang`; None: not given.
+    """
     from tokctl.files import unwatched
     from tokctl.tokenizer import Tokenizer
     from tokctl.training.counting import weigh
@@ -520,7 +561,7 @@ def check_replaced(
         changed["languages"] = turns_before, turns
     if changed:
         name, (old, new) = next(iter(changed.items()))
-        # Options of the training have plain values, fields of the recipe and of languages have not.
+        # Values of training options fit into the message; recipe fields and languages do not.
         what = f"{name.replace('_', ' ')} {old}, not {new}"
         if not isinstance(new, (int, str)):
             what = f"the {name.replace('_', ' ')} differ"
@@ -529,29 +570,34 @@ def check_replaced(
 
 
 def stem(source: str) -> str:
-    """The name of a source without what tells its form: `corpus` of `a/corpus.jsonl.zst`, of the
-    folder `corpus/` and of `https://host/corpus.txt?v=2`; `stdin` of `-`."""
+    """Return the name of a source without its folder and suffixes.
+
+    The stem is `corpus` for `a/corpus.jsonl.zst`, the folder `corpus/` and
+    `https://host/corpus.txt?v=2`, and `stdin` for `-`.
+    """
     if source == "-":
         return "stdin"
     if address := _ADDRESS.match(source):
         source = re.split(r"[?#]", source[address.end() :])[0]
     elif Path(source).is_dir():
-        # Of `.` and `..`, too; a dot in a folder's name is no form.
+        # Resolved, so that `.` and `..` have names. A dot in a folder's name begins no suffix.
         return Path(source).resolve().name or "model"
     name = Path(source).name
     packed = False
     while Path(name).suffix.lower() in _PACKED:
         name, packed = Path(name).stem, True
-    # What is packed may be a file without a form: my.book.gz is my.book.
+    # A compressed file may have no format suffix: my.book.gz is my.book.
     if not packed or Path(name).suffix.lower() in _FORMS:
         name = Path(name).stem
     return name or "model"
 
 
 def temporary_folder(world: World, path: str) -> str | None:
-    """Where counts go that don't fit `--memory`: `$TMPDIR`, else beside the model, where there
-    is room for large files more often than in /tmp, which can lie in memory. None: the
-    system's folder, since the model goes to a device or a pipe."""
+    """Return the folder for counts that exceed `--memory`; None: the system's default.
+
+    The folder is `$TMPDIR`, or else the model's: /tmp has less room more often, and can be in
+    memory. If the model goes to a device or a pipe, the system's default is used.
+    """
     if given := world.environ.get("TMPDIR"):
         return given
     target = Path(os.path.realpath(path))

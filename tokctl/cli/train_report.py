@@ -1,4 +1,4 @@
-"""What `train` tells: steps, summary, facts as JSON; and the presets that there are."""
+"""Output of `train`: steps, summary, facts as JSON, cluster plans and the list of presets."""
 
 from __future__ import annotations
 
@@ -32,8 +32,16 @@ def report(
     *,
     replaced: str | None = None,
 ) -> None:
-    """Print the requested steps and the summary for people; `replaced` is the path of
-    the file that the new model replaced."""
+    """Print the requested steps and the summary on stderr.
+
+    Args:
+        world: the streams and settings.
+        tokenizer: the trained model.
+        timing: the seconds of each phase.
+        counts: the counted pre-tokens; None: no steps are requested.
+        steps: the number of steps or EM rounds to show.
+        replaced: the path of the file that the new model replaced; None: no file.
+    """
     if world.quiet and counts is None:
         return
     from tokctl.render import training
@@ -58,7 +66,14 @@ def report(
 
 
 def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
-    """What the work on a cluster will take; or as JSON."""
+    """Write what the work on a cluster will take, as text or as JSON.
+
+    Args:
+        world: the streams.
+        costs: the costs measured on a sample.
+        planned: the forecast for all texts.
+        json: write JSON.
+    """
     if json:
         from tokctl import orjson
 
@@ -84,8 +99,14 @@ def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
 
 
 def facts(tokenizer: Tokenizer, path: str, timing: Timing, *, replaced: bool) -> dict[str, Any]:
-    """The facts of `--json`; of a Unigram training, its rounds are among them. `replaced` says
-    whether a file had the path before."""
+    """Return the facts that `--json` writes; a Unigram training adds its EM rounds.
+
+    Args:
+        tokenizer: the trained model.
+        path: the path of the model file.
+        timing: the seconds of each phase.
+        replaced: whether a file was replaced.
+    """
     from tokctl.analysis.explain.history import step_count
 
     record = tokenizer.model.training
@@ -112,7 +133,7 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing, *, replaced: bool) ->
 
 
 def list_presets(world: World, *, json: bool) -> None:
-    """One preset a line: its name and what it is."""
+    """Write the presets: one line each with name and description, or JSON with the recipes."""
     from tokctl.model.presets import PRESETS
 
     if json:
@@ -133,26 +154,28 @@ def list_presets(world: World, *, json: bool) -> None:
         world.stdout.write(f"{line}\n".encode())
 
 
-#: Pre-tokens of one corpus state that are shown.
+#: Pre-tokens that are shown of one corpus state, at most.
 _WORDS = 20
 
 
 def training_steps(
     tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]], steps: int
 ) -> Iterator[TrainingStep]:
-    """The corpus state before the first merge, and after each of the first `steps` merges.
+    """Yield the corpus state before the first merge, and after each of the first `steps` merges.
+
+    For a small corpus, a state has every pre-token, in the order in which the tie rule scans them.
+    For a large one, it has the pre-tokens that the step changed.
 
     Args:
+        tokenizer: the trained model.
         counts: the pre-tokens with their counts, in first-seen order.
-
-    Of a small corpus every pre-token is there, in the order that the tie rule scans; of a
-    large one, those that the step has changed.
+        steps: the number of merges to show.
     """
     from tokctl.render.training import StepWord, TrainingStep
     from tokctl.tokenizer import Tokenizer
 
     steps = min(steps, len(tokenizer.merges))
-    # The merges in the order learned, whatever way the model encodes later.
+    # Replay the merges in the order learned, even if the model segments in another way.
     recipe = replace(tokenizer.recipe, segmentation="replay", max_input_chars=None)
     replay = Tokenizer(replace(tokenizer.model, recipe=recipe)).encoder.replay
     names = tokenizer.tokens

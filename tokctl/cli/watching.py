@@ -31,17 +31,20 @@ def watch(
     *,
     counts: bool = False,
 ) -> int:
-    """Replays the training of a model on texts until the person leaves; the exit code.
+    """Replay the training of a model on texts until the user leaves, and return the exit code.
 
     Args:
-        path: the model's; None: the environment's.
-        given: how texts are read, and lists of more.
-        texts: none, and no list: the bundled sample; `-` is stdin, and the keys come from the
-            terminal.
-        counts: the text is lines of words with their counts.
+        world: the streams and settings.
+        path: the path of the model; None: `$TOKCTL_MODEL`.
+        given: how texts are read, and the lists of further texts.
+        texts: the paths of texts; `-` is stdin, and then keys are read from the terminal. Without
+            texts and lists, the bundled sample.
+        errors: `strict` or `replace`, for texts that are not UTF-8.
+        counts: the text has lines of words with their counts.
 
     Raises:
-        TokctlError: no terminal; no Textual; a model whose training has no steps.
+        TokctlError: stdin, stdout or stderr is not a terminal, Textual is not installed, or the
+            model's training has no steps.
     """
     from tokctl import sources
 
@@ -75,7 +78,7 @@ def watch(
 
 
 def check_terminal(world: World, *, from_stdin: bool) -> None:
-    """TokctlError if there is no terminal to draw on, or none to take keys from."""
+    """Raise TokctlError if a terminal to draw on, or to read keys from, is missing."""
     needed = {
         "stdin": world.stdin_is_terminal or from_stdin,
         "stdout": world.stdout_is_terminal,
@@ -96,7 +99,7 @@ def check_terminal(world: World, *, from_stdin: bool) -> None:
 
 
 def check_steps(tokenizer: Tokenizer) -> None:
-    """TokctlError for a model whose training has no steps, before a text is read."""
+    """Raise TokctlError if the model's training has no steps, before a text is read."""
     from tokctl.analysis.explain import rounds
     from tokctl.analysis.explain.history import check_merges, check_states
 
@@ -113,7 +116,7 @@ def check_steps(tokenizer: Tokenizer) -> None:
 
 
 def replay_of(tokenizer: Tokenizer, counts: list[tuple[bytes, int]]) -> Replay:
-    """The replay of a training on counted pre-tokens, whatever its steps are."""
+    """Return the replay of a training on counted pre-tokens, by EM rounds or by merges."""
     from tokctl.analysis.replay import MergeReplay, RoundReplay
 
     if tokenizer.recipe.traits.has_scores:
@@ -122,15 +125,18 @@ def replay_of(tokenizer: Tokenizer, counts: list[tuple[bytes, int]]) -> Replay:
 
 
 def sample_path() -> str:
-    """The bundled sample: no model knows its corpus."""
+    """Return the path of the bundled sample; a model file does not name its training texts."""
     from tokctl.sources.corpora import corpus_path
 
     return str(corpus_path("sample"))
 
 
 def is_light(world: World) -> bool:
-    """Does the terminal say that its background is light? Some do, in COLORFGBG: the colours'
-    numbers, the background's last; 7 and 15 are white."""
+    """Return whether COLORFGBG, which some terminals set, names a light background.
+
+    The variable holds colour numbers with semicolons between them. The last one is the background:
+    7 and 15 are white.
+    """
     return world.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
@@ -147,7 +153,7 @@ def _app_class() -> type[WatchApp]:
 
 
 def _take_keys_from_the_terminal() -> None:
-    """Puts the terminal where stdin was: the text that came there has been read."""
+    """Replace stdin by the terminal, once the text on stdin has been read."""
     try:
         terminal = os.open(systems.TERMINAL, os.O_RDWR)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a command has around it: streams, terminals, colour, in one object that tests replace."""
+"""Streams, terminals and colour of a run, in one object that tests replace."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class World:
-    """The streams and the settings of one run.
+    """Streams and settings of one run.
 
     Attributes:
-        stdin, stdout: bytes, for data. stdout is buffered: flush it where output must
-            come as input comes.
-        stderr: text, for people.
+        stdin, stdout: byte streams for data. stdout is buffered: flush it where output must
+            keep up with input.
+        stderr: text stream for people.
+        stdin_is_terminal, stdout_is_terminal, stderr_is_terminal: whether each is a terminal.
+        environ: the variables of the environment.
         color: `auto`, `always` or `never`.
-        progress: `auto`, `bar`, `log`, `json` or `none`; empty: not said yet.
-        data_on_stdout: what is written to stdout is data, piece by piece; a bar on the same
-            terminal would be drawn into it.
-        before_message: takes away what a message must not be written into.
-        arguments: of the command line, as they were given.
+        quiet: write no progress, notes and summaries.
+        verbose: write more about the work.
+        debug: write the traceback of an error.
+        progress: `auto`, `bar`, `log`, `json` or `none`; empty: not chosen yet.
+        data_on_stdout: data is written to stdout during the work; a bar on the same terminal
+            would be drawn into it.
+        before_message: called before a message, to clear the line of a progress bar.
+        arguments: the words of the command line.
         inputs: the paths that the command reads and writes.
     """
 
@@ -56,8 +61,8 @@ class World:
 
     @classmethod
     def real(cls) -> World:
-        """The process's own streams."""
-        # Python has None for a stream that was closed before the start (`<&-`).
+        """Return the world of this process's own streams and environment."""
+        # A stream is None if it was closed before the start (`<&-`).
         stdin, stdout, stderr = sys.stdin, sys.stdout, sys.stderr
         return cls(
             stdin=stdin.buffer if stdin else BufferedReader(_Closed("stdin")),
@@ -70,7 +75,11 @@ class World:
         )
 
     def wants_color(self, is_terminal: bool) -> bool:
-        """Colour on a stream: as `--color` says, else NO_COLOR, else on a terminal."""
+        """Return whether a stream gets colour, by `--color`, NO_COLOR and the kind of stream.
+
+        `--color always` and `never` decide. With `auto`, NO_COLOR turns colour off, and otherwise a
+        terminal that is not dumb gets colour.
+        """
         if self.color != "auto":
             return self.color == "always"
         if self.environ.get("NO_COLOR"):
@@ -78,7 +87,7 @@ class World:
         return is_terminal and self.environ.get("TERM") != "dumb"
 
     def say(self, text: str) -> None:
-        """A line for people, unless `--quiet`."""
+        """Write a line for people to stderr, unless `--quiet` is set."""
         if not self.quiet:
             if self.before_message:
                 self.before_message()
@@ -86,11 +95,11 @@ class World:
             self.stderr.flush()
 
     def note(self, text: str) -> None:
-        """Says something worth knowing that is no error."""
+        """Write a line that begins with `note:`, unless `--quiet` is set."""
         self.say(f"note: {printable(text)}")
 
     def report(self, error: TokctlError) -> None:
-        """`error: …`, then `hint: …`; in colour where that is wanted, clear without."""
+        """Write `error: …` and `hint: …` to stderr, in colour where wanted, or one error event."""
         if self.speaks_events:
             hint = printable(error.hint) or None
             self.write_event(event_line("error", message=printable(error.message), hint=hint))
@@ -104,31 +113,31 @@ class World:
         self.stderr.flush()
 
     def speak_events(self) -> None:
-        """From now on every line on stderr is a JSON object."""
-
+        """Write every line on stderr as a JSON object from now on."""
         if not self.speaks_events:
             self.stderr = cast(TextIO, EventLines(self.stderr))
             self.stderr_is_terminal = False
 
     def write_event(self, event: str) -> None:
-        """Writes an event, once `speak_events` has been called."""
+        """Write an event; only after `speak_events` has been called."""
         cast("EventLines", self.stderr).emit(event)
 
     @property
     def speaks_events(self) -> bool:
-        """Is every line on stderr a JSON object?"""
+        """Whether every line on stderr is a JSON object."""
         return hasattr(self.stderr, "emit")
 
 
 def _buffered(stream: BinaryIO) -> BinaryIO:
-    """The stream, or a buffer around it: with PYTHONUNBUFFERED it is the bare file, which
-    may write less than it is given."""
+    """Return the stream, with a buffer around a raw file.
+
+    With PYTHONUNBUFFERED, stdout is a raw file, which may write less than it is given.
+    """
     return BufferedWriter(stream) if isinstance(stream, RawIOBase) else stream
 
 
 class _Messages(TextIOBase):
-    """stderr. That nobody reads what is said there, or that its disk is full, is no reason
-    to stop the work."""
+    """stderr without errors: a reader that has gone, or a full disk, must not stop the work."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -147,7 +156,7 @@ class _Messages(TextIOBase):
             self._give_up()
 
     def _give_up(self) -> None:
-        # What waits in the buffer goes nowhere, now and at the end of the process.
+        # Discard the buffered text and everything after it, also when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def isatty(self) -> bool:
@@ -162,7 +171,7 @@ class _Messages(TextIOBase):
 
 
 class _Closed(RawIOBase):
-    """A standard stream that was closed before the start: using it is an error."""
+    """Standard stream that was closed before the start: using it is an error."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -181,44 +190,50 @@ class _Closed(RawIOBase):
 
 
 def event_line(event: str, **facts: Any) -> str:
-    """An event, without the end of its line. It is ASCII, so that every encoding can hold it."""
+    """Return an event as one line of ASCII JSON, without a line feed.
+
+    ASCII fits every encoding of stderr.
+    """
     import json
 
     return json.dumps({"event": event, **facts})
 
 
 class EventLines(TextIOBase):
-    """A stream whose lines become events: `note: …` is a note, all else a message."""
+    """Stream whose lines become events: lines with `note: …` are notes, others are messages."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._begun = ""
 
     def write(self, text: str) -> int:
+        """Write an event for each line that `text` completes."""
         *whole, self._begun = (self._begun + text).split("\n")
         for said in whole:
             self._say(said)
         return len(text)
 
     def emit(self, event: str) -> None:
-        """Writes a line that is an event already."""
+        """Write a line that is an event already."""
         self._stream.write(f"{event}\n")
         self._stream.flush()
 
     def flush(self) -> None:
-        """What has no end of its line yet waits for it."""
+        """Flush the stream; a line without its line feed stays in memory."""
         self._stream.flush()
 
     def end(self) -> None:
-        """What has no end of its line will get none."""
+        """Write the last line as an event if it has no line feed."""
         self._say(self._begun)
         self._begun = ""
 
     def isatty(self) -> bool:
+        """Return False: events are for programs."""
         return False
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the events."""
         return "utf-8"
 
     def _say(self, said: str) -> None:

@@ -1,6 +1,6 @@
-"""Stand-ins for the classes of other libraries, with their names, arguments and answers.
+"""Replacements for the classes of other libraries, with their names, arguments and results.
 
-`tokctl.compat.tokenizers` is for Hugging Face's `tokenizers`, `tokctl.compat.tiktoken` for
-`tiktoken`; `tokctl.as_hf` puts the first under a tokenizer of `transformers`. What is equal, and
-what is not, is in docs/drop-in.md.
+`tokctl.compat.tokenizers` replaces Hugging Face's `tokenizers`, and `tokctl.compat.tiktoken`
+replaces `tiktoken`. `tokctl.as_hf` makes a tokenizer of `transformers` use the former.
+docs/drop-in.md lists the differences.
 """

@@ -1,12 +1,12 @@
-"""What programs call on `tiktoken`: `Encoding`, `get_encoding`, `encoding_for_model`.
+"""A replacement for `tiktoken`: `Encoding`, `get_encoding`, `encoding_for_model`.
 
     from tokctl.compat import tiktoken
 
     enc = tiktoken.get_encoding("cl100k_base")
     enc.encode("a text")
 
-Members, defaults and errors are those of tiktoken 0.14 (`tiktoken/core.py`). Nothing is fetched:
-`get_encoding` reads tiktoken's cache. docs/drop-in.md says what is equal and what is not.
+Members, defaults and errors follow tiktoken 0.14 (`tiktoken/core.py`). Nothing is downloaded:
+`get_encoding` reads tiktoken's cache. docs/drop-in.md lists the differences.
 """
 
 from __future__ import annotations
@@ -43,18 +43,24 @@ __all__ = [
 
 
 class Encoding:
-    """Ranks of byte strings with a pattern and special tokens, as `tiktoken.Encoding` takes them.
+    r"""A byte-level tokenizer with ranks, a pattern and special tokens, like `tiktoken.Encoding`.
 
     Args:
-        name: what it is called.
+        name: name of the encoding.
         pat_str: the pattern that splits a text, for Rust's `fancy-regex`.
         mergeable_ranks: the rank, which is the id, of each token's bytes.
         special_tokens: the ids of special tokens, by text.
-        explicit_n_vocab: how many ids there are; it is checked.
+        explicit_n_vocab: the expected number of ids, which is checked; None: no check.
 
     Raises:
-        TokctlError: tokctl can't split as the pattern does; a byte has no token; two tokens have
-            one rank.
+        TokctlError: tokctl can't split text like the pattern; a byte has no token; two tokens have
+            the same rank.
+
+    Example:
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+        >>> enc = Encoding("mine", pat_str=r"\w+|\W+", mergeable_ranks=ranks, special_tokens={})
+        >>> enc.encode("ab!")
+        [256, 33]
     """
 
     def __init__(
@@ -111,7 +117,7 @@ class Encoding:
         )
         self._special_token_values = set(special_tokens.values())
         self._tokenizer = tokenizer
-        #: Ids of special tokens that the tokenizer has by another number.
+        #: Ids of special tokens by the tokenizer's own id, where the two differ.
         self._outer_ids: dict[int, int] = {}
 
     def __repr__(self) -> str:
@@ -126,7 +132,7 @@ class Encoding:
     # -- text to ids --------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text, in which special tokens are ordinary text."""
+        """Return the ids of a text, in which the spelling of a special token is ordinary text."""
         if isinstance(text, bytes):
             _no_text(text)
         return self._tokenizer.encoder.ids(text, None, _repaired)
@@ -138,14 +144,15 @@ class Encoding:
         allowed_special: str | AbstractSet[str] = frozenset(),
         disallowed_special: str | Collection[str] = "all",
     ) -> list[int]:
-        """The ids of a text.
+        """Return the ids of a text.
 
         Args:
+            text: the text.
             allowed_special: special tokens that the text may spell, or `all`.
-            disallowed_special: those that it must not spell; `all`: all others.
+            disallowed_special: special tokens that it must not spell; `all`: those not allowed.
 
         Raises:
-            ValueError: it spells one of these.
+            ValueError: the text spells a disallowed special token.
         """
         allowed = self._checked([text], allowed_special, disallowed_special)
         ids = self._tokenizer.encoder.ids(text, self._matcher(allowed), _repaired)
@@ -162,7 +169,7 @@ class Encoding:
         allowed_special: str | AbstractSet[str] = frozenset(),
         disallowed_special: str | Collection[str] = "all",
     ) -> npt.NDArray[np.uint32]:
-        """The same as an array of NumPy's, without an object for each id."""
+        """Return the ids that `encode` returns as a NumPy array, without an object for each id."""
         import numpy as np
 
         allowed = self._checked([text], allowed_special, disallowed_special)
@@ -172,7 +179,10 @@ class Encoding:
         return np.frombuffer(memoryview(ids), dtype=np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """`encode_ordinary`, of many texts. At most as many threads as there are processors."""
+        """Return the ids of each text, in which special tokens are ordinary text.
+
+        At most as many threads run as there are processors.
+        """
         texts = list(text)
         for one in texts:
             if isinstance(one, bytes):
@@ -187,7 +197,7 @@ class Encoding:
         allowed_special: str | AbstractSet[str] = frozenset(),
         disallowed_special: str | Collection[str] = "all",
     ) -> list[list[int]]:
-        """`encode`, of many texts."""
+        """Return the ids of each text; see `encode`."""
         texts = list(text)
         allowed = self._checked(texts, allowed_special, disallowed_special)
         threads, matcher = _threads(num_threads), self._matcher(allowed)
@@ -201,7 +211,10 @@ class Encoding:
         allowed_special: str | AbstractSet[str] = frozenset(),
         disallowed_special: str | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that no continuation of the text changes, and what may come after them."""
+        """Return the ids that no continuation of the text changes, and the possible ids after them.
+
+        Special tokens are handled as in `encode`.
+        """
         allowed = self._checked([text], allowed_special, disallowed_special)
         try:
             data = text.encode()
@@ -211,8 +224,11 @@ class Encoding:
         return ids, list(map(list, self._completions(unstable))) if unstable else []
 
     def _before_last(self, data: bytes, allowed: frozenset[str]) -> tuple[list[int], bytes]:
-        """The ids of a text up to its last pre-token, and what follows; white space before a
-        pre-token that is some goes with it. A special token at the end stays."""
+        """Return the ids of a text before its last pre-token, and the bytes of the last pre-token.
+
+        If the last pre-token begins with white space, white space tokens before it belong to the
+        bytes. A special token at the end of the text is stable.
+        """
         columns = self._tokenizer.encoder.tokens(data, self._matcher(allowed))
         ids, words = self._with_outer(columns[0]), columns[3]
         if not ids or (allowed and ids[-1] in self._special_token_values):
@@ -228,8 +244,10 @@ class Encoding:
         return data is not None and not data.strip(b" \n\t")
 
     def _completions(self, unstable: bytes) -> set[tuple[int, ...]]:
-        """What the last bytes may become: tokens that begin with them, and tokens that begin with
-        an end of them."""
+        """Return the ids that the last bytes of a text may become.
+
+        They are tokens that begin with the bytes, and tokens that begin with an end of the bytes.
+        """
         ranks = self._mergeable_ranks
         found: set[tuple[int, ...]] = {(ranks[token],) for token in self._starting_with(unstable)}
         for place in range(1, len(unstable)):
@@ -261,7 +279,11 @@ class Encoding:
             place += 1
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """Return the id of a token, special or not; KeyError if no token is spelled so."""
+        """Return the id of a token, special or not.
+
+        Raises:
+            KeyError: no token is spelled like this.
+        """
         data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         if not isinstance(data, bytes):
             raise TypeError(f"a token is str or bytes, not {type(data).__name__}")
@@ -271,11 +293,11 @@ class Encoding:
         return found
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of bytes that are not split by the pattern."""
+        """Return the ids of bytes that the pattern does not split."""
         return self._pieces.ids(text_or_bytes)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes. Where they are no UTF-8, the pattern splits what is before that."""
+        """Return the ids of bytes; the pattern splits only the bytes before invalid UTF-8."""
         if not isinstance(text, bytes):
             raise TypeError(f"argument 'text': '{type(text).__name__}' object is not 'bytes'")
         try:
@@ -290,7 +312,12 @@ class Encoding:
         allowed: str | AbstractSet[str],
         disallowed: str | Collection[str],
     ) -> frozenset[str]:
-        """The special tokens that the texts may spell."""
+        """Return the special tokens that the texts may spell.
+
+        Raises:
+            TypeError: `allowed` is neither a set of str nor `all`.
+            ValueError: a text spells a disallowed special token.
+        """
         known = self.special_tokens_set
         if isinstance(allowed, str) and allowed == "all":
             allowed = known
@@ -315,7 +342,11 @@ class Encoding:
     # -- ids to text --------------------------------------------------------------------------
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids. KeyError if one has no token."""
+        """Return the bytes of ids.
+
+        Raises:
+            KeyError: no token has one of the ids.
+        """
         if not self._holes:
             try:
                 return self._tokenizer.decoder.decode(tokens, False)
@@ -324,23 +355,39 @@ class Encoding:
         return b"".join(map(self.decode_single_token_bytes, tokens))
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids. KeyError if one has no token."""
+        """Return the text of ids.
+
+        Args:
+            tokens: the ids.
+            errors: error handler of `bytes.decode` for bytes that are not UTF-8.
+
+        Raises:
+            KeyError: no token has one of the ids.
+        """
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """Return the bytes of one id. KeyError if no token has the id; OverflowError if no token
-        can have it."""
+        """Return the bytes of one id.
+
+        Raises:
+            KeyError: no token has the id.
+            OverflowError: the number can't be an id.
+        """
         if not 0 <= index(token) < 1 << 32:
             raise OverflowError(f"{token} is out of range for an id")
         return self._bytes_of[token]
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
-        """The bytes of each id."""
+        """Return the bytes of each id; see `decode_single_token_bytes` for errors."""
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text, and where each token begins in it: at the character that holds its first byte.
-        UnicodeDecodeError if the bytes are not text."""
+        """Return the text of ids, and the index of the character with each token's first byte.
+
+        Raises:
+            KeyError: no token has one of the ids.
+            UnicodeDecodeError: the bytes are not UTF-8.
+        """
         offsets = []
         characters = 0
         pieces = self.decode_tokens_bytes(tokens)
@@ -357,7 +404,7 @@ class Encoding:
         errors: str = "replace",
         num_threads: int = 8,  # noqa: ARG002
     ) -> list[str]:
-        """The text of each of many ids. One thread is enough."""
+        """Return the text of each sequence of ids; one thread is fast enough."""
         return [self.decode(tokens, errors) for tokens in batch]
 
     def decode_bytes_batch(
@@ -366,33 +413,37 @@ class Encoding:
         *,
         num_threads: int = 8,  # noqa: ARG002
     ) -> list[bytes]:
-        """The bytes of each of many ids."""
+        """Return the bytes of each sequence of ids."""
         return list(map(self.decode_bytes, batch))
 
     # -- the vocabulary -----------------------------------------------------------------------
 
     def token_byte_values(self) -> list[bytes]:
-        """The bytes of all tokens but special ones, sorted."""
+        """Return the bytes of all tokens except special tokens, sorted."""
         return list(self._sorted)
 
     @property
     def eot_token(self) -> int:
-        """The id of `<|endoftext|>`. KeyError if there is none."""
+        """Return the id of `<|endoftext|>`.
+
+        Raises:
+            KeyError: the encoding has no such token.
+        """
         return self._special_tokens["<|endoftext|>"]
 
     @cached_property
     def special_tokens_set(self) -> set[str]:
-        """The special tokens."""
+        """Return the texts of the special tokens."""
         return set(self._special_tokens)
 
     def is_special_token(self, token: int) -> bool:
-        """Is it the id of a special token?"""
+        """Return whether the id is the id of a special token."""
         assert isinstance(token, int)
         return token in self._special_token_values
 
     @property
     def n_vocab(self) -> int:
-        """One more than the highest id."""
+        """Return the highest id plus one."""
         return self.max_token_value + 1
 
     @cached_property
@@ -410,7 +461,7 @@ class Encoding:
 
     @cached_property
     def _holes(self) -> bool:
-        """Whether there are ids that no token has, or that the decoder has by another number."""
+        """Return whether some ids have no token, or another id in the native decoder."""
         return bool(self._outer_ids) or len(self._bytes_of) < self.n_vocab
 
     @cached_property
@@ -418,13 +469,16 @@ class Encoding:
         return encoders.of_pre_tokens(self._tokenizer.model)
 
 
-#: Ids between the ranks and a special token that are not worth a slot each.
+#: Greatest distance of a special token's id from the ranks. Beyond it, unused ids waste memory.
 _FAR = 1 << 16
 
 
 def _inner_ids(ranks: dict[bytes, int], special: dict[str, int]) -> dict[str, int]:
-    """Return the ids of the special tokens in the model: as given, or the next ids after the ranks
-    if two tokens share an id, or one is far behind the ranks."""
+    """Return the ids that the special tokens have in the model.
+
+    They are the ids as given. If two tokens share an id, or if an id is far above the ranks, the
+    ids directly after the ranks are used instead.
+    """
     first, ids = max(ranks.values()) + 1, set(special.values())
     is_near = len(ids) == len(special) and max(ids, default=0) < first + _FAR
     if is_near and ids.isdisjoint(ranks.values()):
@@ -433,15 +487,18 @@ def _inner_ids(ranks: dict[bytes, int], special: dict[str, int]) -> dict[str, in
 
 
 def _threads(number: float | None) -> int:
-    """Return the threads of a batch: at most one for each processor; ValueError below one, as
-    Python's ThreadPoolExecutor."""
+    """Return the number of threads of a batch, at most one per processor.
+
+    Raises:
+        ValueError: `number` is below 1, as for Python's ThreadPoolExecutor.
+    """
     if number is not None and number <= 0:
         raise ValueError("max_workers must be greater than 0")
     return available_threads() if number is None else max(1, int(min(number, available_threads())))
 
 
 def _repaired(text: Any) -> bytes:
-    """A text with surrogates: pairs become characters, others U+FFFD."""
+    """Return the UTF-8 of a text with surrogates: pairs become characters, others U+FFFD."""
     if not isinstance(text, str):
         raise TypeError(f"argument 'text': '{type(text).__name__}' object is not a 'str'")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
@@ -459,7 +516,7 @@ def _any_of(tokens: frozenset[str]) -> Callable[[str], re.Match[str] | None]:
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:
-    """The ValueError for a special token that a text must not spell."""
+    """Raise the `ValueError` for a special token that a text must not spell."""
     raise ValueError(
         f"Encountered text corresponding to disallowed special token {token!r}.\n"
         "If you want this text to be encoded as a special token, "
@@ -478,13 +535,13 @@ def _restored(
 
 # -- published encodings ------------------------------------------------------------------------
 
-#: Encodings that were asked for, by name.
+#: Published encodings that were loaded in this process, by name.
 _MADE: dict[str, Encoding] = {}
 
-#: The file that an encoding shares with another.
+#: The encoding whose rank file an encoding uses, if it has no file of its own.
 _FILES = {"gpt2": "r50k_base", "p50k_edit": "p50k_base", "o200k_harmony": "o200k_base"}
 
-#: The encodings of models by their names, and by the beginnings of names (`tiktoken/model.py`).
+#: Model names of each encoding; below, beginnings of model names (`tiktoken/model.py`).
 _MODELS = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
     "cl100k_base": (
@@ -516,17 +573,18 @@ _BEGINNINGS = {
 
 
 def list_encoding_names() -> list[str]:
-    """The names of the published encodings."""
+    """Return the names of the published encodings."""
     return list(rank_files.ENCODINGS)
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """A published encoding, from tiktoken's cache: the folder that `TIKTOKEN_CACHE_DIR` names, or
-    the one where tiktoken keeps it otherwise.
+    """Return a published encoding, from tiktoken's cache.
+
+    The cache is the folder named by `TIKTOKEN_CACHE_DIR`, or tiktoken's default folder.
 
     Raises:
-        ValueError: no encoding is called so.
-        TokctlError: it is not in the cache.
+        ValueError: no encoding has this name.
+        TokctlError: the encoding is not in the cache.
     """
     if encoding_name in _MADE:
         return _MADE[encoding_name]
@@ -544,7 +602,7 @@ def get_encoding(encoding_name: str) -> Encoding:
         )
     pattern = pattern_of(PRE_TOKENIZERS.steps(facts.pre_tokenizers))
     made = Encoding.__new__(Encoding)
-    # `gpt2` is how text is split, too; the file alone says the rest.
+    # `pattern` must not be "gpt2", which names a way of splitting too; the file is enough.
     named = None if encoding_name == "gpt2" else encoding_name
     tokenizer = tokctl.Tokenizer.load(path, pattern=named)
     reserved = tokenizer.model.reserved_ids
@@ -555,7 +613,11 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of a model's encoding. KeyError if it is not known."""
+    """Return the name of a model's encoding.
+
+    Raises:
+        KeyError: the model is unknown.
+    """
     for encoding, names in _MODELS.items():
         if model_name in names.split():
             return encoding
@@ -569,5 +631,9 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """A model's encoding, as `get_encoding` gives it. KeyError if the model is not known."""
+    """Return the encoding of a model; see `get_encoding`.
+
+    Raises:
+        KeyError: the model is unknown.
+    """
     return get_encoding(encoding_name_for_model(model_name))

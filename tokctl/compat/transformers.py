@@ -1,4 +1,4 @@
-"""tokctl under a tokenizer of `transformers`."""
+"""Tokenizers of `transformers` that encode and decode with tokctl."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ T = TypeVar("T")
 
 
 def as_hf(tokenizer: T) -> T:
-    """A copy of a tokenizer of `transformers` that lets tokctl encode and decode.
+    """Return a copy of a tokenizer of `transformers` that encodes and decodes with tokctl.
 
-    It is one of the same class, with the same settings and added tokens. `save_pretrained` writes
-    the same files, which `transformers` reads as ever; its pickle keeps tokctl.
+    The copy has the same class, settings and added tokens. `save_pretrained` writes the usual
+    files, which `transformers` can load; a pickle of the copy still uses tokctl.
 
     Args:
         tokenizer: a `PreTrainedTokenizerFast`; its model may be BPE, WordPiece, Unigram or words.
 
     Raises:
-        TokctlError: it is no such tokenizer; tokctl can't run its pipeline.
+        TokctlError: `tokenizer` is no `PreTrainedTokenizerFast`, or tokctl can't run its pipeline.
+
+    Example:
+        >>> tok = as_hf(AutoTokenizer.from_pretrained("gpt2"))
+        >>> tok("a text")["input_ids"]
+        [64, 2420]
     """
     backend = getattr(tokenizer, "_tokenizer", None)
     if isinstance(backend, Tokenizer):
@@ -35,5 +40,5 @@ def as_hf(tokenizer: T) -> T:
         )
     ours = Tokenizer.from_str(backend.to_str())
     ours.encode_special_tokens = backend.encode_special_tokens
-    # Where the copy comes upon the one, it takes the other.
+    # The memo makes `deepcopy` use tokctl's tokenizer in place of every reference to the original.
     return deepcopy(tokenizer, {id(backend): ours})

@@ -1,4 +1,7 @@
-"""Model files: one module per format on disk; `contract` says what each of them has."""
+"""Model file formats: one module per format, and the functions that read and write model files.
+
+`contract` describes what the module of a format contains.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +45,16 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """A format on disk.
+    """A file format of models.
 
     Attributes:
-        name: as `--to` takes it.
-        title: what people call it.
-        module: in `tokctl.formats`; see `contract` for what it has.
-        suffix: of a new file; empty if the format is a folder.
-        writes: does tokctl write it?
-        reads: does tokctl read a model from it?
-        hints: what of `Hints` it may leave open.
+        name: the name that `--to` takes.
+        title: the name in messages and tables.
+        module: the module of the format, relative to `tokctl.formats`.
+        suffix: the suffix of a new file; empty if the format is a folder.
+        writes: whether tokctl writes the format.
+        reads: whether tokctl reads models from the format.
+        hints: the fields of `Hints` that a caller may give, because a file can leave them open.
     """
 
     name: str
@@ -64,11 +67,14 @@ class Format(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Are its files written into a folder?"""
+        """Whether the format is a folder of several files."""
         return not self.suffix
 
     def load(self) -> Any:
-        """The module, imported when it is needed: a start pays for none but its own."""
+        """Import and return the format's module.
+
+        Formats are imported when they are used, so that a start does not import all of them.
+        """
         return import_module(f"tokctl.formats.{self.module}")
 
 
@@ -96,7 +102,7 @@ FORMATS = (
 )
 
 
-#: What formats are called elsewhere.
+#: Other names of formats, for the hint after an unknown name.
 _CALLED = {
     "hf": "huggingface",
     "json": "huggingface",
@@ -110,7 +116,11 @@ _CALLED = {
 
 
 def named(name: str) -> Format:
-    """The format of that name; TokctlError if there is none."""
+    """Return the format called `name`.
+
+    Raises:
+        TokctlError: no format has this name; the hint suggests one.
+    """
     for one in FORMATS:
         if one.name == name:
             return one
@@ -121,24 +131,45 @@ def named(name: str) -> Format:
 
 
 class Loaded(NamedTuple):
-    """A model, and the format of the file that it was read from."""
+    """A model and the format of the file it was read from."""
 
     model: FilledRecipe
     format: Format
 
 
 def load(path: str | Path, hints: Hints | None = None) -> FilledRecipe:
-    """Reads a model file, or a folder that holds one.
+    """Read the model in a file or a folder.
+
+    Args:
+        path: a model file, or a folder that contains one.
+        hints: the pattern and the special tokens, for files that do not say them.
+
+    Returns:
+        The model, whatever the format of the file.
 
     Raises:
-        TokctlError: the file is missing, unreadable, damaged or of a format that
-            tokctl does not read.
+        TokctlError: the file is missing, unreadable, damaged or of a format that tokctl does not
+            read.
+
+    Example:
+        >>> model = load("book.json")
+        >>> model.recipe.algorithm
+        'bpe'
     """
     return read(path, hints).model
 
 
 def read(path: str | Path, hints: Hints | None = None, *, name: str | None = None) -> Loaded:
-    """As `load`, with the format. Messages call the file `name`, by default its path."""
+    """Read the model in a file or a folder, and return the model with its format.
+
+    Args:
+        path: a model file, or a folder that contains one.
+        hints: the pattern and the special tokens, for files that do not say them.
+        name: the name of the file in messages; by default its path.
+
+    Raises:
+        TokctlError: as for `load`.
+    """
     path = Path(path)
     try:
         path.stat()
@@ -148,7 +179,13 @@ def read(path: str | Path, hints: Hints | None = None, *, name: str | None = Non
 
 
 def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:
-    """The model in `data`, which came from the file `name`, whatever that is called."""
+    """Return the model in the bytes `data` of a model file.
+
+    Args:
+        data: the content of the file, in any format that is a single file.
+        name: the name of the file in messages; the format does not depend on it.
+        hints: the pattern and the special tokens, for files that do not say them.
+    """
     return _read(Source(name, data=data, hints=hints or Hints())).model
 
 
@@ -161,22 +198,27 @@ def _read(source: Source) -> Loaded:
     raise _no_model(source)
 
 
-#: What else looks like these: tables of words with numbers.
+#: Formats that any table of words and numbers resembles: `recognized` ignores these formats.
 _LIKE_TEXT = ("word-counts", "sentencepiece-vocab")
 
 
 def recognized(path: str | Path) -> Format | None:
-    """The format of a model, where a path names one: a file, or a folder that holds one. None for
-    texts, for what is not there, and for tables of words with numbers.
+    """Return the format of the model at `path`, or None if there is no model at `path`.
 
-    Of a text only the beginning is read; JSON that may be a model is read whole.
+    The path of a model is a file or a folder. The result is None for texts, for missing files and
+    for tables of words with numbers. Only the beginning of a text is read; JSON that may be a model
+    is read whole.
+
+    Example:
+        >>> recognized("book.json").name
+        'tokctl'
     """
     path = Path(path)
     try:
         if not (path.is_file() or path.is_dir()):
             return None
         source = Source(str(path), path=path)
-        # A line that is a whole object is the first one of many, in JSON Lines.
+        # A first line that is a whole JSON object means JSON Lines: the file is a text.
         first, end, rest = source.head.partition(b"\n")
         if source.is_json and end and rest and _is_object(first):
             return None
@@ -199,7 +241,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _check_hints(source: Source, known: Format) -> None:
-    """TokctlError if the caller says what the file says itself."""
+    """Raise TokctlError if a hint is given for something that the file itself says."""
     for name, value in source.hints._asdict().items():
         if value is not None and name not in known.hints:
             what = "how text is split" if name == "pattern" else "its special tokens"
@@ -210,7 +252,7 @@ def _check_hints(source: Source, known: Format) -> None:
 
 
 def _no_model(source: Source) -> TokctlError:
-    """The error for what no format knows."""
+    """Return the error for a file or folder that no format recognizes."""
     from tokctl.formats import unread
 
     if source.is_folder:
@@ -234,21 +276,29 @@ def _no_model(source: Source) -> TokctlError:
     )
 
 
-#: Files that are read where they are named, and in a folder only where it says more of them.
+#: Files that can be read by themselves, but in a folder only beside a `tokenizer_config.json`.
 _ALONE = ("vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
 
 def serialize(model: FilledRecipe) -> bytes:
-    """The bytes of tokctl's model file; they depend on the model alone."""
+    """Return the bytes of tokctl's model file, which depend on the model alone."""
     return write(model, "tokctl")[""]
 
 
 def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
-    """What a format can't hold of a model, the most important first.
+    """Return what a format can't hold of a model; losses that change ids or texts come first.
+
+    Args:
+        model: the model that is to be written.
+        format_name: the name of the format, as `--to` takes it.
 
     Raises:
-        InexpressibleError: it has nothing like the model.
-        TokctlError: no format that tokctl writes is called so.
+        InexpressibleError: the format can't hold a model of this kind at all.
+        TokctlError: tokctl writes no format with this name.
+
+    Example:
+        >>> [loss.what for loss in losses(load("book.json"), "tiktoken")]
+        ['what is known of its training']
     """
     with no_garbage():
         found: list[Loss] = _writer(format_name, model).losses(model)
@@ -256,12 +306,21 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
 
 
 def write(model: FilledRecipe, format_name: str) -> Files:
-    """The files of a format; they depend on the model alone. What the format can't hold
-    (`losses`) is left out.
+    """Return the files of a model in a format; their bytes depend on the model alone.
+
+    `losses` lists what the format can't hold; these things are left out.
+
+    Args:
+        model: the model to write.
+        format_name: the name of the format, as `--to` takes it.
 
     Raises:
-        InexpressibleError: the format has nothing like the model.
-        TokctlError: no format that tokctl writes is called so.
+        InexpressibleError: the format can't hold a model of this kind at all.
+        TokctlError: tokctl writes no format with this name.
+
+    Example:
+        >>> list(write(load("book.json"), "vocab-merges"))
+        ['vocab.json', 'merges.txt']
     """
     with no_garbage():
         files: Files = _writer(format_name, model).write(model)
@@ -283,8 +342,7 @@ def _writer(name: str, model: FilledRecipe) -> Any:
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
-    """Why Hugging Face refuses the model file of this recipe, or of this model; None if
-    it loads it."""
+    """Return why Hugging Face refuses the model file of `given`, or None if it loads the file."""
     from tokctl.formats import tokenizer_json
 
     return tokenizer_json.obstacle(given)

@@ -1,8 +1,8 @@
-"""BERT's `vocab.txt`: a WordPiece vocabulary, one token to a line, the line's number its id.
+"""BERT's `vocab.txt`: a WordPiece vocabulary with one token per line, in id order.
 
-How text is normalized stands in the `tokenizer_config.json` beside it, if there is one
-(`do_lower_case`, `strip_accents`, `tokenize_chinese_chars`). Without it, a vocabulary with one of
-the letters A to Z as a token is cased, any other uncased.
+The `tokenizer_config.json` beside the file says how text is normalized (`do_lower_case`,
+`strip_accents`, `tokenize_chinese_chars`). Without that file, a vocabulary is taken as cased if one
+of the letters A to Z is a token, and as uncased otherwise.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def is_one(source: Source) -> bool:
-    """Are its lines tokens, [UNK], [CLS], [SEP] and [PAD] among them, or [UNK], one of the others
-    and some that begin with ##?"""
+    """Return whether the lines of `source` are the tokens of a BERT vocabulary.
+
+    The lines must include [UNK] and either all of [CLS], [SEP] and [PAD], or one of these and a
+    token that begins with `##`.
+    """
     if source.is_folder or source.is_json or b"\0" in source.head or b"\n" not in source.head:
         return False
     if source.size > LARGEST_VOCABULARY:
         return False
-    # No token has a space in it; the last line of the head may be cut off.
+    # Tokens contain no space. The last line of the head may be incomplete, so it is skipped.
     if any(b" " in line.strip() for line in source.head.splitlines()[:-1]):
         return False
     data = b"\n" + source.data
@@ -49,7 +52,11 @@ def is_one(source: Source) -> bool:
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names it where it is not whole."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged; the message names the file.
+    """
     with unless_damaged(source.name):
         vocabulary = vocab_files.vocab_txt(source)
         beside = source.beside(CONFIG)
@@ -79,7 +86,7 @@ def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What is not in the file, and is not assumed of it either."""
+    """Return the losses of `model`: what a reader of `vocab.txt` alone would not restore."""
     write(model)
     vocabulary = {token: id_ for id_, token in enumerate(_tokens(model))}
     found = differences(model, _model(vocabulary, {}))
@@ -87,7 +94,12 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 
 def write(model: FilledRecipe) -> Files:
-    """The file."""
+    """Return the bytes of `vocab.txt` under the name "".
+
+    Raises:
+        InexpressibleError: the model is not WordPiece by longest match with the prefix `##`, or a
+            token does not fit on a line.
+    """
     try:
         data = vocab_files.write_vocab_txt(_tokens(model))
     except ValueError as error:

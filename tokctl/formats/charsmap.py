@@ -1,6 +1,6 @@
-"""SentencePiece's compiled normalization rules: read, and made of a recipe's normalizers.
+"""SentencePiece's compiled normalization rules: read, or compiled from a recipe's normalizers.
 
-The blob is the size of a trie in bytes, the trie (Darts-clone's double array of 32-bit
+The blob consists of the size of a trie in bytes, the trie (Darts-clone's double array of 32-bit
 units), and the replacements, each ended by a zero byte (`src/normalizer.cc`).
 """
 
@@ -16,7 +16,7 @@ from tokctl import _native
 from tokctl.errors import CoreError
 from tokctl.model.parts import CHARS_MAPS, NORMALIZERS, Part, native_parts
 
-#: The rules that SentencePiece is built with, by their digest: the kinds of normalizers.
+#: The kinds of normalizer whose rules are built into SentencePiece, by the SHA-256 of the rules.
 NAMED = {
     "1e2c7b43d3ee9755ceaa2ac335e253d8703604e0249ee1e81156c92b46423844": "nmt_nfkc",
     "7e46d9e08af4b6a37991b04fb8388644c1595a0abcd0f26d6a5d575e2a3663ea": "sp_nfkc",
@@ -26,12 +26,12 @@ NAMED = {
 
 
 def known(blob: bytes) -> str | None:
-    """The kind of normalizer that these rules are, if any."""
+    """Return the kind of normalizer whose built-in rules equal `blob`, or None."""
     return NAMED.get(hashlib.sha256(blob).hexdigest())
 
 
 def check(blob: bytes) -> None:
-    """ValueError unless the parts of the blob are where they should be."""
+    """Raise ValueError unless `blob` has room for its trie and the trie consists of whole units."""
     if len(blob) <= 4 or (size := struct.unpack_from("<I", blob)[0]) >= len(blob) - 4:
         raise ValueError("its normalization rules are cut off")
     if size % 4 or size < 4:
@@ -39,10 +39,14 @@ def check(blob: bytes) -> None:
 
 
 def part_of(blob: bytes, keep: Sequence[str]) -> Part:
-    """The normalizer that these rules are, which leaves the texts `keep` alone.
+    """Return the normalizer that applies the compiled rules in `blob`.
+
+    Args:
+        blob: rules as SentencePiece compiles them.
+        keep: texts that the normalizer leaves unchanged.
 
     Raises:
-        ValueError: they are damaged.
+        ValueError: the rules are damaged.
     """
     check(blob)
     if kind := known(blob):
@@ -57,8 +61,10 @@ def part_of(blob: bytes, keep: Sequence[str]) -> Part:
 
 
 def blob_of(part: Part) -> tuple[str, bytes] | None:
-    """Rules as SentencePiece compiles them, with the name that they have there; None for a
-    normalizer that is no such rules."""
+    """Return the name and the compiled rules of a normalizer, or None if it has no such rules.
+
+    The name is SentencePiece's: `user_defined` for rules that came from a model file.
+    """
     if part.kind in CHARS_MAPS:
         name = CHARS_MAPS[part.kind]
         return name, _compiled(name)
@@ -69,17 +75,16 @@ def blob_of(part: Part) -> tuple[str, bytes] | None:
 
 @lru_cache(maxsize=4)
 def _compiled(name: str) -> bytes:
-    """The rules that SentencePiece is built with: half a second's work."""
+    """Return the rules called `name` that are built into SentencePiece; takes half a second."""
     return _native.chars_map_named(name)
 
 
 def of_replacements(parts: Sequence[Part]) -> bytes | None:
-    """Rules that do what texts put in the place of others do, one after the other; None if
-    no rules do.
+    """Return compiled rules equal to a sequence of text replacements, or None if there are none.
 
-    Each changes every character on its own where it looks for one character, so all of them
-    together do, too. One alone can look for any text: what is found first, from the left, is
-    what the longest rule finds.
+    Replacements of single characters change each character independently, so they can be combined
+    into one rule per character. A replacement of a longer text is possible only alone: then the
+    leftmost match is also the match of the longest rule.
     """
     patterns = {part["pattern"]: part["content"] for part in parts}
     if len(parts) > 1:
@@ -92,5 +97,5 @@ def of_replacements(parts: Sequence[Part]) -> bytes | None:
             patterns[pattern] = text
     try:
         return _native.compile_chars_map(patterns)
-    except CoreError:  # a NUL, or a text of over a thousand bytes
+    except CoreError:  # a NUL, or a text of more than a thousand bytes
         return None

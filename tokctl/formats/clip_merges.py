@@ -1,7 +1,8 @@
-"""CLIP's `bpe_simple_vocab_16e6.txt.gz`: merges alone, of which CLIP takes the first 48,894.
+"""CLIP's `bpe_simple_vocab_16e6.txt.gz`: a list of merges, of which CLIP uses the first 48,894.
 
-The ids follow from them: the bytes, the bytes that end a word, what each merge makes, and the two
-special tokens. `vocab_merges` says what the pipeline of such a vocabulary is.
+The vocabulary follows from the merges. The ids are, in order: the bytes, the bytes with the
+end-of-word suffix, the tokens that the merges make, and the two special tokens. `vocab_merges`
+describes the pipeline of such a vocabulary.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from tokctl.formats.huggingface import vocab_files
 from tokctl.model import FilledRecipe, Origin, byte_level
 
 _GZIP = b"\x1f\x8b"
-#: The first line of the file; CLIP passes over it whatever it says.
+#: The first line of the file. CLIP skips the line whatever it says.
 _TITLE = b"bpe_simple_vocab"
 _SUFFIX = "</w>"
 _SPECIAL = ("<|startoftext|>", "<|endoftext|>")
-#: As `SimpleTokenizer` cuts the list.
+#: `SimpleTokenizer` uses this many merges.
 _MOST_MERGES = 49_152 - 256 - len(_SPECIAL)
 
 
 def is_one(source: Source) -> bool:
-    """Return whether the file, packed or not, begins with the title of CLIP's list."""
+    """Return whether the file, compressed or not, begins with the title of CLIP's list."""
     head = source.head
     if head.startswith(_GZIP):
         try:
@@ -37,7 +38,11 @@ def is_one(source: Source) -> bool:
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of the file; TokctlError that names it where it is not whole."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged; the message names the file.
+    """
     with unless_damaged(source.name):
         plain = Source(source.name, data=_unpacked(source))
         pairs = [line.split() for line in vocab_files.lines(plain)[1:][:_MOST_MERGES]]

@@ -1,15 +1,14 @@
-"""What every format has in common: where a model comes from, what a format can't hold, what
-is written.
+"""Types and helpers shared by all formats: the file that is read, losses, limits and errors.
 
-A module of a format has
+The module of a format has
 
-- `is_one(source) -> bool`: is this the format, by its content;
-- `read(source) -> FilledRecipe`: TokctlError that names the file where it is not whole;
-- and, where tokctl writes the format, `losses(model) -> list[Loss]` and
-  `write(model) -> Files`, both of which raise `InexpressibleError` where the format has
-  nothing like the model;
-- and, where it is a folder, it may have `NEIGHBOURS`: files of other models that would change
-  what is read of it.
+- `is_one(source) -> bool`: whether the content of `source` is in this format;
+- `read(source) -> FilledRecipe`: the model; raises TokctlError, naming the file, if the file is
+  damaged;
+- if tokctl writes the format, `losses(model) -> list[Loss]` and `write(model) -> Files`, which both
+  raise `InexpressibleError` if the format can't hold a model of this kind;
+- if the format is a folder, optionally `NEIGHBOURS`: names of other models' files that would change
+  how the folder is read.
 """
 
 from __future__ import annotations
@@ -31,32 +30,34 @@ if TYPE_CHECKING:
     from tokctl._native import ModelFile
     from tokctl.model import FilledRecipe
 
-#: No vocabulary comes near this; a larger file is read by mistake.
+#: Bytes of the largest model file. No vocabulary comes near this size: a larger file is not a
+#: model.
 LARGEST_FILE = 1 << 27
-#: The same of formats that hold a vocabulary and no more: a million tokens are half of it.
+#: Bytes of the largest file that holds a vocabulary alone. A million tokens take half of it.
 LARGEST_VOCABULARY = 1 << 25
-#: As much of a file as its format is told by.
+#: Bytes at the beginning of a file from which its format is recognized.
 HEAD = 1 << 12
 
-#: What to do about a file that is not whole, and about one that tokctl can't use.
+#: The hint for a file that is incomplete, or that tokctl can't use.
 ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats shows what is read"
 
-#: What a format consists of on disk. A format of one file has it under the name "", and a
-#: companion under what is put behind the file's name (`.json`); a folder's files have theirs. The
-#: last file of a folder is one without which it is not read.
+#: The files of a saved model, by name. A format of one file uses the name "" for the file, and a
+#: suffix such as `.json`, appended to the file's name, for a companion. A folder uses file names,
+#: and its last file is one without which the folder is not read.
 Files = dict[str, bytes]
 
 
 class InexpressibleError(Exception):
-    """The format can't express something with the same ids; the text says why."""
+    """The format can't express something with the same ids; the message says why."""
 
 
 class Loss(NamedTuple):
-    """What a format can't hold of a model.
+    """A property of a model that a format can't hold.
 
-    what: ends a sentence that begins with "it can't hold" ("the normalizer nfkc").
-    minor: without it no text gets other ids, and the ids of no text give another text: what is
-        known of a training, say.
+    Attributes:
+        what: the end of a sentence that begins with "it can't hold" ("the normalizer nfkc").
+        minor: whether the loss changes neither the ids of any text nor the text of any ids: the
+            record of a training, for example.
     """
 
     what: str
@@ -64,38 +65,44 @@ class Loss(NamedTuple):
 
 
 def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
-    """The loss of what is known of a training: its record, or any of `known`."""
+    """Return the loss of the training record, or of training data if one of `known` is true."""
     if model.training is None and not any(known):
         return []
     return [Loss("what is known of its training", minor=True)]
 
 
 def lengths_lost(model: FilledRecipe) -> list[Loss]:
-    """The loss of the truncation and the padding that came with a model, if any."""
+    """Return the loss of the truncation and padding settings that came with a model, if any."""
     if not model.lengths:
         return []
     return [Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True)]
 
 
 def companions_lost(model: FilledRecipe) -> list[Loss]:
-    """The loss of the files that came with a model, if any."""
+    """Return the loss of the companion files that came with a model, if any."""
     if not model.companions:
         return []
     return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
 
 
 def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[Loss]:
-    """The loss of how invalid bytes are decoded, where the format's rule is `invalid`."""
+    """Return the loss of the rule for decoding invalid bytes, unless the rule is `invalid`.
+
+    Args:
+        decoders: the decoders of the model.
+        invalid: the format's rule for bytes that are not UTF-8.
+    """
     if with_invalid_bytes(decoders, invalid) == decoders:
         return []
     return [Loss("what ids become whose bytes are no UTF-8", minor=True)]
 
 
 class Hints(NamedTuple):
-    """What a file leaves open, as the caller says.
+    """Settings that a file can leave open and that the caller supplies.
 
-    pattern: how text is split: the text form of pre-tokenizers.
-    special: the ids of special tokens, by text.
+    Attributes:
+        pattern: how text is split: pre-tokenizers in their text form.
+        special: the ids of special tokens, by text.
     """
 
     pattern: str | None = None
@@ -103,12 +110,12 @@ class Hints(NamedTuple):
 
 
 class Source:
-    """A file or a folder that a model is to be read from.
+    """The file or folder that a model is read from.
 
     Attributes:
-        name: what it is called in messages.
-        path: None for data that came from no file.
-        hints: what the file leaves open, as the caller says.
+        name: the name in messages.
+        path: the path of the file; None for data that came from no file.
+        hints: settings that the file can leave open.
     """
 
     def __init__(
@@ -124,24 +131,24 @@ class Source:
         self.hints = hints
         self._given = data
         if data is None and path is not None and not path.is_file() and not path.is_dir():
-            # A pipe can be read once only; what is not there is an error here.
+            # A pipe can be read only once, so it is read whole; a missing file raises an error.
             self._given = self._whole()
 
     @property
     def is_folder(self) -> bool:
-        """Is it a folder?"""
+        """Whether the source is a folder."""
         return self.path is not None and self._given is None and self.path.is_dir()
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         if self._given is not None or self.path is None:
             return len(self._given or b"")
         return self.path.stat().st_size
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes: all that detection needs."""
+        """The first `HEAD` bytes, which are enough to recognize most formats."""
         if self.is_folder:
             return b""
         with self.open() as file:
@@ -149,18 +156,30 @@ class Source:
 
     @cached_property
     def data(self) -> bytes:
-        """The whole content; TokctlError if it can't be read, or is not a model's size."""
+        """The whole content.
+
+        Raises:
+            TokctlError: the file can't be read, or is larger than `LARGEST_FILE`.
+        """
         return self._whole() if self._given is None else self._given
 
     def within(self, most: int) -> bytes:
-        """The whole content; TokctlError, before it is read, where that is more bytes."""
+        """Return the whole content.
+
+        Raises:
+            TokctlError: the file is larger than `most` bytes; nothing is read then.
+        """
         if self.size > most:
             raise _too_large(self.name, most)
         return self.data
 
     @cached_property
     def document(self) -> Any:
-        """The content as JSON; TokctlError if it is none."""
+        """The content parsed as JSON.
+
+        Raises:
+            TokctlError: the content is not JSON.
+        """
         orjson = _orjson(len(self.data))
         try:
             return orjson.loads(self.data)
@@ -177,27 +196,29 @@ class Source:
             try:
                 return orjson.loads(lists.rest), lists
             except orjson.JSONDecodeError:
-                pass  # `document` says what is wrong
+                pass  # `document` reports what is wrong
         return self.document, None
 
     @property
     def lists(self) -> ModelFile | None:
-        """The long lists of a `tokenizer.json`, read by the core; None if it has none, or
-        has written them otherwise than libraries do."""
+        """The long lists of a `tokenizer.json`, as read by the native core.
+
+        None if the file has no such lists, or if they are not formatted as libraries write them.
+        """
         return self._scanned[1]
 
     @property
     def outline(self) -> Any:
-        """The `document`, with null in place of what is in `lists`."""
+        """The `document`, with null in place of the lists that `lists` holds."""
         return self._scanned[0]
 
     @property
     def is_json(self) -> bool:
-        """Does it begin as a JSON object does?"""
+        """Whether the content begins with `{`, like a JSON object."""
         return self.head.lstrip(b" \t\r\n")[:1] == b"{"
 
     def open(self) -> BinaryIO:
-        """The content as a file, for formats that are read in part."""
+        """Open the content as a binary file, for formats that are read in parts."""
         if self._given is not None or self.path is None:
             return io.BytesIO(self._given or b"")
         note_read(self.path)
@@ -207,8 +228,10 @@ class Source:
             raise unreadable(self.name, error) from None
 
     def beside(self, name: str) -> Source | None:
-        """The file of that name in the folder, or in the folder where the file is; None if
-        there is none."""
+        """Return the file `name` in the folder of the source, or None if there is no such file.
+
+        That folder is the source itself, if it is a folder.
+        """
         if self.path is None or (self._given is not None and not self.is_folder):
             return None
         path = (self.path if self.is_folder else self.path.parent) / name
@@ -230,13 +253,16 @@ class Source:
         return data
 
 
-#: What orjson takes before it has read anything, and then for each byte, at most.
+#: Memory that orjson needs at most: bytes before it reads anything, then bytes per byte of JSON.
 _PARSING = (16 << 20, 12)
 
 
 def _orjson(size: int) -> Any:
-    """The module orjson, which ends the process where it finds no memory, for itself or for so many
-    bytes of JSON: it is looked for before."""
+    """Return the module orjson, once there is memory to parse `size` bytes of JSON.
+
+    orjson aborts the process if it can't allocate memory, when it is imported or while it parses.
+    So as much memory as it needs at most is mapped first, which raises an exception instead.
+    """
     import mmap
 
     mmap.mmap(-1, _PARSING[0] + _PARSING[1] * size).close()
@@ -253,7 +279,7 @@ def _too_large(name: str, most: int) -> TokctlError:
 
 
 def unreadable(name: str, error: Exception) -> TokctlError:
-    """The error for a file that can't be opened."""
+    """Return the error for a model file that can't be opened."""
     reason = getattr(error, "strerror", None) or str(error)
     hint = "check that file and its rights"
     if isinstance(error, FileNotFoundError):
@@ -266,7 +292,7 @@ def unreadable(name: str, error: Exception) -> TokctlError:
 
 
 def damaged(name: str, why: str) -> TokctlError:
-    """The error for a file that is not whole, or not what it seems to be."""
+    """Return the error for a file that is incomplete or not what its beginning suggests."""
     return TokctlError(
         f"{name} is no model file, or a damaged one: {why}",
         AGAIN,
@@ -275,7 +301,7 @@ def damaged(name: str, why: str) -> TokctlError:
 
 @contextmanager
 def unless_damaged(name: str) -> Iterator[None]:
-    """Errors of reading the file `name` as TokctlErrors that name it."""
+    """Turn errors in the block into TokctlErrors that name the file `name`."""
     try:
         yield
     except KeyError as error:

@@ -1,5 +1,4 @@
-"""What a vocabulary file leaves open: the model that is assumed of it, against the model that
-is written."""
+"""Differences between a model and the model that a reader would build from its vocabulary file."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from tokctl.formats.contract import Loss, invalid_bytes_lost
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken, Part, text_of, with_invalid_bytes
 
-#: Fields of a recipe that decide over ids and texts, and what they are called.
+#: Fields of a recipe that change ids or texts, with their names in messages.
 _FLAGS = {
     "unk_token": "the unknown token",
     "unknown": "what is unknown: a",
@@ -28,7 +27,7 @@ _PARTS = {
 
 
 def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
-    """What of the model is not in the files, given what they are read as."""
+    """Yield the losses of `model` if a reader builds the model `assumed` from its files."""
     ours, theirs = model.recipe, assumed.recipe
     for name, title in _PARTS.items():
         mine, found = _meant(model, name), _meant(assumed, name)
@@ -48,10 +47,10 @@ def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
 
 
 def _is_idle(model: FilledRecipe, name: str) -> bool:
-    """Does the field decide over nothing?"""
+    """Return whether the recipe's field `name` has no effect in this model."""
     recipe = model.recipe
     if name == "unk_token":
-        # No byte is ever unknown, and the token is a special one all the same.
+        # Every byte has a token, so nothing is unknown. `unk_token` stays a special token anyway.
         return recipe.has_every_byte
     if name == "max_input_chars" or name == "unknown":
         return not recipe.matches_longest
@@ -59,7 +58,11 @@ def _is_idle(model: FilledRecipe, name: str) -> bool:
 
 
 def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
-    """The parts without those that say what goes without saying."""
+    """Return the parts in the recipe's field `name`, without those that change nothing.
+
+    Left out are `trim-offsets`, which changes offsets but not ids, and the decoder that a
+    byte-level recipe or an end-of-word marker implies.
+    """
     recipe = model.recipe
     parts: tuple[Part, ...] = getattr(recipe, name)
     if name == "post_processors":
@@ -84,7 +87,7 @@ def _whole(usual: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_special(token: AddedToken) -> AddedToken:
-    """The token; a special one whatever a file says of where it comes from."""
+    """Return `token`; if it is special, without the flags that record how a file listed it."""
     if not token.special:
         return token
     return token._replace(ordinary=False, named=False, listed=True, made=False)
@@ -94,7 +97,7 @@ def _added(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
     known = {token.text: _as_special(token) for token in assumed.added}
     mine = list(map(_as_special, model.added))
     if not model.recipe.normalizers:
-        # Nothing is normalized, so every token is found in the text as it is.
+        # Without normalizers, normalized and literal matching find the same tokens.
         mine = [token._replace(normalized=False, literal=False) for token in mine]
     lost = [token.text for token in mine if known.get(token.text) != token]
     if lost:

@@ -1,7 +1,7 @@
-"""Ids that a file gives to nothing: here they are numbered without holes.
+"""Ids that a file leaves unused, filled so that every id has a token.
 
-A special token `<|unused_ID|>` fills each hole (`cl100k_base` has them at 100256 and from
-100261 to 100275): no text makes it, unless the caller allows it by name.
+The special token `<|unused_ID|>` fills each hole (`cl100k_base` has holes at 100256 and from 100261
+to 100275). Text never produces the token unless the caller allows special tokens.
 """
 
 from __future__ import annotations
@@ -14,23 +14,27 @@ from tokctl.model.parts import AddedToken
 if TYPE_CHECKING:
     from tokctl._native import RankFile
 
-#: More holes than tokens, and than this, are a mistake of the file's: one wrong number would
-#: else fill the memory.
+#: A file with more holes than this, and more holes than tokens, is damaged: without a limit, one
+#: wrong id would fill the memory.
 MOST_HOLES = 1 << 16
 
 
 def filler(id_: int) -> str:
-    """The special token that fills the hole at an id."""
+    """Return the text of the special token that fills the hole at `id_`."""
     return f"<|unused_{id_}|>"
 
 
 def unused(id_: int) -> AddedToken:
-    """What stands for an id that no token has."""
+    """Return the special token that fills the hole at `id_`."""
     return AddedToken(filler(id_), id_)
 
 
 def holes(ids: Collection[int]) -> list[int]:
-    """The ids that are missing below the highest; ValueError if there are too many."""
+    """Return the missing ids below the highest of `ids`, in ascending order.
+
+    Raises:
+        ValueError: more ids are missing than used, and more than `MOST_HOLES`.
+    """
     total = max(ids, default=-1) + 1
     _check(total, len(ids))
     return sorted(set(range(total)).difference(ids)) if total != len(ids) else []
@@ -42,10 +46,14 @@ def _check(total: int, taken: int) -> None:
 
 
 def special_tokens(ranks: RankFile, special: Mapping[int, str]) -> tuple[AddedToken, ...]:
-    """The special tokens beside a file of ranks, fillers among them, in id order.
+    """Return the special tokens of a file of ranks, fillers of holes included, in id order.
+
+    Args:
+        ranks: the ordinary tokens.
+        special: the text of each special token, by id.
 
     Raises:
-        ValueError: an id has a token and a special token, or there are too many holes.
+        ValueError: an id has both a token and a special token, or there are too many holes.
     """
     for id_ in sorted(special):
         if id_ in ranks:

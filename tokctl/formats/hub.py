@@ -1,7 +1,7 @@
 """Models of the Hugging Face Hub: `hf:ORG/NAME`, or `hf:ORG/NAME@REVISION`.
 
-Files of tokenizers are fetched, and never weights. They are kept in that library's cache,
-so that what is there needs no network; `HF_HOME` and `HF_HUB_OFFLINE` are honoured.
+Only the files of a tokenizer are fetched, never weights. They are stored in the cache of
+`huggingface_hub`, so that cached files need no network. `HF_HOME` and `HF_HUB_OFFLINE` apply.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tokctl.errors import TokctlError
 from tokctl.model import Origin
 
 PREFIX = "hf:"
-#: Of a repository that has `tokenizer.json`, these are all that is needed.
+#: The files that are fetched from a repository with a `tokenizer.json`.
 FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -27,7 +27,7 @@ FILES = (
     "chat_template*",
     "additional_chat_templates/*",
 )
-#: Of a repository without it.
+#: The files that are fetched from a repository without a `tokenizer.json`.
 OTHER_FILES = (
     *FILES,
     "vocab.json",
@@ -40,7 +40,7 @@ OTHER_FILES = (
     "*.tiktoken",
 )
 
-#: Files without which there is no tokenizer.
+#: A repository with a tokenizer has at least one of these files.
 _WHOLE = {*OTHER_FILES} - {*FILES[1:], "merges.txt"}
 #: Files that hold a whole tokenizer.
 ALONE = ("tokenizer.json", "tekken.json", "*.tiktoken")
@@ -49,19 +49,31 @@ _NAME = re.compile(r"hf:((?:[\w.-]+/)?[\w.-]+)(?:@([^@\s]+))?", re.ASCII)
 
 
 class Repository(NamedTuple):
-    """A repository of the Hub. `revision` is a branch, a tag or a commit; None: its main one."""
+    """A repository of the Hub.
+
+    Attributes:
+        name: `ORG/NAME`, or `NAME` alone.
+        revision: a branch, a tag or a commit; None for the main branch.
+    """
 
     name: str
     revision: str | None = None
 
 
 def is_name(path: str | Path) -> bool:
-    """Does it name a model of the Hub? (A file that is called so is `./hf:…`.)"""
+    """Return whether `path` names a model of the Hub.
+
+    A local file with such a name is spelled `./hf:…`.
+    """
     return str(path).startswith(PREFIX)
 
 
 def repository(name: str) -> Repository:
-    """What `hf:ORG/NAME@REVISION` names; TokctlError if it is spelled otherwise."""
+    """Return the repository that `hf:ORG/NAME@REVISION` names.
+
+    Raises:
+        TokctlError: the name has another form.
+    """
     found = _NAME.fullmatch(name)
     if not found:
         raise TokctlError(
@@ -71,10 +83,14 @@ def repository(name: str) -> Repository:
 
 
 def read(name: str, hints: formats.Hints | None = None) -> formats.Loaded:
-    """The model of `hf:ORG/NAME`. Its origin says the commit.
+    """Return the model of `hf:ORG/NAME`, with the commit in its origin.
+
+    Args:
+        name: `hf:ORG/NAME` or `hf:ORG/NAME@REVISION`.
+        hints: the pattern and the special tokens, for files that do not say them.
 
     Raises:
-        TokctlError: it can't be fetched, or holds nothing that tokctl reads.
+        TokctlError: the files can't be fetched, or tokctl can't read any of them.
     """
     asked = repository(name)
     folder = fetch(asked)
@@ -86,8 +102,10 @@ def read(name: str, hints: formats.Hints | None = None) -> formats.Loaded:
 
 
 def _model_in(folder: Path, name: str) -> Path:
-    """The folder, where that is a format that tokctl reads; else the one file that says all
-    by itself. (A `vocab.txt` or a `.model` does not: what stands beside it changes ids.)"""
+    """Return the folder if a folder format reads it, otherwise a file that is complete by itself.
+
+    A `vocab.txt` or a `.model` is not complete by itself: the files beside it change ids.
+    """
     if folder.is_dir():
         source = formats.Source(name, path=folder)
         for known in formats.FORMATS:
@@ -103,10 +121,10 @@ def _model_in(folder: Path, name: str) -> Path:
 
 
 def fetch(asked: Repository) -> Path:
-    """The folder with a tokenizer's files, which is called by its commit.
+    """Fetch a tokenizer's files, and return their folder, which is named after the commit.
 
     Raises:
-        TokctlError: huggingface_hub is not installed, or can't get them.
+        TokctlError: huggingface_hub is not installed, or can't fetch the files.
     """
     try:
         import huggingface_hub
@@ -118,22 +136,25 @@ def fetch(asked: Repository) -> Path:
     with _silence(huggingface_hub):
         folder = _fetch(huggingface_hub, asked, FILES)
         if not (folder / "tokenizer.json").exists():
-            # By its commit: the branch could have gone on since.
+            # This names the commit, because the branch could have moved since the first fetch.
             folder = _fetch(huggingface_hub, Repository(asked.name, folder.name), OTHER_FILES)
     return folder
 
 
 def cached() -> dict[str, Path]:
-    """The repositories in the cache whose main revision has a file of a tokenizer: the folder of
-    each by its name, in alphabetical order. It looks at this machine alone."""
+    """Return the folders of the cached repositories that have a tokenizer, by repository name.
+
+    Only main revisions count. The names are in alphabetical order. The network is not used, and the
+    result is empty if huggingface_hub is not installed.
+    """
     try:
         from huggingface_hub.constants import HF_HUB_CACHE
     except ImportError:
         return {}
     found = {}
     for folder in sorted(Path(HF_HUB_CACHE).glob("models--*")):
-        # Without `refs/main`, or with nothing readable in it, it is another revision, or an
-        # interrupted fetch.
+        # A missing or unreadable `refs/main` means that only another revision was fetched, or that
+        # a fetch was interrupted.
         with suppress(OSError, ValueError):
             revision = (folder / "refs" / "main").read_text(encoding="utf-8").strip()
             snapshot = folder / "snapshots" / revision
@@ -149,8 +170,8 @@ def _fetch(library: Any, asked: Repository, files: tuple[str, ...]) -> Path:
         )
         return Path(found)
     except Exception as error:
-        # Without a network, files that are known to be missing are no reason to give up,
-        # where the one that says it all is there.
+        # Offline, optional files missing from the cache cause an error. The `tokenizer.json` is
+        # enough.
         partial = getattr(error, "snapshot_path", None)
         if partial is not None and Path(partial, "tokenizer.json").exists():
             return Path(partial)
@@ -192,7 +213,7 @@ def _explained(asked: Repository, error: Exception) -> TokctlError:
 
 @contextmanager
 def _silence(library: Any) -> Iterator[None]:
-    """Without the progress bars and warnings that the library writes to stderr."""
+    """Suppress the progress bars and warnings that the library writes to stderr."""
     level = library.logging.get_verbosity()
     shown = not library.utils.are_progress_bars_disabled()
     library.logging.set_verbosity_error()

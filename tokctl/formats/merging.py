@@ -1,12 +1,12 @@
-"""Merges and ranks: two ways to say what a BPE merges, turned into one another.
+"""Conversion of BPE models between merges and ranks.
 
-By merges, the pairs of a list merge, the first of the list first. By ranks (tiktoken,
-SentencePiece's BPE) any two neighbours that spell a token merge, the token of the lowest
-rank first: its id, or its place in the order of the scores.
+With merges, the first pair of a list that occurs in a pre-token merges first. With ranks (tiktoken,
+SentencePiece's BPE), two neighbours merge if they spell a token, and the token of the lowest rank
+comes first. The rank is the token's id, or its position in the order of the scores.
 
-Either way each token has one pair that it is ever made of: the one that its own text ends
-with (`Merging::made` in the core says why). Two models with the same such pairs in the same
-order make the same tokens of every text.
+In both cases, segmentation makes each token from one pair only: the last pair that merges when the
+token's own text is segmented (`Merging::made` in the core gives the reason). Two models with equal
+pairs in equal order give every text the same tokens.
 """
 
 from __future__ import annotations
@@ -20,31 +20,35 @@ from tokctl.model import FilledRecipe, Merge
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
 
-#: A merge without what a training counted.
+#: The counts of a merge whose training is unknown.
 _PLAIN = (0, 0, 0)
 
-#: Left, right, token.
+#: The ids of the left side, the right side and the merged token.
 Triple = tuple[int, int, int]
 
 
 def made(model: FilledRecipe) -> list[Triple]:
-    """The merges that are ever made, in their order.
+    """Return the merges that segmentation can apply, in the order of their ranks.
 
     Raises:
-        InexpressibleError: this can't be told of the model.
+        InexpressibleError: the model's merges can't be put into such a list.
     """
     found = pairs(model)
     if model.scores:
         levels = [model.scores[token] for *_, token in found]
         if len(set(levels)) != len(levels):
-            # Pairs of both merge from the left, as they come: no order of merges does that.
+            # Pairs with equal scores merge from left to right, interleaved: no order of merges does
+            # this.
             raise InexpressibleError("it merges by scores, and several of these are equal")
     return found
 
 
 def pairs(model: FilledRecipe) -> list[Triple]:
-    """The pair that each token is ever made of, of those that are made; InexpressibleError if
-    this can't be told of the model."""
+    """Return the pair that makes each token that merging can make, in the order of their ranks.
+
+    Raises:
+        InexpressibleError: the model's pairs can't be determined.
+    """
     recipe = model.recipe
     if recipe.marker.text:
         raise InexpressibleError("its words have a marker, and ranks know none")
@@ -60,7 +64,7 @@ def pairs(model: FilledRecipe) -> list[Triple]:
 
 
 def _check_apart(model: FilledRecipe) -> None:
-    """InexpressibleError if merges take or make a special token, as ranks never do."""
+    """Raise InexpressibleError if a merge takes or makes a special token, which ranks never do."""
     bytes_ = {id_ for id_ in model.reserved_ids if model.tokens[id_] in BYTE_TOKENS}
     reserved = model.reserved_ids - bytes_
     for step, merge in enumerate(model.merges if reserved else [], 1):
@@ -70,11 +74,13 @@ def _check_apart(model: FilledRecipe) -> None:
 
 
 def by_merges(model: FilledRecipe) -> FilledRecipe:
-    """The model with the merges that its ranks stand for: the same tokens for every text.
-    Models that are not segmented by ranks come back as they are.
+    """Return the model with a list of merges instead of ranks; every text keeps its tokens.
+
+    A model that is not segmented by ranks is returned unchanged.
 
     Raises:
-        InexpressibleError: two tokens share a rank, or one is made of a character without a token.
+        InexpressibleError: two tokens share a rank, or a token contains a character that has no
+            token.
     """
     if not model.recipe.has_ranks:
         return model
@@ -86,7 +92,7 @@ def by_merges(model: FilledRecipe) -> FilledRecipe:
 
 
 def _check_sides(model: FilledRecipe, triples: list[Triple]) -> None:
-    """InexpressibleError if a token is made of a character that has no token."""
+    """Raise InexpressibleError if a side of a merge is a character that has no token."""
     for left, right, token in triples:
         if max(left, right) >= model.size:
             known = {text.decode() for text in model.tokens}
@@ -99,13 +105,15 @@ def _check_sides(model: FilledRecipe, triples: list[Triple]) -> None:
 
 
 def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
-    """The model segmented by ranks: the same tokens for every text.
+    """Return the model with ranks instead of a list of merges; every text keeps its tokens.
 
-    scored: ranks are scores, which are chosen here (0, -1, -2, …, as SentencePiece trains
-        them); otherwise they are the ids.
+    Args:
+        model: a BPE model.
+        scored: whether to rank by new scores (0, -1, -2, …, as SentencePiece trains them) instead
+            of by ids.
 
     Raises:
-        InexpressibleError: the ranks would merge what the model does not, or otherwise.
+        InexpressibleError: ranks would allow other merges, or the same merges in another order.
     """
     if model.recipe.has_ranks and (scored or not model.scores):
         return model
@@ -122,7 +130,7 @@ def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
 
 
 def _check_bytes(model: FilledRecipe, merges: list[Triple]) -> None:
-    """InexpressibleError if tokens of bytes that no text spells (`<0x41>`) merge."""
+    """Raise InexpressibleError if merges use the byte tokens of byte fallback (`<0x41>`)."""
     if not model.recipe.byte_fallback or len(merges) == len(model.merges):
         return
     bytes_ = {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
@@ -131,7 +139,7 @@ def _check_bytes(model: FilledRecipe, merges: list[Triple]) -> None:
 
 
 def _scores(model: FilledRecipe, merges: list[Triple]) -> list[float]:
-    """Scores by which the merges come in their order: 0 where no merge makes the token."""
+    """Return a score for each token that puts the merges in their order; 0 for unmerged tokens."""
     scores = [0.0] * len(model.tokens)
     for rank, (*_, token) in enumerate(merges):
         scores[token] = float(-rank)
@@ -139,7 +147,7 @@ def _scores(model: FilledRecipe, merges: list[Triple]) -> list[float]:
 
 
 def _difference(model: FilledRecipe, merges: list[Triple], ranked: list[Triple]) -> str | None:
-    """Where the model's merges and those that ranks stand for part; None if they are equal."""
+    """Return the first difference between the model's merges and those of its ranks, or None."""
     for step, (merge, split) in enumerate(zip_longest(merges, ranked), 1):
         if merge == split:
             continue

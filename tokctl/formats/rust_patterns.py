@@ -1,8 +1,8 @@
-"""The patterns that tiktoken, and what is built on it, split a text by.
+"""Conversion between tiktoken's patterns and tokctl's pre-tokenizers.
 
-tiktoken looks for the pattern with Rust's `fancy-regex`, and drops what stands between the
-matches; tokctl looks for `regex:PATTERN` with Python's `regex`, and drops nothing. So a
-pattern is taken over where it can be translated and it leaves nothing out.
+tiktoken searches with Rust's `fancy-regex`, and drops the text between matches. tokctl searches
+`regex:PATTERN` with Python's `regex`, and keeps the text between matches. So tokctl accepts a
+pattern only if it can be translated and its matches cover every text.
 """
 
 from __future__ import annotations
@@ -47,12 +47,16 @@ from tokctl.model.regular_expressions import (
 
 __all__ = ["pattern_of", "pre_tokenizers_of"]
 
-#: The greatest number of a quantifier: a pattern is compiled to as many copies.
+#: The highest bound of a quantifier: a compiled pattern has one copy of its body per repetition.
 _MOST_TIMES = 1000
 
 
 def _parse(pattern: str, dialect: Dialect) -> Node:
-    """The syntax tree of a pattern; InexpressibleError if Rust and Python read it differently."""
+    """Return the syntax tree of a pattern.
+
+    Raises:
+        InexpressibleError: Rust and Python read the pattern differently.
+    """
     try:
         node = parse(pattern, dialect)
     except UnsupportedRegexError as error:
@@ -76,14 +80,14 @@ def _is_once(node: Repeat) -> bool:
 
 
 def _is_single(node: Node) -> bool:
-    """Return whether a node takes one character, whatever stands around it."""
+    """Return whether a node matches one character, whatever its neighbours are."""
     if isinstance(node, Alternatives):
         return all(map(_is_single, node.items))
     return isinstance(node, Chars)
 
 
 def _is_optional(node: Node) -> bool:
-    """Return whether a node can always match nothing, wherever it stands."""
+    """Return whether a node can match the empty text at every position."""
     match node:
         case Sequence(items):
             return all(map(_is_optional, items))
@@ -97,7 +101,7 @@ def _is_optional(node: Node) -> bool:
 
 
 def _alone(node: Node) -> list[CharSet]:
-    """Sets of characters: where one of these stands, the node matches."""
+    """Return sets of characters; the node matches at each position of one of these characters."""
     match node:
         case Chars(chars):
             return [chars]
@@ -113,8 +117,10 @@ def _alone(node: Node) -> list[CharSet]:
 
 
 def _alone_in_sequence(items: tuple[Node, ...]) -> list[CharSet]:
-    """Return the characters of the only item that can't be empty, without the characters that an
-    earlier item takes and never gives back."""
+    """Return the character sets of the only item that can't be empty.
+
+    Characters that an earlier item takes and never gives back are not in the sets.
+    """
     needed = [at for at, item in enumerate(items) if not _is_optional(item)]
     if len(needed) > 1:
         return []
@@ -127,15 +133,15 @@ def _alone_in_sequence(items: tuple[Node, ...]) -> list[CharSet]:
 
 
 def _held(node: Node) -> list[CharSet]:
-    """Characters that possessive quantifiers take where they can."""
+    """Return the characters that possessive quantifiers take wherever they can."""
     inner = [chars for child in children(node) for chars in _held(child)]
     return inner + (_alone(node.body) if isinstance(node, Atomic) else [])
 
 
-#: A pattern is no longer than this.
+#: The length of the longest pattern, in characters.
 _LONGEST = 1 << 16
 
-#: The whole text is one pre-token.
+#: The pattern whose only match is the whole text.
 _EVERYTHING = r"[\s\S]+"
 
 _IDEOGRAPHS = "\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff"
@@ -145,19 +151,19 @@ _DEEPSEEK_V3_THIRD = (
     rf"(?:(?![\r\n\p{{L}}\p{{P}}\p{{S}}{_STOPS}])(?s:.))?(?:(?![{_IDEOGRAPHS}])[\p{{L}}\p{{M}}])+|"
     rf" ?(?:(?![{_IDEOGRAPHS}])[\p{{P}}\p{{S}}])+[\r\n]*|\s*[\r\n]+|\s+(?!(?![{_STOPS}])\S)|\s+"
 )
-#: DeepSeek-V3's three patterns as one: no match of the third reaches into what the first two
-#: take, and what is left between matches is a pre-token.
+#: DeepSeek-V3's three patterns in one. No match of the third pattern reaches into matches of the
+#: first two, and the text between matches is a pre-token.
 _DEEPSEEK_V3 = (
     rf"\p{{N}}{{1,3}}|[{_IDEOGRAPHS}]+|{_DEEPSEEK_V3_THIRD}|"
     rf"(?:(?!{_DEEPSEEK_V3_THIRD}|[{_STOPS}])(?s:.))+"
 )
 
-#: What stands between the groups of digits of `digit-groups`.
+#: Matches the text between the groups of digits of `digit-groups`.
 _NO_NUMBERS = r"|\P{N}+"
 
-#: Kinds without options, as the pattern that is published for them, or says the same.
+#: Pre-tokenizers without options, with the published pattern or an equivalent one.
 _PATTERNS = {
-    # As `tiktoken_ext` has it: it does what GPT-2's own does, faster.
+    # This is the pattern in `tiktoken_ext`: equivalent to GPT-2's own, and faster.
     "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
     **{kind: PATTERNS[kind] for kind in ("cl100k", "llama3", "qwen2", "o200k")},
     "deepseek-v3": _DEEPSEEK_V3,
@@ -167,10 +173,10 @@ _KINDS = KNOWN_PATTERNS | {pattern: kind for kind, pattern in _PATTERNS.items()}
 
 
 def pattern_of(parts: ListOf[Part]) -> str:
-    """The pattern whose matches are the pre-tokens of these pre-tokenizers.
+    """Return the pattern whose matches are the pre-tokens of the given pre-tokenizers.
 
     Raises:
-        InexpressibleError: no pattern that both read alike does the same.
+        InexpressibleError: no pattern that Rust and Python read alike splits texts in this way.
     """
     if not parts:
         return _EVERYTHING
@@ -186,7 +192,7 @@ def pattern_of(parts: ListOf[Part]) -> str:
     if part.kind == "digit-groups" and part["length"] <= LONGEST_GROUP:
         return digit_groups(part["length"]) + _NO_NUMBERS
     if part.kind == "split" and part["behaviour"] == "isolated":
-        # Matches and what is between them are pre-tokens; so are they where it is inverted.
+        # Matches and the text between them are all pre-tokens, so inverting changes nothing.
         if part["regex"]:
             return _with_gaps(part["pattern"])
         return _gaps(re.sub(r"[\\^$.|?*+()\[\]{}]", r"\\\g<0>", part["pattern"]))
@@ -209,16 +215,20 @@ def _translated(pattern: str, source: Dialect, target: Dialect) -> str:
 
 
 def _gaps(pattern: str) -> str:
-    """The pattern, or else what stands before its next match."""
+    """Return a pattern that matches `pattern`, or else all text before its next match."""
     return f"{pattern}|(?:(?!{pattern})(?s:.))+"
 
 
 def pre_tokenizers_of(pattern: str) -> str:
-    """The pre-tokenizer, in its text form, that splits a text as `pattern` does.
+    """Return the pre-tokenizer, in text form, that splits texts as `pattern` does in tiktoken.
 
     Raises:
-        InexpressibleError: the pattern is none, is not read alike here, or leaves out a
-            part of some text, which tiktoken then drops.
+        InexpressibleError: the pattern is not valid, means something else in Python, or leaves out
+            a part of some text, which tiktoken then drops.
+
+    Example:
+        >>> pre_tokenizers_of("(?s:.)"), pre_tokenizers_of("[a-z]|[^a-z]")
+        ('characters', 'regex:[a-z]|[^a-z]')
     """
     if len(pattern) > _LONGEST:
         raise InexpressibleError(f"its pattern is longer than {_LONGEST} characters")
@@ -228,7 +238,7 @@ def pre_tokenizers_of(pattern: str) -> str:
         return _KINDS[pattern]
     if pattern.endswith(_NO_NUMBERS) and (length := group_length(pattern[: -len(_NO_NUMBERS)])):
         return f"digit-groups:{length}"
-    # What `_gaps` made: a pattern, what it puts around it, and the pattern again.
+    # `_gaps` returns a pattern, a fixed text around it, and the pattern again.
     around = len(_gaps(""))
     half = pattern[: (len(pattern) - around) // 2]
     left_out = ""
@@ -254,5 +264,5 @@ def pre_tokenizers_of(pattern: str) -> str:
 
 
 def _left_out(node: Node) -> str:
-    """A character that the node does not match alone; empty: there is none."""
+    """Return a character that the node does not match by itself, or an empty text."""
     return first_outside(union(*_alone(node)))

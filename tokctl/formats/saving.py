@@ -1,4 +1,4 @@
-"""Models written to disk: a file, a file with companions, or a folder; whole or not at all."""
+"""Writing models to disk: a file, a file with companions, or a folder; all or nothing."""
 
 from __future__ import annotations
 
@@ -12,18 +12,34 @@ from tokctl.model import FilledRecipe
 
 
 def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool = False) -> None:
-    """Writes a model in a format.
+    """Write a model to a file or a folder.
 
-    lossy: leaves out what the format can't hold, even where ids or texts change.
+    Args:
+        model: the model.
+        path: the file, or the folder for a format that is a folder.
+        format_name: the name of the format, as `--to` takes it.
+        lossy: whether to leave out what the format can't hold, even if ids or texts change.
 
     Raises:
-        TokctlError: the format can't hold the model, or it can't be written.
+        TokctlError: the format can't hold the model, or the files can't be written.
+
+    Example:
+        >>> save(model, "book.tiktoken", "tiktoken")  # also writes book.tiktoken.json
     """
     write(contents(model, format_name, lossy=lossy), path, formats.named(format_name))
 
 
 def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> Files:
-    """The files of a format; TokctlError if it can't hold the model."""
+    """Return the files of a model in a format.
+
+    Args:
+        model: the model.
+        format_name: the name of the format, as `--to` takes it.
+        lossy: whether to leave out what the format can't hold, even if ids or texts change.
+
+    Raises:
+        TokctlError: the format can't hold the model.
+    """
     lost = [loss.what for loss in losses(model, format_name) if not loss.minor]
     if lost and not lossy:
         raise TokctlError(
@@ -35,8 +51,11 @@ def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> F
 
 
 def what_it_holds(model: FilledRecipe, format_name: str) -> Files:
-    """The files of a format without what it can't hold; TokctlError if it has nothing
-    like the model."""
+    """Return the files of a model in a format, without what the format can't hold.
+
+    Raises:
+        TokctlError: the format can't hold a model of this kind; the hint names formats that can.
+    """
     try:
         return formats.write(model, format_name)
     except InexpressibleError as reason:
@@ -44,8 +63,11 @@ def what_it_holds(model: FilledRecipe, format_name: str) -> Files:
 
 
 def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
-    """What a format can't hold of a model; TokctlError, with the formats that can hold it,
-    where it has nothing like the model."""
+    """Return what a format can't hold of a model; losses that change ids or texts come first.
+
+    Raises:
+        TokctlError: the format can't hold a model of this kind; the hint names formats that can.
+    """
     try:
         return formats.losses(model, format_name)
     except InexpressibleError as reason:
@@ -62,7 +84,10 @@ def _nothing_like(model: FilledRecipe, format_name: str, reason: InexpressibleEr
 
 
 def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
-    """The formats that can hold a model: with the same ids and texts, and with losses."""
+    """Return the names of the formats that can hold a model, in two lists.
+
+    The formats in the first list keep all ids and texts. Those in the second list lose something.
+    """
     whole: list[str] = []
     part: list[str] = []
     for known in formats.FORMATS:
@@ -70,27 +95,30 @@ def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
             continue
         try:
             lost = formats.losses(model, known.name)
-        except (InexpressibleError, TokctlError):  # or a library is missing that it needs
+        except (InexpressibleError, TokctlError):  # TokctlError: an optional library is missing
             continue
         (part if any(not loss.minor for loss in lost) else whole).append(known.name)
     return whole, part
 
 
 def write(files: Files, path: str | Path, form: formats.Format) -> None:
-    """Writes the files of a format to `path`; TokctlError if that can't be done."""
+    """Write the files of a format to `path`, together or not at all.
+
+    Raises:
+        TokctlError: a file can't be written, or the folder has a file of another model.
+    """
     if form.is_folder:
         check_neighbours(files, path, form)
         _write_folder(files, Path(path))
         return
     with whole_files() as together:
-        # The file itself says that its companions are there.
+        # The file opened first appears last, when its companions exist.
         for suffix in sorted(files):
             together.open(f"{path}{suffix}").write(files[suffix])
 
 
 def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> None:
-    """TokctlError if the folder holds another model's file that would count beside these, or
-    in their place."""
+    """Raise TokctlError if the folder has a file of another model that would change the new one."""
     if not form.is_folder:
         return
     for name in getattr(form.load(), "NEIGHBOURS", ()):
@@ -102,11 +130,11 @@ def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> No
 
 
 def _write_folder(files: Files, path: Path) -> None:
-    """A new folder appears whole; in one that exists, the files are replaced together."""
+    """Write a new folder as a whole, or replace the files of an existing folder together."""
     try:
         if path.is_dir():
             with whole_files() as together:
-                for name in reversed(files):  # the last one says that the others are there
+                for name in reversed(files):  # the file opened first appears last
                     (path / name).parent.mkdir(exist_ok=True)
                     together.open(path / name).write(files[name])
             return

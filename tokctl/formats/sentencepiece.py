@@ -43,7 +43,8 @@ __all__ = ["is_one", "losses", "read", "write"]
 # -- the protobuf message ------------------------------------------------------------
 
 
-#: Message: field: number, type, label, default. Enumerations are numbers on the wire.
+#: For each message and field: the number, the type, and the label or default. Enumerations are
+#: numbers in the file.
 _SCHEMA = {
     "SentencePiece": {
         "piece": (1, "TYPE_BYTES", None),
@@ -82,11 +83,11 @@ _SCHEMA = {
 
 
 def parse(data: bytes) -> Any:
-    """The `ModelProto` in `data`.
+    """Return the `ModelProto` in `data`.
 
     Raises:
         TokctlError: the package protobuf is missing.
-        ValueError: the data is no such message.
+        ValueError: the data is not such a message.
     """
     message = _message()
     from google.protobuf.message import DecodeError
@@ -100,12 +101,16 @@ def parse(data: bytes) -> Any:
 
 
 def new() -> Any:
-    """A `ModelProto` to fill in; TokctlError if the package protobuf is missing."""
+    """Return an empty `ModelProto`.
+
+    Raises:
+        TokctlError: the package protobuf is missing.
+    """
     return _message()()
 
 
 def serialized(proto: Any) -> bytes:
-    """The bytes of a file: the same for the same message."""
+    """Return the bytes of a message as a file, equal for equal messages."""
     return bytes(proto.SerializeToString(deterministic=True))
 
 
@@ -139,17 +144,17 @@ def _message() -> Any:
                 entry.type = getattr(kinds, kind)
                 if default is not None:
                     entry.default_value = default
-    # A pool of its own: SentencePiece's package registers its messages in the common one.
+    # A separate pool, because SentencePiece's package registers its messages in the default one.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.ModelProto"))
 
 
 MARK = "▁"
-#: What stands for an unknown piece, where a model file says nothing else.
+#: The text of an unknown piece in decoded text, unless the model file has another.
 UNKNOWN_SURFACE = " \u2047 "
 NUL = "\0"
-#: What SentencePiece makes of bytes that are no UTF-8.
+#: SentencePiece's rule for decoding bytes that are not UTF-8.
 INVALID = "replace-bytes"
 _ALL = 2**31 - 1
 
@@ -158,11 +163,12 @@ _ALL = 2**31 - 1
 
 
 class Spaces(NamedTuple):
-    """The options of a model.
+    """SentencePiece's options for spaces.
 
-    dummy: where a space is put: `before` the text, `behind` it, or nowhere.
-    tidy: are spaces removed at the ends, and runs of them joined?
-    escape: does `▁` stand for a space?
+    Attributes:
+        dummy: where a space is added: `before` the text, `behind` it, or nowhere (empty).
+        tidy: whether spaces are removed at the ends of a text and runs of spaces are joined.
+        escape: whether `▁` replaces spaces.
     """
 
     dummy: str
@@ -171,7 +177,7 @@ class Spaces(NamedTuple):
 
     @classmethod
     def of(cls, proto: Any) -> Spaces:
-        """Those of a model file."""
+        """Return the options in a model file."""
         spec = proto.normalizer_spec
         behind = proto.trainer_spec.treat_whitespace_as_suffix
         dummy = ("behind" if behind else "before") if spec.add_dummy_prefix else ""
@@ -179,11 +185,11 @@ class Spaces(NamedTuple):
 
     @property
     def strips(self) -> bool:
-        """Does decoding remove `▁` at the start?"""
+        """Whether decoding removes `▁` at the start of a text."""
         return bool(self.dummy) or self.tidy
 
 
-#: Every way there is.
+#: All combinations of the options.
 EVERY = [
     Spaces(dummy, tidy, escape)
     for dummy in ("before", "behind", "")
@@ -193,18 +199,25 @@ EVERY = [
 
 
 def normalizers(spaces: Spaces, *, rules: bool) -> tuple[Part, ...]:
-    """What is done with spaces, after the rules, if there are any."""
+    """Return the normalizers for spaces.
+
+    Args:
+        spaces: SentencePiece's options.
+        rules: whether normalization rules come before these normalizers.
+    """
     part = NORMALIZERS.part
     dummy, tidy, escape = spaces
     parts = []
     if tidy:
         parts += [part("strip-spaces", right=not escape), part("collapse-spaces")]
     if dummy == "before":
-        # Rules can leave nothing of a text; then it gets a space, which is removed again if any.
+        # SentencePiece adds the space even if its rules delete the whole text. With `tidy`, such a
+        # space is removed again, so both normalizers do the same.
         alone = rules and not tidy
         parts.append(part("dummy-space") if alone else part("prepend", text=" "))
     if tidy and escape:
-        # At the end it removes its own ▁ and the text's alike; nothing else tells them apart.
+        # At the end of a text, SentencePiece removes its own ▁ and the text's ▁ alike. No later
+        # step distinguishes the two.
         parts.append(part("replace", pattern=MARK, content=" "))
         parts.append(part("strip-spaces", left=False))
     if dummy == "behind":
@@ -223,7 +236,16 @@ def decoders(
     byte_fallback: bool,
     words: bool = False,
 ) -> tuple[Part, ...]:
-    """How pieces, of which these are all, become text again. words: each is a whole word."""
+    """Return the decoders that turn pieces into text.
+
+    Args:
+        spaces: SentencePiece's options.
+        texts: all pieces of the model.
+        unk_token: the unknown piece.
+        surface: the text that decoding writes for an unknown piece.
+        byte_fallback: whether the model has byte tokens.
+        words: whether each piece is a whole word.
+    """
     part = DECODERS.part
     texts = list(texts)
     parts = [part("replace", pattern=unk_token, content=surface)]
@@ -232,7 +254,7 @@ def decoders(
     start = _ALL if spaces.tidy and not twice else 1
     to_space = part("replace", pattern=MARK, content=" ")
     if byte_fallback and (words or MARK not in texts):
-        # The mark may be among the bytes, as that of a word without a token: there it stays.
+        # Bytes can spell a ▁ (of a word without a token), which SentencePiece leaves as it is.
         if not spaces.strips:
             spaced = [part("metaspace", prepend="never")]
         elif any(MARK in piece.lstrip(MARK) for piece in texts):
@@ -244,23 +266,23 @@ def decoders(
         parts.append(bytes_)
     parts.append(part("fuse"))
     if spaces.strips:
-        # Before ▁ is a space: what stands for an unknown piece starts with one, too.
+        # This comes before ▁ becomes a space, because `surface` can begin with a space, too.
         parts.append(part("strip", content=MARK, start=start))
     parts.append(to_space)
     return tuple(parts)
 
 
-#: The name of every recipe that comes out of such a file.
+#: The name of every recipe that is read from such a file.
 NAME = "sentencepiece"
 MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 SEGMENTATIONS = {"unigram": "viterbi", "bpe": "ranks", "word": "lookup", "char": "symbols"}
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-#: The lowest number of single precision. It stands for the logarithm of 0 where that can't be.
+#: The lowest finite number of single precision. It replaces the logarithm of 0.
 LOWEST = -(2.0**128 - 2.0**104)
-#: A word model's pre-tokens: each begins with `▁`, but for the first.
+#: The pre-tokens of a word model: each begins with `▁`, except the first one of a text.
 WORDS = PRE_TOKENIZERS.steps(f"split:{MARK}=>merged-with-next")
 
-#: The first field of the message is a piece, whose first field is its text.
+#: The first field of the message is a piece, and the first field of a piece is its text.
 _START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
 
 
@@ -268,25 +290,32 @@ _START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
 
 
 def is_one(source: Source) -> bool:
-    """Does it begin with a piece?"""
+    """Return whether the file begins with a piece."""
     return _START.match(source.head) is not None
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names it where it is not whole."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged, or tokctl can't run the model.
+    """
     data = source.within(LARGEST_VOCABULARY)
     with unless_damaged(source.name):
         return filled(parse(data), Origin("sentencepiece"))
 
 
 def filled(proto: Any, origin: Origin | None, default: str | None = None) -> FilledRecipe:
-    """The model of a message.
+    """Return the model in a message.
 
-    default: the kind of rules that it has where the message holds none.
+    Args:
+        proto: the message.
+        origin: the origin of the model.
+        default: the kind of normalization rules to use if the message has none.
 
     Raises:
-        ValueError: it makes no sense.
-        TokctlError: tokctl can't run it.
+        ValueError: the message is inconsistent.
+        TokctlError: tokctl can't run the model.
     """
     trained = proto.trainer_spec
     algorithm = MODEL_TYPES.get(trained.model_type)
@@ -297,7 +326,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     tokens = [bytes(piece.piece) for piece in proto.pieces]
     falls_back = proto.trainer_spec.byte_fallback
     texts = _texts(tokens, falls_back=falls_back)
-    # SentencePiece never finds a piece of one NUL in a text, which becomes the token of that byte.
+    # In SentencePiece, a NUL in a text always becomes its byte token, never a piece of one NUL.
     types = [
         UNUSED if text == NUL else piece.type
         for text, piece in zip(texts, proto.pieces, strict=True)
@@ -306,7 +335,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     _check(proto, traits, texts, types)
     scores = [float(piece.score) for piece in proto.pieces]
     if traits.by_frequency:
-        # Of a character that is required and was never seen; no score decides anything here.
+        # A required character that was never seen has -inf. Scores have no effect in these models.
         scores = [LOWEST if score == -math.inf else score for score in scores]
     if not all(map(math.isfinite, scores)):
         raise ValueError("one of its scores is no number")
@@ -362,7 +391,12 @@ def _texts(tokens: list[bytes], *, falls_back: bool) -> list[str]:
 
 
 def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) -> None:
-    """What SentencePiece itself asks of the pieces, and what tokctl can't do."""
+    """Check the pieces as SentencePiece does, and for what tokctl can't do.
+
+    Raises:
+        ValueError: SentencePiece would refuse the pieces.
+        TokctlError: tokctl can't run a model with these pieces.
+    """
     if not texts:
         raise ValueError("it has no pieces")
     if set(types) - {NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE}:
@@ -392,7 +426,7 @@ def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) ->
 
 
 def _check_kept_spaces(spaces: Spaces, keep: list[str]) -> None:
-    """In a user-defined piece spaces are not joined, and everywhere else they are."""
+    """Raise TokctlError if a user-defined piece contains spaces that would be joined elsewhere."""
     for text in keep:
         if spaces.tidy and "  " in text:
             raise TokctlError(
@@ -403,7 +437,7 @@ def _check_kept_spaces(spaces: Spaces, keep: list[str]) -> None:
 
 
 def _added(traits: Algorithm, texts: list[str], types: list[int]) -> list[AddedToken]:
-    """The pieces that ordinary text does not make, and those that are found first."""
+    """Return the added tokens: pieces that text never becomes, and pieces that are found first."""
     added = []
     for id_, (text, kind) in enumerate(zip(texts, types, strict=True)):
         if kind in (UNKNOWN, CONTROL, UNUSED):
@@ -432,7 +466,7 @@ def _surface(trained: Any) -> str:
 
 
 class Piece(NamedTuple):
-    """One piece of the file."""
+    """A piece of a model file."""
 
     text: bytes
     score: float
@@ -440,13 +474,15 @@ class Piece(NamedTuple):
 
 
 def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
-    """A BPE model segmented by scores, with tokens that nothing makes as special tokens.
+    """Return a BPE model segmented by scores, and the losses.
+
+    Tokens that no merge makes become special tokens.
 
     Raises:
-        InexpressibleError: there are no scores that do the same.
+        InexpressibleError: no scores merge in the order of the model.
     """
     losses: list[Loss] = []
-    # Tokens of bytes are never found in text there, nor made of others.
+    # SentencePiece's byte tokens are never found in text and never part of merges.
     model = replace(model, recipe=replace(model.recipe, precision="single"))
     made = {token for *_, token in merging.made(model)}
     idle = [
@@ -458,7 +494,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
         name = model.spelled[idle[0]]
         losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
     if model.recipe.has_ranks:
-        # Nothing makes them there, either.
+        # By scores, SentencePiece does not make these tokens either.
         idle = []
     if idle:
         names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
@@ -475,7 +511,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
 
 
 def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
-    """The model with these tokens as special ones, so that nothing makes them there, either."""
+    """Return the model with the tokens `idle` as special tokens, which text never becomes."""
     if not idle:
         return model
     added = {token.id: token for token in model.added}
@@ -490,7 +526,7 @@ def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
 
 
 def _scores(model: FilledRecipe) -> list[float]:
-    """The same order as 0, -1, -2, …, which single precision holds."""
+    """Return whole-number scores (0, -1, -2, …) in the order of the model's scores or ids."""
     if not model.scores:
         return [-float(id_) for id_ in range(len(model.tokens))]
     places = {score: -float(at) for at, score in enumerate(sorted(set(model.scores))[::-1])}
@@ -498,7 +534,7 @@ def _scores(model: FilledRecipe) -> list[float]:
 
 
 def _single(score: float) -> float:
-    """As a file holds it."""
+    """Return a score rounded to single precision, as a file stores it."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", score))[0])
     except OverflowError:
@@ -506,10 +542,13 @@ def _single(score: float) -> float:
 
 
 def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
-    """The pieces of a model whose BPE is `ranked`, and what is lost of them.
+    """Return the pieces of a model, and the losses.
+
+    Args:
+        model: the model; a BPE model as `ranked` returns it.
 
     Raises:
-        InexpressibleError: SentencePiece refuses them.
+        InexpressibleError: SentencePiece would refuse the pieces.
     """
     losses: list[Loss] = []
     types = _types(model)
@@ -531,7 +570,7 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
     decides = not model.recipe.traits.by_frequency
     if decides and not all(math.isfinite(_single(score)) for score in scores):
         raise InexpressibleError("a score is too large for single precision")
-    # What is written for these is not read: 0, as training writes it.
+    # SentencePiece ignores the score of a user-defined piece. Its training writes 0.
     found = [
         Piece(text, 0.0 if kind == USER_DEFINED else score, kind)
         for text, score, kind in zip(texts, scores, types, strict=True)
@@ -571,12 +610,15 @@ def _types(model: FilledRecipe) -> list[int]:
 
 
 def _is_best(model: FilledRecipe, id_: int) -> bool:
-    """Does a Unigram model take this token before all others, as user-defined pieces are?"""
+    """Return whether a Unigram model prefers this token to all others, as if user-defined."""
     return model.scores[id_] == user_defined_score(model.tokens[id_])
 
 
 def _of_one_byte(model: FilledRecipe) -> list[int]:
-    """User-defined pieces that only their score, 0, shows: no rules say that they stay."""
+    """Return the ids of user-defined pieces of one byte, which only their score of 0 identifies.
+
+    They exist only in models without rules, because rules list the user-defined pieces.
+    """
     recipe = model.recipe
     if not recipe.traits.has_scores or recipe.precision != "single":
         return []
@@ -587,13 +629,17 @@ def _of_one_byte(model: FilledRecipe) -> list[int]:
 
 
 def _kept(part: object) -> tuple[str, ...]:
-    """The texts that a normalizer leaves alone."""
+    """Return the texts that a normalizer leaves unchanged."""
     found: tuple[str, ...] = dict(getattr(part, "options", ())).get("keep", ())
     return found
 
 
 def _written_scores(model: FilledRecipe) -> list[float]:
-    """As they are known; of words and characters that were counted, as training has them."""
+    """Return the scores for the file.
+
+    Models of words or characters with counts get the logarithm of each token's share, as in
+    training.
+    """
     if model.recipe.traits.by_frequency and model.scores:
         return [-math.inf if score == LOWEST else score for score in model.scores]
     if model.scores:
@@ -608,7 +654,10 @@ def _written_scores(model: FilledRecipe) -> list[float]:
 
 
 def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
-    """What stands for an unknown piece, and a loss unless ids of a text become the same text."""
+    """Return the text for an unknown piece, and the losses of the decoders.
+
+    There is no loss if the ids of every text still become the same text.
+    """
     recipe = model.recipe
     texts = [token.decode(errors="replace") for token in model.tokens]
     unk_token = recipe.unk_token or "<unk>"
@@ -622,7 +671,7 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
         if found == list(exact) and not found[0]["regex"] and MARK not in surface:
             return surface, invalid
     if MARK in surface:
-        # There it would stay as it is.
+        # SentencePiece would write the ▁ unchanged.
         what = f"that {surface!r} stands for an unknown piece, its {MARK} as a space"
         return surface.replace(MARK, " "), [Loss(what)]
     lost = [Loss(f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}")]
@@ -634,9 +683,9 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
 def _reads_alike(
     parts: list[Part], spaces: Spaces, texts: Iterable[str], *, byte_fallback: bool, words: bool
 ) -> bool:
-    """Do these decoders give the texts of pieces that a text was segmented into?
+    """Return whether these decoders give the right text for the pieces of any segmented text.
 
-    Such pieces begin with the `▁` that was put before the text, where one was, or are unknown.
+    Such pieces begin with the `▁` that was added before the text, if one was added, or are unknown.
     """
     texts = list(texts)
     kinds = [part.kind for part in parts if part.kind != "fuse"]
@@ -646,7 +695,7 @@ def _reads_alike(
     if byte_fallback and "byte-fallback" not in apart:
         return False
     if byte_fallback and kinds[-1] != "byte-fallback" and (words or MARK not in texts):
-        return False  # the mark may be among the bytes, and stays there
+        return False  # bytes can spell a ▁, which then stays as it is
     kinds = [kind for kind in kinds if kind != "byte-fallback"]
     if not kinds:
         return not spaces.escape and not spaces.strips and not any(MARK in t for t in texts)
@@ -654,7 +703,7 @@ def _reads_alike(
     if kinds == ["metaspace"]:
         part = next(part for part in parts if part.kind == "metaspace")
         first = part["prepend"] != "never"
-        # It removes every ▁ of the first token.
+        # The decoder removes every ▁ of the first token.
         single = not any(MARK in text[1:] for text in texts)
         return (
             part["replacement"] == MARK
@@ -671,14 +720,14 @@ def _reads_alike(
         return False
     if strips[0]["first_only"]:
         return False
-    # Behind a fuse it is the text that is stripped, else every token.
+    # After `fuse` the whole text is stripped, before it each token.
     fused = any(part.kind == "fuse" for part in parts[: parts.index(strips[0])])
     wanted = MARK if parts.index(strips[0]) < parts.index(spaced[0]) else " "
     one = (strips[0]["content"], strips[0]["start"], strips[0]["stop"]) == (wanted, 1, 0)
     return fused and one
 
 
-#: What runs of spaces are found by in models that Hugging Face's libraries make of others.
+#: Patterns for runs of spaces in models that Hugging Face's libraries have converted.
 _RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")
 
 
@@ -686,7 +735,13 @@ _RUNS = (" {2,}", " +", "  +", r"\s{2,}", "[ ]{2,}")
 
 
 class NormalizationRules(NamedTuple):
-    """The rules for normalizing: what they are called there, the blob, what they leave alone."""
+    """SentencePiece's normalization rules.
+
+    Attributes:
+        name: SentencePiece's name of the rules.
+        blob: the compiled rules.
+        keep: the texts that the rules leave unchanged.
+    """
 
     name: str = "identity"
     blob: bytes = b""
@@ -696,8 +751,11 @@ class NormalizationRules(NamedTuple):
 class Fitted(NamedTuple):
     """The options that come nearest to a recipe.
 
-    surface: what is written for an unknown piece.
-    losses: what they do otherwise.
+    Attributes:
+        rules: the normalization rules.
+        spaces: the options for spaces.
+        surface: the text that decoding writes for an unknown piece.
+        losses: what these options do differently.
     """
 
     rules: NormalizationRules
@@ -707,7 +765,7 @@ class Fitted(NamedTuple):
 
 
 def fitted(model: FilledRecipe) -> Fitted:
-    """The options for a model, whose recipe has an unknown token or needs none."""
+    """Return the options nearest to a model whose recipe has an unknown token or needs none."""
     recipe = model.recipe
     rules, rest, losses = _rules(recipe.normalizers)
     splits = recipe.pre_tokenizers
@@ -724,7 +782,7 @@ def fitted(model: FilledRecipe) -> Fitted:
 
 
 def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[Loss]]:
-    """The rules, the normalizers after them, and what is lost of those before them."""
+    """Return the rules, the normalizers after them, and the loss of those before them."""
     for place, part in enumerate(parts):
         found = charsmap.blob_of(part)
         if found is None:
@@ -742,7 +800,7 @@ def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[
 
 
 def _is_rule(part: Part) -> bool:
-    """Does it put a text in the place of another, and is none of them a space or its mark?"""
+    """Return whether `part` replaces a text by another, and neither contains a space or `▁`."""
     if part.kind != "replace" or part["regex"]:
         return False
     return not {" ", MARK} & {*part["pattern"], *part["content"]}
@@ -753,16 +811,16 @@ def _normalizer(part: Part) -> Loss:
 
 
 class _State:
-    """What is done with spaces: how they are kept at the ends and inside, what is put before."""
+    """The handling of spaces by a sequence of normalizers and pre-tokenizers."""
 
     def __init__(self) -> None:
-        self.left = self.right = self.inside = False  # removed, joined?
-        self.prefix = ""  # "always", "unless" one is there
+        self.left = self.right = self.inside = False  # removed at the ends; joined inside
+        self.prefix = ""  # "always", or "unless" the text begins with one
         self.escape = False
         self.losses: list[Loss] = []
 
     def step(self, part: Part) -> None:
-        """Takes in one normalizer."""
+        """Take in one normalizer."""
         if (self.prefix or self.escape) and not _puts(part) and not _marks(part):
             self.losses.append(_normalizer(part))
         elif part.kind in ("strip-spaces", "strip"):
@@ -781,7 +839,7 @@ class _State:
             self.losses.append(_normalizer(part))
 
     def split(self, part: Part) -> None:
-        """Takes in one pre-tokenizer."""
+        """Take in one pre-tokenizer."""
         if part.kind == "metaspace" and part["replacement"] == MARK:
             self.escape = True
             if part["prepend"] != "never":
@@ -791,14 +849,19 @@ class _State:
 
 
 def _puts(part: Part, *, marked: bool = False) -> bool:
-    """Does it put a space before the text? marked: spaces are marks already."""
+    """Return whether `part` puts a space before the text.
+
+    Args:
+        part: a normalizer.
+        marked: whether `▁` has already replaced the spaces.
+    """
     if part.kind == "prepend":
         return part["text"] == MARK or (part["text"] == " " and not marked)
     return part.kind == "dummy-space" and not part["behind"] and not marked
 
 
 def _marks(part: Part) -> bool:
-    """Does it put something in the place of each space?"""
+    """Return whether `part` replaces each space by another text."""
     return part.kind == "replace" and part["pattern"] == " " and not part["regex"]
 
 
@@ -825,7 +888,7 @@ def _nearest(model: FilledRecipe, parts: list[Part], rules: bool) -> tuple[Space
 
 
 def _differences(state: _State, spaces: Spaces, rules: bool) -> list[str]:
-    """What happens to spaces there and not here, or here and not there."""
+    """Return the differences between what the recipe and SentencePiece do with spaces."""
     found = []
     if spaces.tidy:
         if not state.left and state.prefix != "unless":
@@ -847,7 +910,7 @@ def _differences(state: _State, spaces: Spaces, rules: bool) -> list[str]:
 
 
 def _joined_words(model: FilledRecipe) -> Loss | None:
-    """A token that reaches over the start of a word, where each word is a pre-token."""
+    """Return a loss if a token crosses the start of a word although each word is a pre-token."""
     mark = MARK.encode()
     recipe = model.recipe
     splits = any(part.kind != "metaspace" or part["split"] for part in recipe.pre_tokenizers)
@@ -862,7 +925,7 @@ def _joined_words(model: FilledRecipe) -> Loss | None:
     return None
 
 
-#: What the roles of special tokens are called: there by default, and in other models.
+#: Names of the special tokens for each role: SentencePiece's default, then names in other models.
 _ROLES = {
     "bos": ("<s>", "<bos>", "[CLS]", "<|begin_of_text|>", "<cls>"),
     "eos": ("</s>", "<eos>", "[SEP]", "<|end_of_text|>", "<sep>"),
@@ -874,21 +937,29 @@ _ROLES = {
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What the file can't hold, and what its library does otherwise.
+    """Return what the file can't hold, and what SentencePiece does differently.
 
     Raises:
-        InexpressibleError: it has nothing like the model.
+        InexpressibleError: SentencePiece can't hold a model of this kind.
     """
     return message(model)[1]
 
 
 def write(model: FilledRecipe) -> Files:
-    """The file: the same bytes for the same model."""
+    """Return the file, whose bytes depend on the model alone.
+
+    Raises:
+        InexpressibleError: SentencePiece can't hold a model of this kind.
+    """
     return {"": serialized(message(model)[0])}
 
 
 def message(model: FilledRecipe) -> tuple[Any, list[Loss]]:
-    """The model as a message, and what is lost."""
+    """Return the model as a message, and the losses.
+
+    Raises:
+        InexpressibleError: SentencePiece can't hold a model of this kind.
+    """
     _check_expressible(model)
     fit = fitted(model)
     found = [*fit.losses]
@@ -903,7 +974,7 @@ def message(model: FilledRecipe) -> tuple[Any, list[Loss]]:
 
 
 def _check_expressible(model: FilledRecipe) -> None:
-    """InexpressibleError unless there is something like it."""
+    """Raise InexpressibleError if SentencePiece can't hold a model of this kind."""
     recipe = model.recipe
     algorithm = recipe.algorithm
     if recipe.is_byte_level:
@@ -920,7 +991,7 @@ def _check_expressible(model: FilledRecipe) -> None:
 
 
 def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
-    """What it does otherwise from normalized text to pieces."""
+    """Return what SentencePiece does differently between normalized text and pieces."""
     recipe = model.recipe
     found = []
     complete = any(piece.type == BYTE for piece in listed)
@@ -939,7 +1010,7 @@ def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
 
 
 def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]:
-    """What is lost of added tokens and of what is known beside the recipe."""
+    """Return the losses of added tokens, and of data beside the recipe."""
     recipe = model.recipe
     found = []
     for token in model.added:
@@ -992,7 +1063,7 @@ def _filled_message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> An
 
 
 def _set_roles(trained: Any, listed: list[Piece]) -> None:
-    """Which pieces are the unknown one, and those for the start and the end and for padding."""
+    """Set the ids and names of the unknown, beginning, end and padding pieces."""
     ids = {piece.text.decode(): id_ for id_, piece in enumerate(listed) if piece.type == CONTROL}
     unknown = next(id_ for id_, piece in enumerate(listed) if piece.type == UNKNOWN)
     trained.unk_id = unknown

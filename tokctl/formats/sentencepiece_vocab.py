@@ -1,9 +1,9 @@
-"""SentencePiece's `.vocab`: the pieces and their scores, as `spm_train` lists them beside a model.
+"""SentencePiece's `.vocab`: pieces and their scores, as `spm_train` lists them beside a model.
 
-A line is a piece, a tab and the score, with six digits. What the file leaves open is taken as
-SentencePiece trains by default: its rules nmt_nfkc, spaces tidied, a space before the text; and
-where that does not say what a piece is, the file is refused. A `.model` beside it is not looked
-at: it says all of this, and can be read itself.
+A line is a piece, a tab and the score with six digits. For what the file leaves open, the defaults
+of SentencePiece's training apply: the rules nmt_nfkc, extra spaces removed, a space before the
+text. A file whose piece types remain open is refused. A `.model` beside the file is not used: it is
+complete, and can be read itself.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tokctl.model import FilledRecipe, Origin
 from tokctl.model.byte_level import BYTE_TOKENS
 
 _AMOUNT = rb"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
-#: A piece can hold what ends a line, so a line ends behind a score.
+#: A piece can contain line ends, so a line ends only after a score.
 _LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?\n", re.DOTALL)
-#: How the file begins: lines without a tab in the piece.
-#: No score is above 0, and no count below it.
+#: The beginning of a file: lines without a tab in the piece, and scores of 0 or less. Counts, which
+#: are 0 or more, look similar.
 _START = re.compile(rb"(?:[^\t\n\0]{1,400}\t(?:0|-" + _AMOUNT + rb")\r?\n){1,3}")
 _UNKNOWN = b"<unk>"
 _CONTROLS = (b"<s>", b"</s>", b"<pad>")
@@ -38,12 +38,16 @@ _NUMBERS = {name: number for number, name in sentencepiece.MODEL_TYPES.items()}
 
 
 def is_one(source: Source) -> bool:
-    """Does it begin with pieces and their scores?"""
+    """Return whether the file begins with pieces and their scores."""
     return _START.match(source.head) is not None
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names it where it does not say enough."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged, or leaves open what type a piece has.
+    """
     data = source.within(LARGEST_VOCABULARY)
     with unless_damaged(source.name):
         special = source.hints.special or {}
@@ -51,12 +55,16 @@ def read(source: Source) -> FilledRecipe:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What the `.model` can't hold, and what is not as SentencePiece trains by default."""
+    """Return the losses of `model`: what the `.model` loses, and what differs from the defaults.
+
+    Raises:
+        InexpressibleError: SentencePiece can't hold the model, or its pieces do not fit on lines.
+    """
     proto, found = sentencepiece.message(model)
     try:
         there = sentencepiece.filled(proto, None)
     except (ValueError, TokctlError) as error:
-        # What the `.model` can't hold, either, is among the losses.
+        # What the `.model` can't hold is already among the losses.
         return found or [Loss(f"what the .model says: {error}")]
     written = _readable(proto)
     here = _filled(_lines(written), {})
@@ -79,7 +87,8 @@ def losses(model: FilledRecipe) -> list[Loss]:
     elif there.added != here.added and there.recipe.special_tokens == here.recipe.special_tokens:
         found.append(Loss("which pieces are user-defined"))
     if there.scores != here.scores and written is proto:
-        # Only sums of scores, or their order, decide anything.
+        # Unigram depends on sums of scores, BPE on their order, and word and character models on
+        # neither.
         ranks = there.recipe.traits.is_plain_bpe and _order(there) == _order(here)
         minor = ranks or there.recipe.traits.by_frequency
         found.append(Loss("more than six digits of a score", minor))
@@ -96,16 +105,18 @@ def _order(model: FilledRecipe) -> list[int]:
 
 
 def write(model: FilledRecipe) -> Files:
-    """The file that `spm_train` would write beside the `.model`."""
+    """Return the file that `spm_train` would write beside the `.model`."""
     return {"": _lines(_readable(sentencepiece.message(model)[0]))}
 
 
 def _readable(proto: Any) -> Any:
-    """Return the message if tokctl can read its lines, else one of the same pieces that it can:
-    with `<unk>`, and with scores that are not 0 where that would leave a type open.
+    """Return the message if tokctl can read its lines, otherwise a message changed for reading.
+
+    The changed message has the same pieces, except that the unknown piece is `<unk>`. Its scores
+    are not 0 if a 0 would leave the type of a piece open.
 
     Raises:
-        InexpressibleError: the pieces fit no such lines.
+        InexpressibleError: no such change makes the lines readable.
     """
     if _is_read(proto):
         return proto
@@ -121,7 +132,7 @@ def _readable(proto: Any) -> Any:
         elif piece.piece not in _CONTROLS and piece.type != BYTE:
             plain.append(piece)
     if proto.trainer_spec.model_type == _NUMBERS["bpe"]:
-        # What is merged first stands first, and what is never merged last.
+        # The pieces that merge first come first, and the pieces that never merge last.
         merged = sorted((one for one in plain if one.type == NORMAL), key=lambda one: -one.score)
         merged = [one for one in merged if len(one.piece.decode()) > 1]
         texts = {one.piece for one in merged}
@@ -139,7 +150,7 @@ def _readable(proto: Any) -> Any:
 
 
 def _is_read(proto: Any) -> bool:
-    """Return whether tokctl recognizes the lines, and reads a model of as many pieces."""
+    """Return whether tokctl recognizes the lines, and reads an equal number of pieces from them."""
     data = _lines(proto)
     try:
         return is_one(Source("", data=data)) and _filled(data, {}).size == len(proto.pieces)
@@ -148,7 +159,7 @@ def _is_read(proto: Any) -> bool:
 
 
 def _lines(proto: Any) -> bytes:
-    # As a C++ stream writes a float: six digits, without zeros at the end.
+    # C++ streams write a float with six digits and without trailing zeros.
     return b"".join(b"%s\t%s\n" % (p.piece, b"%g" % p.score) for p in proto.pieces)
 
 
@@ -167,7 +178,7 @@ def _pieces(data: bytes) -> list[tuple[bytes, float]]:
     found = []
     at = 0
     while at < len(data):
-        # `search` would pass over what is between two lines.
+        # `search` would skip text between two lines.
         line = _LINE.match(data, at)
         if line is None and b"\n" not in data[at:]:
             raise ValueError("its last line has no end: it is cut off")
@@ -182,13 +193,16 @@ def _pieces(data: bytes) -> list[tuple[bytes, float]]:
 
 
 def _number(data: bytes, at: int) -> int:
-    """Of the line that begins there."""
+    """Return the number, from 1, of the line that begins at byte `at`."""
     return data.count(b"\n", 0, at) + 1
 
 
 def _types(listed: list[tuple[bytes, float]], special: dict[bytes, int]) -> list[int]:
-    """What each piece is: by its name, or, where its score shows that it was not learned, by
-    what the caller says."""
+    """Return the type of each piece, by its name or by the special tokens that the caller names.
+
+    Raises:
+        TokctlError: there is no `<unk>`, or the type of a piece with the score 0 is unknown.
+    """
     names = {piece for piece, _ in listed}
     if _UNKNOWN not in names:
         raise TokctlError(
@@ -214,8 +228,10 @@ _BYTES = frozenset(BYTE_TOKENS)
 
 
 def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
-    """TokctlError for a piece of score 0 that may be a control or a user-defined one. The first
-    piece that BPE learns has it, too; it stands after all of these."""
+    """Raise TokctlError for a piece of score 0 that may be a control or a user-defined piece.
+
+    The first piece that BPE learns also has the score 0. It comes after all pieces of these types.
+    """
     plain = [at for at, kind in enumerate(types) if kind == NORMAL]
     zero = [at for at in plain if listed[at][1] == 0]
     learned = [at for at in plain if listed[at][1] < 0]
@@ -233,14 +249,17 @@ def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
 
 
 def _is_ranked(plain: list[tuple[bytes, float]]) -> bool:
-    """Return whether the scores are the negated numbers from 0 on, as those of BPE are."""
+    """Return whether the scores are 0, -1, -2, … in any order, like those of BPE."""
     scores = sorted((-score for _, score in plain), key=float)
     return bool(plain) and all(score == at for at, score in enumerate(scores))
 
 
 def _algorithm(listed: list[tuple[bytes, float]], types: list[int]) -> str:
-    """By what only one training makes: BPE scores 0, -1, -2, … in any order; every piece of a
-    character model is one, and every piece of a word model begins a word."""
+    """Return the training algorithm that the pieces and scores show.
+
+    BPE has the scores 0, -1, -2, … in any order. Each piece of a character model is one character.
+    Each piece of a word model begins with the word marker. Anything else is Unigram.
+    """
     plain = [entry for entry, kind in zip(listed, types, strict=True) if kind == NORMAL]
     texts = [piece.decode(errors="replace") for piece, _ in plain]
     if _is_ranked(plain):

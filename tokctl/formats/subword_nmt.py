@@ -1,10 +1,11 @@
-"""subword-nmt's codes: merges in their order, and the vocabulary beside them, `token count` a line.
+"""subword-nmt's codes: merges in order, and a vocabulary of `token count` lines beside them.
 
-A word is its characters, the last one with `</w>`; the merges are made in their order. What comes
-out ends with `@@` unless it ends its word: `low@@ er` is `low` and `er</w>` here. As `subword-nmt
-apply-bpe --vocabulary` does it, a token that the vocabulary lacks is taken apart again, into the
-pair that it was first merged of, until every part is there or is a character. The ids are the
-numbers of the lines; characters that the codes have and the vocabulary lacks get ids behind them.
+A word is its characters, the last one with `</w>`, and the merges apply in order. subword-nmt ends
+each token with `@@` unless it ends a word: its `low@@ er` is `low` and `er</w>` in tokctl. A token
+that the vocabulary lacks is split again, as by `subword-nmt apply-bpe --vocabulary`: into the pair
+that was first merged into it, until each part is in the vocabulary or is a character. Ids are the
+line numbers of the vocabulary, from 0. Characters that the codes have and the vocabulary lacks get
+the ids after them.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
 _SUFFIX, _SEPARATOR = "</w>", "@@"
 _VERSION = re.compile(r"#version: *([0-9.]+)")
-#: Two symbols to a line, behind a version or with one that ends a word among the first.
+#: Lines of two symbols. A version line, or a symbol near the beginning that ends a word, shows that
+#: the file has codes.
 _PAIRS = re.compile(rb"(#version:[^\n]*\n)?(?:[^ \n]+ [^ \n]+\r?\n)+")
 _WORD_ENDS = re.compile(rb"</w>\r?\n")
 _UNKNOWN = ("<unk>", "<UNK>", "[UNK]", "UNK")
-#: Words stand between spaces; white space at the ends of a line is none of theirs.
+#: Words are separated by spaces. White space at the ends of a line belongs to no word.
 _SPACES = r"\A[\r ]+|[\r ]*\n[\r\n ]*|[\r ]+\z| "
 
 
 def is_one(source: Source) -> bool:
-    """Return whether the file begins with merges: with their version, or one that ends a word."""
+    """Return whether the file begins with merges and a version line or a symbol with `</w>`."""
     if source.is_folder or source.is_json:
         return False
     head = source.head[: source.head.rfind(b"\n") + 1]
@@ -38,14 +40,18 @@ def is_one(source: Source) -> bool:
 
 
 def names(codes: str) -> list[str]:
-    """Return the names that a vocabulary has beside the codes of that name, the likeliest first."""
+    """Return possible names of the vocabulary beside the file `codes`, the likeliest first."""
     found = [f"{codes}.vocab", codes.replace("codes", "vocab"), codes.replace("code", "vocab")]
     found += [codes.replace("bpe", "vocab"), "vocab", "vocab.txt", "vocab.bpe", "vocabulary"]
     return [name for name in dict.fromkeys(found) if name != codes]
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of the codes and the vocabulary beside them; TokctlError if one is not whole."""
+    """Return the model of the codes and the vocabulary beside them.
+
+    Raises:
+        TokctlError: the vocabulary is missing, or one of the two files is damaged.
+    """
     vocabulary = _vocabulary_of(source)
     with unless_damaged(source.name):
         pairs = _codes(source)
@@ -69,7 +75,7 @@ def _vocabulary_of(source: Source) -> Source:
 
 
 def _codes(source: Source) -> list[tuple[str, str]]:
-    """The merges, of equal ones the first."""
+    """Return the merges in order, without repetitions of earlier merges."""
     lines = [line.strip("\r\n ") for line in vocab_files.lines(source)]
     version = _VERSION.match(lines[0])
     if version is None or version[1] in ("0.1", "0.1.0"):
@@ -92,7 +98,7 @@ def _codes(source: Source) -> list[tuple[str, str]]:
 
 
 def _tokens(source: Source) -> list[str]:
-    """The symbols that the lines of a vocabulary stand for, in their order."""
+    """Return the symbols in the lines of a vocabulary, in order, spelled with `</w>`."""
     found = []
     for number, line in enumerate(vocab_files.lines(source), 1):
         token, _, count = line.strip("\r\n ").partition(" ")
@@ -116,7 +122,7 @@ def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> FilledRecipe:
         listed.append(unknown)
     made = {left + right for left, right in pairs}
     known = set(listed)
-    # Characters that merges take, and that no line has.
+    # Characters that merges take and that no line of the vocabulary has.
     parts = dict.fromkeys(symbol for pair in pairs for symbol in pair)
     listed += [symbol for symbol in parts if symbol not in made and symbol not in known]
     known |= set(listed)
@@ -153,7 +159,7 @@ def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> FilledRecipe:
 
 
 def _check_apart(pairs: list[tuple[str, str]], removed: set[str]) -> None:
-    """TokctlError if a token without an id would not fall into the pair that was merged first."""
+    """Raise TokctlError if a token without an id would not be split into its first merge's pair."""
     first: dict[str, tuple[str, str]] = {}
     others: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:
@@ -164,7 +170,7 @@ def _check_apart(pairs: list[tuple[str, str]], removed: set[str]) -> None:
     sizes: dict[str, int] = {}
 
     def size(text: str) -> int:
-        """Return how many tokens the text falls into."""
+        """Return the number of tokens that `text` is split into."""
         waiting = [text]
         while waiting:
             one = waiting[-1]

@@ -1,13 +1,15 @@
 """Mistral's `tekken.json`, read only: byte-level BPE by ranks, special tokens with the lowest ids.
 
-As `mistral_common` reads it (`tokens/tokenizers/tekken.py`):
+The file is read as `mistral_common` does (`tokens/tokenizers/tekken.py`):
 
-- `config.default_num_special_tokens` ids come first. `special_tokens` names the first of them
-  (files up to version 7 may leave that out, and have 20 agreed ones), `<SPECIAL_ID>` the rest.
-- Of `vocab` the first `default_vocab_size` less these are used; their ids follow in that order.
-- `config.pattern` splits a text as tiktoken does. Special tokens are never found in a text.
+- The first `config.default_num_special_tokens` ids are special tokens. `special_tokens` names the
+  first of them, and the rest are `<SPECIAL_ID>`. Files up to version 7 may leave the names out:
+  their first 20 are agreed (`AGREED`).
+- The first `default_vocab_size - default_num_special_tokens` entries of `vocab` have the next ids,
+  in order. Further entries are not used.
+- `config.pattern` splits a text as in tiktoken. Special tokens are never found in a text.
 
-Settings for images, sound and chats have no say in the ids of a text: they come along, unread.
+Settings for images, sound and chats do not affect the ids of a text. They are kept as companions.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 #: The file's name in a folder.
 FILE = "tekken.json"
 
-#: What files have that name no special tokens.
+#: The special tokens of files that name none.
 AGREED = (
     "<unk>",
     "<s>",
@@ -48,20 +50,22 @@ AGREED = (
     "[/SYSTEM_PROMPT]",
     "[TOOL_CONTENT]",
 )
-#: The last version of which files may name none.
+#: The last version whose files may name no special tokens.
 _LAST_AGREED = 7
 _VERSION = re.compile(r"v([0-9]{1,4})(?:m[0-9]+)?")
 
-#: More special tokens than these, and than there are others, are a mistake of the file's.
+#: A file with more special tokens than this, and more than other tokens, is damaged.
 _MOST_SPECIAL = 1 << 16
-#: Parts of a file that come along.
+#: Parts of a file that are kept unread, as companions.
 _UNREAD = ("multimodal", "image", "audio", "model_settings_builder")
 _BEGINNING = "<s>"
 
 
 def is_one(source: Source) -> bool:
-    """Is it a document with a pattern, a vocabulary and a number of special tokens, or a folder
-    with one, and with no tokenizer.json?"""
+    """Return whether `source` is a tekken document, or a folder with one and no tokenizer.json.
+
+    A tekken document has a number of special tokens in its `config`, and a `vocab`.
+    """
     if source.is_folder:
         inner = source.beside(FILE)
         return inner is not None and source.beside("tokenizer.json") is None and is_one(inner)
@@ -76,7 +80,11 @@ def is_one(source: Source) -> bool:
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names the file where it is not whole."""
+    """Return the model in the file or folder.
+
+    Raises:
+        TokctlError: the file is damaged, or tokctl can't translate its pattern.
+    """
     if source.is_folder:
         source = source.beside(FILE) or source
     try:
@@ -128,7 +136,7 @@ def _filled(document: dict[str, Any]) -> FilledRecipe:
 
 
 def _special(document: dict[str, Any], config: dict[str, Any], reserved: int) -> list[str]:
-    """The special tokens by id."""
+    """Return the texts of the special tokens, by id."""
     entries = document.get("special_tokens")
     if entries is None:
         version = _VERSION.fullmatch(config["version"])
@@ -146,7 +154,7 @@ def _special(document: dict[str, Any], config: dict[str, Any], reserved: int) ->
         text, rank = entry["token_str"], entry["rank"]
         if type(text) is not str:
             raise TypeError("token_str")
-        # In any order. Behind them the ranks go on with tokens that have no names.
+        # Entries may be in any order. The ranks after them belong to special tokens without names.
         if type(rank) is not int or not 0 <= rank < len(entries) or rank in by_rank:
             raise ValueError(f"special token {number} has the rank {rank!r:.20}")
         by_rank[rank] = text
@@ -158,7 +166,7 @@ def _special(document: dict[str, Any], config: dict[str, Any], reserved: int) ->
 
 
 def _tokens(vocab: list[Any]) -> list[bytes]:
-    """The tokens in the order of their ranks; the first 256 are the bytes."""
+    """Return the tokens in rank order; the first 256 are the single bytes."""
     tokens = []
     for rank, entry in enumerate(vocab):
         if entry["rank"] != rank or type(entry["token_bytes"]) is not str:
@@ -175,14 +183,14 @@ def _tokens(vocab: list[Any]) -> list[bytes]:
 
 
 def _around(special: list[str]) -> tuple[str, ...]:
-    """`<s>` before a text, where the caller asks for special tokens."""
+    """Return the template that puts `<s>` before a text, if `<s>` is a special token."""
     if _BEGINNING not in special:
         return ()
     return (f"template:{_BEGINNING} $A=>{_BEGINNING} $A {_BEGINNING}:1 $B:1",)
 
 
 def _companions(document: dict[str, Any]) -> dict[str, str]:
-    """The parts that are not read, each as a file."""
+    """Return the unread parts of the document, each as the text of a companion file."""
     return {
         f"tekken.{key}.json": orjson.dumps(document[key], option=orjson.OPT_INDENT_2).decode()
         for key in _UNREAD

@@ -1,11 +1,11 @@
 """tiktoken's rank files: one token in base64 and its rank per line.
 
-The file holds neither the pattern nor the special tokens: both are facts of the encoding.
-For the published files the digest says which encoding it is (`known`); for others the
-caller says it, or a file beside them does (`sidecar`), which tokctl writes.
+The file contains neither the pattern nor the special tokens, which belong to the encoding. The
+digest of a published file tells its encoding (`KNOWN`). For other files the caller names them, or a
+sidecar does: a file beside the ranks, which tokctl writes (`Sidecar`).
 
-tiktoken merges the two neighbours that spell the token of the lowest rank, and a pre-token
-that is a token stays whole; ranks are ids.
+tiktoken merges the two neighbours that spell the token of the lowest rank. A pre-token that is a
+token stays whole. Ranks are ids.
 """
 
 from __future__ import annotations
@@ -44,7 +44,13 @@ __all__ = ["is_one", "losses", "read", "write"]
 
 
 class TiktokenEncoding(NamedTuple):
-    """What a rank file leaves out."""
+    """The parts of an encoding that its rank file leaves out.
+
+    Attributes:
+        name: tiktoken's name of the encoding; empty if unknown.
+        pre_tokenizers: how text is split, in text form or as parts.
+        special: the ids of the special tokens, by text.
+    """
 
     name: str
     pre_tokenizers: str | tuple[Part, ...]
@@ -67,14 +73,17 @@ _HARMONY = {
 
 
 def _harmony() -> dict[str, int]:
-    """o200k_harmony's special tokens: 200018 has two names, of which the first counts here, as
-    an id has one token."""
+    """Return the special tokens of o200k_harmony.
+
+    tiktoken has two names for the id 200018. The name from o200k_base is used here, because an id
+    has one token.
+    """
     names = {id_: f"<|reserved_{id_}|>" for id_ in range(199998, 201088)}
     names |= _HARMONY | {id_: text for text, id_ in _O200K.items()}
     return {text: id_ for id_, text in names.items()}
 
 
-#: By their names.
+#: The encodings, by name.
 ENCODINGS = {
     encoding.name: encoding
     for encoding in (
@@ -102,8 +111,8 @@ ENCODINGS = {
     )
 }
 
-#: By the sha256 of the published file. (p50k_edit and o200k_harmony share the files of p50k_base
-#: and o200k_base: they are told by name alone.)
+#: The encodings by the SHA-256 of the published file. p50k_edit and o200k_harmony share the files
+#: of p50k_base and o200k_base, so only their names tell them apart.
 KNOWN = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": ENCODINGS["r50k_base"],
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": ENCODINGS["p50k_base"],
@@ -113,9 +122,11 @@ KNOWN = {
 
 
 def cached() -> dict[str, Path]:
-    """The published files in tiktoken's cache, by the names of their encodings, in alphabetical
-    order: of the folder that `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR` names, else of the
-    system's folder for temporary files. It looks at this machine alone."""
+    """Return the published files in tiktoken's cache, by the names of their encodings, sorted.
+
+    The cache is the folder in `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR`, otherwise a folder in
+    the system's folder for temporary files. The network is not used.
+    """
     from tempfile import gettempdir
 
     folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
@@ -127,14 +138,18 @@ def cached() -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-#: What is put behind the rank file's name.
+#: The suffix that a sidecar appends to the name of the rank file.
 SUFFIX = ".json"
 
 
 class Sidecar(NamedTuple):
-    """What it says; and where, for messages.
+    """The content of a sidecar: the arguments of tiktoken's class `Encoding`.
 
-    explicit_n_vocab: ranks and special tokens there are, where no id is a hole; else None.
+    Attributes:
+        encoding: the name, the pre-tokenizers and the special tokens.
+        explicit_n_vocab: the number of ranks and special tokens, if every id is used; otherwise
+            None.
+        name: the name of the sidecar in messages.
     """
 
     encoding: TiktokenEncoding
@@ -145,7 +160,7 @@ class Sidecar(NamedTuple):
 def sidecar_bytes(
     name: str, pattern: str, special: dict[str, int], explicit_n_vocab: int | None
 ) -> bytes:
-    """The file."""
+    """Return the content of a sidecar file, as indented JSON."""
     arguments = {
         "name": name,
         "pat_str": pattern,
@@ -156,9 +171,14 @@ def sidecar_bytes(
 
 
 def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
-    """What the file says; TokctlError that names it where it is not whole.
+    """Return the content of a sidecar.
 
-    splits: does its pattern count? Otherwise the caller knows how text is split.
+    Args:
+        source: the sidecar file.
+        splits: whether to use its pattern; False if the caller knows how text is split.
+
+    Raises:
+        TokctlError: the file is damaged, or tokctl can't translate its pattern.
     """
     from tokctl.formats.rust_patterns import pre_tokenizers_of
 
@@ -187,10 +207,10 @@ def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
     return Sidecar(TiktokenEncoding(name, pre_tokenizer, special), total, source.name)
 
 
-#: No rank comes near this.
+#: No rank or id reaches this number.
 _MOST_TOKENS = 1 << 24
 
-#: A token in base64 and its rank.
+#: A token in base64, its rank and the end of the line.
 _START = re.compile(
     rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=])"
     rb" [0-9]+[\r\n]"
@@ -198,18 +218,24 @@ _START = re.compile(
 
 
 def is_one(source: Source) -> bool:
-    """Does it begin with a token and its rank?"""
+    """Return whether the file begins with a token in base64 and its rank."""
     return _START.match(source.head.removeprefix(codecs.BOM_UTF8)) is not None
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names it where there is none."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged, its encoding is unknown, or its pattern can't be
+            translated.
+    """
     beside = _sidecar(source)
     encoding = _encoding(source, beside)
     ranks, empty = _ranks(source.within(LARGEST_VOCABULARY), source.name)
     special = encoding.special
     if empty is not None and empty not in special.values():
-        # No text makes it: Whisper's ranks end with one.
+        # Whisper's ranks end with the empty token, which no text contains: it becomes a special
+        # token.
         special = special | {holes.filler(empty): empty}
     total = len(ranks) + len(special)
     if beside and encoding == beside.encoding and beside.explicit_n_vocab not in (None, total):
@@ -241,13 +267,16 @@ def _sidecar(source: Source) -> Sidecar | None:
 
 
 def _encoding(source: Source, beside: Sidecar | None) -> TiktokenEncoding:
-    """The facts: those that the caller gives, those of the file beside, those of a known file."""
+    """Return what the rank file leaves out.
+
+    The caller's hints come first, then the sidecar, then the digest of a published file.
+    """
     pattern, special = source.hints
-    # `gpt2` is how text is split, as elsewhere; the encoding has another name, too.
+    # As a pattern, `gpt2` is a pre-tokenizer, as everywhere. The encoding is also called r50k_base.
     if pattern in ENCODINGS and pattern != "gpt2":
         encoding = ENCODINGS[pattern]
     elif pattern is not None:
-        # Of the file beside, what the caller does not say still holds.
+        # The special tokens of the sidecar apply unless the caller names others.
         said = {} if beside is None else beside.encoding.special
         encoding = TiktokenEncoding("", _parts(pattern), said)
     elif beside is not None:
@@ -258,8 +287,10 @@ def _encoding(source: Source, beside: Sidecar | None) -> TiktokenEncoding:
 
 
 def _parts(pattern: str) -> str | tuple[Part, ...]:
-    """The pre-tokenizers that the caller names. A regular expression is one of tiktoken's, which
-    drops what lies between its matches."""
+    """Return the pre-tokenizers that the caller names.
+
+    A regular expression is read like tiktoken's patterns, which drop the text between matches.
+    """
     from tokctl.formats.rust_patterns import pre_tokenizers_of
 
     if pattern == "none":
@@ -291,10 +322,14 @@ def _known(source: Source) -> TiktokenEncoding:
 
 
 def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> FilledRecipe:
-    """The model of an encoding with these ranks.
+    """Return the model of an encoding with the given ranks.
+
+    Args:
+        ranks: the ordinary tokens.
+        encoding: the name, the pre-tokenizers and the special tokens.
 
     Raises:
-        ValueError: ids are given twice, or hardly at all; a byte has no token.
+        ValueError: an id has two tokens, too many ids are unused, or a byte has no token.
     """
     if (byte := ranks.missing_byte()) is not None:
         raise ValueError(f"the byte 0x{byte:02X} has no token, and tiktoken needs one")
@@ -326,20 +361,23 @@ _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
 
 
 def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
-    """The ranks, in any order, and the rank of the empty token, which some files list; TokctlError
-    that names the line where one is none."""
-    # tiktoken passes over what is no base64: an editor's byte order mark.
+    """Return the ranks, and the rank of the empty token if the file lists one.
+
+    Raises:
+        TokctlError: a line is not a token and its rank, or repeats one; the message names the line.
+    """
+    # tiktoken skips characters that are not base64, such as an editor's byte order mark.
     data = data.removeprefix(codecs.BOM_UTF8)
     plain = _native.RankFile.scan(data)
     if plain is not None:
         return plain, None
     ranks: dict[bytes, int] = {}
     places: dict[int, int] = {}
-    # Line by line: a file that is wrong from the start is not taken apart first.
+    # Lines are split off one by one, so that a file in another format fails at its first line.
     for number, found in enumerate(_LINES.finditer(data), 1):
         line = found[1]
         if not line:
-            continue  # as tiktoken does
+            continue  # tiktoken skips empty lines
         try:
             text, digits = line.split()
             token = base64.b64decode(text.lstrip(b"="), validate=True)
@@ -371,7 +409,11 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What a rank file and the file beside it can't hold."""
+    """Return the losses of `model`: what a rank file and its sidecar can't hold.
+
+    Raises:
+        InexpressibleError: the model is not byte-level BPE with ids as ranks.
+    """
     from tokctl.formats.rust_patterns import pattern_of
 
     _ranked(model)
@@ -390,7 +432,11 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 
 def write(model: FilledRecipe) -> Files:
-    """The ranks in the order of the ids, and the file beside them."""
+    """Return the ranks in id order, and the sidecar.
+
+    Raises:
+        InexpressibleError: the model is not byte-level BPE with ids as ranks.
+    """
     from tokctl.formats.rust_patterns import pattern_of
 
     model = _ranked(model)
@@ -398,7 +444,7 @@ def write(model: FilledRecipe) -> Files:
     ranks = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     special = {token.text: token.id for token in model.added if token.id in reserved}
     if model.origin is not None and model.origin.format == "tiktoken":
-        # A hole of the file that it came from is a hole again.
+        # Holes in the ids of the original file become holes again.
         special = {text: id_ for text, id_ in special.items() if text != holes.filler(id_)}
     try:
         pattern = pattern_of(model.recipe.pre_tokenizers)
@@ -417,7 +463,7 @@ def write(model: FilledRecipe) -> Files:
 
 
 def _name(model: FilledRecipe, data: bytes) -> str:
-    """What the encoding is called: as where it came from, as the file is known, as its recipe."""
+    """Return the name of the encoding: from the origin, the digest or the recipe."""
     if model.origin is not None and model.origin.name:
         return model.origin.name
     known = KNOWN.get(hashlib.sha256(data).hexdigest())
@@ -425,7 +471,11 @@ def _name(model: FilledRecipe, data: bytes) -> str:
 
 
 def _ranked(model: FilledRecipe) -> FilledRecipe:
-    """The model segmented by its ids; InexpressibleError if these are not its ranks."""
+    """Return the model segmented by its ids as ranks.
+
+    Raises:
+        InexpressibleError: the model is not byte-level BPE, or its ids do not work as ranks.
+    """
     recipe = model.recipe
     if not recipe.traits.is_plain_bpe:
         raise InexpressibleError(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
@@ -445,7 +495,7 @@ def _ranked(model: FilledRecipe) -> FilledRecipe:
 
 
 def _check_whole_words(model: FilledRecipe) -> None:
-    """InexpressibleError if a pre-token is a token, and the merges don't make it one."""
+    """Raise InexpressibleError for a token that merges don't make but a pre-token could equal."""
     made = {merge.token for merge in merging.by_merges(model).merges} | model.reserved_ids
     for id_, token in enumerate(model.tokens):
         if id_ not in made and len(token) > 1:
@@ -456,7 +506,7 @@ def _check_whole_words(model: FilledRecipe) -> None:
 
 
 def _adds(part: Part) -> bool:
-    """Does a post-processor put tokens around a text?"""
+    """Return whether a post-processor adds tokens to a text."""
     if part.kind != "template":
         return False
     return any(piece.token is not None for piece in template_pieces(part["single"])) or any(

@@ -1,9 +1,9 @@
-"""tokctl's model file: a `tokenizer.json` that Hugging Face `tokenizers` loads as it is.
+"""tokctl's model file: a `tokenizer.json` that Hugging Face `tokenizers` loads unchanged.
 
-What that format has no place for stands under the key `tokctl` inside `model`, which its
-readers ignore. A recipe that the format can't express gets `"version": "tokctl-1"`, so
-that they refuse the file instead of giving other ids. Files without the key come from
-other libraries; `huggingface.document` reads them.
+Data for which that format has no field is in the object `tokctl` inside `model`, which other
+readers ignore. A recipe that the format can't express gets `"version": "tokctl-1"`: other readers
+then refuse the file instead of giving other ids. Files without the key `tokctl` come from other
+libraries, and `huggingface.document` reads them.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ from tokctl.model import (
 )
 from tokctl.model.parts import AddedToken
 
-#: Version of what stands under `model.tokctl`. Format 1 had no scores, rounds, counts of
-#: tokens and added tokens.
+#: The version of the data under `model.tokctl`. Version 1 had no scores, rounds, counts of tokens
+#: or added tokens.
 FORMAT = 2
 _READ = (1, 2)
 PRIVATE_VERSION = "tokctl-1"
-#: The name of a token's count in a merge history; `score` needs all three.
+#: The keys of a merge's counts: of the pair, of its left side and of its right side. The score of a
+#: merge depends on all three.
 _COUNTS = ("counts", "left_counts", "right_counts")
 
 
 def is_one(source: Source) -> bool:
-    """Is it a document with tokctl's key, or of tokctl's own version?"""
+    """Return whether the document has tokctl's key or its private version."""
     if source.is_folder or not source.is_json:
         return False
     document = source.outline
@@ -51,12 +52,12 @@ def is_one(source: Source) -> bool:
 
 
 def losses(_model: FilledRecipe) -> list[Loss]:
-    """Nothing: the file holds all of a model."""
+    """Return an empty list: the file holds all of a model."""
     return []
 
 
 def write(model: FilledRecipe) -> Files:
-    """The model file: UTF-8, one line, the same for the same model."""
+    """Return the model file: one line of UTF-8, equal for equal models."""
     recipe = model.recipe
     spelled, ambiguous = model.spelled, model.is_ambiguous
     document = _frame(model, ambiguous)
@@ -110,7 +111,7 @@ def write(model: FilledRecipe) -> Files:
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
-    """Why Hugging Face refuses the file; None if it loads it."""
+    """Return why Hugging Face refuses the file, or None if Hugging Face loads it."""
     reason = huggingface.obstacle(given)
     if reason is None and isinstance(given, FilledRecipe) and given.is_ambiguous:
         return huggingface.AMBIGUOUS
@@ -118,7 +119,7 @@ def obstacle(given: Recipe | FilledRecipe) -> str | None:
 
 
 def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
-    """The document but for the vocabulary, the merges and what is tokctl's own."""
+    """Return the document without the vocabulary, the merges and tokctl's own data."""
     if not ambiguous:
         try:
             return huggingface.frame(model)
@@ -128,13 +129,17 @@ def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
 
 
 def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
-    """How many tokens stand in the vocabulary; the others are added tokens alone."""
+    """Return the number of tokens in the vocabulary; the other tokens are added tokens only."""
     foreign = document["version"] != PRIVATE_VERSION
     return huggingface.model_size(model) if foreign else model.size
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names the file where it is not whole."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged; the message names the file.
+    """
     document, name = source.outline, source.name
     with unless_damaged(name):
         _check_format(document["model"], name)
@@ -156,7 +161,7 @@ def _check_format(model: dict[str, Any], name: str) -> None:
 
 
 def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
-    """ValueError if what other libraries read and the recipe are not the same."""
+    """Raise ValueError if the fields that other libraries read do not match the recipe."""
     private = document["model"]["tokctl"]
     frame = _frame(filled, "merge_ids" in private)
     model = frame.pop("model")
@@ -172,7 +177,12 @@ def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
 
 
 def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
-    """The model of a document; `lists` are its long lists, where the core has read them."""
+    """Return the model of a document.
+
+    Args:
+        model: the object `model` of the document.
+        lists: the long lists of the document, if the core has read them.
+    """
     private = model["tokctl"]
     recipe = Recipe.from_dict(private["recipe"])
     added = _added(private)
@@ -190,7 +200,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
     if recipe.has_every_byte and None in map(lists.id, byte_level.BYTES):
         raise ValueError("not every byte has a token")
     training = private.get("training")
-    # Without a list of its own the recipe's special tokens have the lowest ids.
+    # Without a list of added tokens, the recipe's special tokens have the lowest ids.
     apart = [AddedToken(text, id_) for id_, text in enumerate(recipe.special_tokens)]
     core = fill(lists, recipe, apart if added is None else added)
     for name, length in zip(_COUNTS, core.lengths["counts"], strict=True):
@@ -212,7 +222,12 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
 
 
 def _lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -> ModelFile:
-    """The long lists of a document; ValueError, TypeError if one is not as it should be."""
+    """Return the long lists of a document.
+
+    Raises:
+        ValueError: an entry of a list has a wrong value.
+        TypeError: a list or an entry has a wrong type.
+    """
     vocab = model["vocab"]
     scores: list[float] = []
     if is_scored:
@@ -239,7 +254,7 @@ def _lists(model: dict[str, Any], private: dict[str, Any], *, is_scored: bool) -
 
 
 def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) -> list[list[int]]:
-    """The columns of the merges: ids of the two sides, or of all three tokens."""
+    """Return the columns of the merges: the ids of the two sides, or of all three tokens."""
     if "merge_ids" not in private:
         pairs = private["merges"] if "merges" in private else model.get("merges", [])
         return merge_ids({token: id_ for id_, token in enumerate(spelled)}, pairs)
@@ -302,7 +317,7 @@ def _added(private: dict[str, Any]) -> tuple[AddedToken, ...] | None:
 
 
 def _row(token: AddedToken) -> tuple[Any, ...]:
-    """The fields of an added token; those at the end only as far as one is not as by default."""
+    """Return the fields of an added token, without default values at the end."""
     row = list(token)
     for default in reversed(_LATER):
         if row[-1] != default:
@@ -311,7 +326,7 @@ def _row(token: AddedToken) -> tuple[Any, ...]:
     return tuple(row)
 
 
-#: What the fields are by default that rows of older files do not have.
+#: The default values of the fields that older files lack.
 _LATER = AddedToken("", 0)[8:]
 
 
@@ -338,7 +353,11 @@ def _rounds(entries: Any) -> list[Round]:
 
 
 def _column(column: Any, name: str) -> list[int]:
-    """Counts; ValueError if one is none."""
+    """Return `column`, after checking that it is a list of 64-bit counts.
+
+    Raises:
+        ValueError: an entry is not a count.
+    """
     if not isinstance(column, list) or set(map(type, column)) - {int}:
         raise ValueError(f"one of the {name} is no count")
     if min(column, default=0) < 0:

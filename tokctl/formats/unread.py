@@ -1,4 +1,4 @@
-"""Files of tokenizers that tokctl does not read: what they are, and what to do instead."""
+"""Tokenizer files that tokctl can't read: how to recognize them, and what to do instead."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tokctl.formats.contract import Source
 
 
 class UnreadFormat(NamedTuple):
-    """A format that tokctl knows and does not read.
+    """A format that tokctl recognizes but does not read.
 
     Attributes:
-        what: what such a file is, behind its name.
-        hint: what to do with it.
+        what: the description of the file: the message's text after the file's name.
+        hint: what the user can do with the file.
     """
 
     what: str
@@ -40,13 +40,13 @@ _MIDITOK = UnreadFormat(
     "use it with miditok; the model of its merges is the JSON text in the field _model, if it has "
     "any",
 )
-#: `1 'a' 1`: the id, the token as Python writes it, its length in bytes.
+#: A line such as `1 'a' 1`: the id, the token as a Python literal, the token's length in bytes.
 _RWKV_LINES = re.compile(rb"""(?:[0-9]+ b?(?:'[^\n]*'|"[^\n]*") [0-9]+\r?\n)+""")
 _FASTBPE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+ [0-9]+\r?\n)+")
 
 
 def named(source: Source) -> TokctlError | None:
-    """The error that says what the file is; None if no tokenizer's file is like it."""
+    """Return the error for a file in a known format that tokctl can't read, or None."""
     found = _of_json(source.document) if source.is_json else _of_text(source.head)
     if found is None:
         return None

@@ -1,12 +1,16 @@
-"""`vocab.json` and `merges.txt`: GPT-2's two files, which many BPE trainers write. (OpenAI called
-them `encoder.json` and `vocab.bpe`.)
+"""`vocab.json` and `merges.txt`: GPT-2's two files, which many BPE trainers write.
 
-They hold tokens with their ids and the merges in their order, and nothing of how a text is
-split. Where ASCII's visible characters, the space and all bytes that go on a character have a
-token, they are byte-level, and the pattern is GPT-2's unless the caller names another; where all
-bytes of UTF-8 end words with `</w>`, too, they are CLIP's.
-Where other words end with `</w>`, they are what Hugging Face's `CharBPETokenizer` reads: BERT's
-normalizer without lower case, BERT's words, `<unk>`. Anything else has to be told what splits it.
+OpenAI called them `encoder.json` and `vocab.bpe`. They hold the tokens with their ids and the
+merges in order, but not how a text is split. So the tokens decide:
+
+- The vocabulary is byte-level if it has a token for each of ASCII's visible characters, for the
+  space and for each continuation byte of UTF-8. The pattern is then GPT-2's unless the caller names
+  one.
+- If, in addition, each byte of UTF-8 has a token that ends with `</w>`, the model is read like
+  CLIP's.
+- If other tokens end with `</w>`, the model is read as Hugging Face's `CharBPETokenizer` reads it:
+  BERT's normalizer without lower case, BERT's words, `<unk>`.
+- For other vocabularies the caller has to name a pattern.
 """
 
 from __future__ import annotations
@@ -41,18 +45,18 @@ from tokctl.model import FilledRecipe, Origin, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
-#: As OpenAI called the two of GPT-2.
+#: The files' usual names, and the names that OpenAI gave them.
 _NAMES = ((VOCAB, MERGES), ("encoder.json", "vocab.bpe"))
-#: With one of these beside it, it is a Hugging Face folder.
+#: A folder that has one of these files is read as a Hugging Face folder.
 NEIGHBOURS = (TOKENIZER, CONFIG)
 _SUFFIX = "</w>"
-#: Tokens that stand for something although no merge makes them.
+#: Brackets around tokens that no merge makes: `<pad>`, `[MASK]`.
 _MARKS = (("<", ">"), ("[", "]"))
 _LONGEST_MARK = 40
 
 
 def is_one(source: Source) -> bool:
-    """Is it a folder with the two files, or one of them with the other beside it?"""
+    """Return whether `source` is a folder with the two files, or one file beside the other."""
     files = _pair(source)
     if files is None:
         return False
@@ -61,7 +65,7 @@ def is_one(source: Source) -> bool:
 
 
 def _pair(source: Source) -> tuple[Source, Source] | None:
-    """The two files of a folder, or of one with a name like `NAME-vocab.json`."""
+    """Return the two files of a folder, or of a file called like `NAME-vocab.json`, or None."""
     if source.path is None:
         return None
     for names in _NAMES:
@@ -79,7 +83,11 @@ def _pair(source: Source) -> tuple[Source, Source] | None:
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of the two files; TokctlError that names the one that is not whole."""
+    """Return the model in the two files.
+
+    Raises:
+        TokctlError: a file is damaged, or nothing says how a text is split.
+    """
     files = _pair(source)
     assert files is not None
     vocab, merges = files
@@ -95,7 +103,16 @@ def read(source: Source) -> FilledRecipe:
 
 
 def model_of(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> FilledRecipe:
-    """The model that the files stand for."""
+    """Return the model of a vocabulary and its merges.
+
+    Args:
+        vocabulary: the ids of the tokens, by their spelling in the file.
+        pairs: the spellings of the two sides of each merge, in order.
+        hints: the pattern and the special tokens, if the caller gives them.
+
+    Raises:
+        TokctlError: nothing says how a text is split, or a special token has another id.
+    """
     model: Json = {"type": "BPE", "vocab": vocabulary, "merges": pairs, "unk_token": None}
     document: Json = {"version": "1.0", "model": model}
     if are_like_clip(vocabulary):
@@ -121,13 +138,13 @@ def model_of(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Fill
 
 
 def are_like_clip(vocabulary: Collection[str]) -> bool:
-    """Return whether the tokens hold every byte of UTF-8, alone and at the end of a word."""
+    """Return whether the vocabulary is byte-level and has `BYTE</w>` for each byte of UTF-8."""
     tokens = set(vocabulary)
     return tokens >= _NEEDED and tokens >= {one + _SUFFIX for one in _OF_UTF8}
 
 
 def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
-    """The document of a model like CLIP's, with the template of its two special tokens."""
+    """Return the document of a model like CLIP's, with the template of its two special tokens."""
     known = CLASSES["CLIPTokenizer"]
     document = build(known, Fields(CONFIG, {}), known.roles, vocabulary, [])
     document["model"] |= {"vocab": vocabulary, "merges": pairs}
@@ -140,10 +157,10 @@ def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
 
 _UNKNOWN = ("<unk>", "[UNK]")
 
-#: The bytes that text is made of, as they are spelled.
+#: The bytes that occur in UTF-8, as the vocabulary spells them.
 _OF_UTF8 = {one for one, byte in byte_level.BYTES.items() if byte not in byte_level.NEVER_IN_UTF8}
-#: Without these a vocabulary is not of bytes. Control characters, and bytes that few scripts begin
-#: with, are missing in some that are (SmolLM).
+#: A byte-level vocabulary has at least these bytes. Some of them (SmolLM's) lack control characters
+#: and bytes that begin the characters of few scripts.
 _NEEDED = {one for one, byte in byte_level.BYTES.items() if 0x20 <= byte < 0x7F or byte >> 6 == 2}
 
 
@@ -152,9 +169,12 @@ def _is_byte_level(vocabulary: dict[str, int]) -> bool:
 
 
 def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
-    """The special tokens: those that the caller names, or those in angle or square brackets
-    that no merge makes and that are longer than a character; and what spells no bytes where
-    the others do."""
+    """Return the entries of the special tokens.
+
+    They are the tokens that the caller names. Otherwise they are the tokens of 3 to 40 characters
+    in angle or square brackets that no merge makes. In a byte-level vocabulary, tokens
+    that no merge makes and that do not spell bytes are special, too.
+    """
     given = hints.special
     if given is not None:
         for text, id_ in given.items():
@@ -178,7 +198,7 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
 
 def _is_marked(text: str) -> bool:
     marked = 2 < len(text) <= _LONGEST_MARK and (text[0], text[-1]) in _MARKS
-    return marked and not text.endswith(_SUFFIX)  # `<` at the end of a word
+    return marked and not text.endswith(_SUFFIX)  # a `<` at the end of a word is not a mark
 
 
 def _entry(text: str, id_: int) -> Json:
@@ -189,7 +209,12 @@ def _entry(text: str, id_: int) -> Json:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What is not in the two files, and is not assumed of them either."""
+    """Return the losses of `model`: what a reader of the two files would not restore.
+
+    Raises:
+        InexpressibleError: the model is not BPE by merges or ranks, or a reader could not split
+            texts.
+    """
     near = _as_written(model)
     write(near)
     vocabulary, pairs = _contents(near)
@@ -206,7 +231,12 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 
 def write(model: FilledRecipe) -> Files:
-    """The two files. Ranks are written as the merges that they stand for."""
+    """Return the two files; a model with ranks is written with the equivalent merges.
+
+    Raises:
+        InexpressibleError: the model is not BPE by merges or ranks, or a token does not fit on a
+            line.
+    """
     vocabulary, pairs = _contents(_as_written(model))
     try:
         merges = vocab_files.write_merges(pairs)
@@ -222,7 +252,7 @@ def _contents(model: FilledRecipe) -> tuple[dict[str, int], list[tuple[str, str]
 
 
 def _as_written(model: FilledRecipe) -> FilledRecipe:
-    """The model by merges; `InexpressibleError` where it is no BPE."""
+    """Return the model with merges; raise InexpressibleError if the files can't hold it."""
     recipe = model.recipe
     if not recipe.traits.is_plain_bpe:
         raise InexpressibleError(f"it holds merges, and this is a {recipe.algorithm} model")

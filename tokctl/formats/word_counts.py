@@ -1,8 +1,8 @@
-r"""Word counts: what a training counts, and no model. One `word<TAB>count` per line.
+r"""Word counts: the input of a training, not a model; one `word<TAB>count` per line.
 
-In a word, `\n`, `\r`, `\t` and `\\` are escapes, and `\xff` is the byte FF where the bytes are
-not UTF-8 (`native/core/src/count/lines.rs`). `training/counts.py` reads and writes them; a model
-of words or characters that counted its tokens can be written as such lines.
+In a word, `\n`, `\r`, `\t` and `\\` are escapes, and `\xff` is the byte FF if the bytes are not
+UTF-8 (`native/core/src/count/lines.rs`). `training/counts.py` reads and writes such files. A model
+of words or characters that has counts for its tokens can be written in this format.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from tokctl.formats.contract import (
 )
 from tokctl.model import FilledRecipe
 
-#: SentencePiece's pieces, which look alike, begin with a score of 0 or below.
+#: The first count is at least 1: in the similar `.vocab` of SentencePiece, the first score is 0 or
+#: less.
 _LINES = re.compile(rb"[^\n]+\t[1-9][0-9]{0,18}\r?\n(?:[^\n]+\t[0-9]{1,19}\r?\n)*")
 
 
 def is_one(source: Source) -> bool:
-    """Is every line of its beginning a word, a tab and a count?"""
+    """Return whether each complete line at the beginning is a word, a tab and a count."""
     head = source.head
     if len(head) == HEAD:
         head = head[: head.rfind(b"\n") + 1]
@@ -38,7 +39,7 @@ def is_one(source: Source) -> bool:
 
 
 def read(source: Source) -> FilledRecipe:
-    """TokctlError: there is no model in it."""
+    """Raise TokctlError, because the file contains counts and no model."""
     raise TokctlError(
         f"{source.name} holds word counts, and no model",
         f"train one on them: tokctl train --word-counts {source.name}",
@@ -46,7 +47,11 @@ def read(source: Source) -> FilledRecipe:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """All but the tokens and their counts."""
+    """Return the losses of `model`: everything except the tokens and their counts.
+
+    Raises:
+        InexpressibleError: the model has no counts of its tokens.
+    """
     _check(model)
     found = [Loss("the recipe: which text becomes which tokens"), Loss("the ids of the tokens")]
     if model.added:
@@ -57,7 +62,11 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 
 def write(model: FilledRecipe) -> Files:
-    """The tokens with their counts, in the order of their ids."""
+    """Return the tokens with their counts as lines, in id order, without added tokens.
+
+    Raises:
+        InexpressibleError: the model has no counts of its tokens.
+    """
     _check(model)
     apart = {token.id for token in model.added}
     counter = _native.Counter("none", [], 1)
@@ -71,7 +80,7 @@ def write(model: FilledRecipe) -> Files:
 
 
 def _check(model: FilledRecipe) -> None:
-    """InexpressibleError if the model counted no tokens."""
+    """Raise InexpressibleError if the model has no counts of its tokens."""
     if not model.counts:
         raise InexpressibleError(
             "only models of words or characters know how often each token was seen"

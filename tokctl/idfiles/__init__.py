@@ -1,5 +1,6 @@
-"""Files of ids in formats that training programs read, and shards of them. `docs/idfiles.md`
-describes each format.
+"""Files of ids in formats that training programs read, and shards of them.
+
+`docs/idfiles.md` describes each format.
 
     from tokctl import Tokenizer, idfiles
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from tokctl.idfiles.reader import read_text
     from tokctl.idfiles.writer import Written, open_writer, write
 
-#: Files that hold ids, without text beside them.
+#: Forms that hold ids without text beside them.
 FORMS = ("bin", "npy", "parquet", "megatron", "safetensors")
 
-#: What a folder of shards can be made of.
+#: Forms that a folder of shards can have.
 SHARDED = (*FORMS, "jsonl")
 
 _MODULES = {

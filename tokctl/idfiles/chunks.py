@@ -1,4 +1,4 @@
-"""Ids between the encoder and the files: chunks to be written, and parts that were read."""
+"""Ids between the encoder and the files: chunks to write, and parts that were read."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class SourceIndex(NamedTuple):
-    """A source: its number among the sources, from 0, and in an archive that of the member."""
+    """Number of a source, from 0, and within an archive the number of the member, from 0."""
 
     source: int = 0
     member: int = 0
 
 
 class ResumePoint(NamedTuple):
-    """How far a source had been read when a chunk began: encoding can begin there again.
+    """Point in a source where encoding can start again, as it was when a chunk began.
 
     Attributes:
-        text: bytes of a document's text, as the encoder got it; from there on its ids do not
-            depend on what was before.
-        records: of a source of records, those that were read.
-        documents: those that have ended in this source.
-        ids: of the document that has not.
-        drawn: texts that a segmentation was drawn for, in all sources.
+        text: bytes of text that the encoder had received of the document. The ids after this point
+            do not depend on the text before it.
+        records: records read so far, for a source of records.
+        documents: documents of the source that had ended.
+        ids: ids of the document that had not ended.
+        drawn: texts for which a random segmentation was drawn, over all sources.
     """
 
     text: int = 0
@@ -44,13 +44,13 @@ SOURCE_START = ResumePoint()
 
 
 class StreamPosition(NamedTuple):
-    """Where a stream of chunks can be resumed.
+    """Position in a stream of chunks from which the stream can be resumed.
 
     Attributes:
-        source: the source.
-        resume: how far it had been read where encoding can begin again.
-        documents: of this source, those that have ended.
-        ids: of the document that has not ended.
+        source: the source that the position is in.
+        resume: point at or before the position where encoding can start again.
+        documents: documents of the source that have ended before the position.
+        ids: ids before the position of the document that has not ended.
     """
 
     source: SourceIndex = FIRST_SOURCE
@@ -60,7 +60,7 @@ class StreamPosition(NamedTuple):
 
     @property
     def is_inside(self) -> bool:
-        """Has a part of its source been taken?"""
+        """Whether a part of the source is before the position."""
         return bool(self.documents or self.ids or self.source.member)
 
 
@@ -69,16 +69,17 @@ STREAM_START = StreamPosition()
 
 @dataclass(frozen=True)
 class Chunk:
-    """Ids that follow those of the chunk before.
+    """Ids that follow the ids of the chunk before.
 
     Attributes:
-        data: the ids as little-endian numbers of `width` bytes each, end to end; or lines.
-        count: how many ids there are.
-        ends: for each document that ends here, how many of these ids stand before its end.
-            A document may begin in an earlier chunk; an empty one ends where it begins.
-        width: bytes per id; 0 where `data` is lines.
-        byte_ends: of lines, where in `data` each document ends.
-        source, resume: where the chunk comes from.
+        data: the ids as little-endian numbers of `width` bytes each, end to end; or lines of text.
+        count: number of ids.
+        ends: for each document that ends in the chunk, the number of ids of the chunk before that
+            end. A document may begin in an earlier chunk; an empty one ends where it begins.
+        width: bytes per id; 0 if `data` is lines.
+        byte_ends: for lines, the byte of `data` where each document ends.
+        source: the source that the chunk comes from.
+        resume: point in the source where encoding can start again for the ids of the chunk.
     """
 
     data: bytes | memoryview
@@ -91,7 +92,18 @@ class Chunk:
 
     @classmethod
     def of(cls, documents: Iterable[Sequence[int]], dtype: Dtype) -> Chunk:
-        """A chunk of whole documents, each as its ids."""
+        """Return a chunk of whole documents, each given as its ids.
+
+        Args:
+            documents: the ids of each document.
+            dtype: type of the ids; 2 or 4 bytes wide.
+
+        Raises:
+            OverflowError: an id is negative or does not fit the width.
+
+        Example:
+            Chunk.of([[1, 2], [3]], dtype_for("npy", 50_257)).ends  # array('q', [2, 3])
+        """
         ids = array("H" if dtype.width == 2 else "I")
         ends = array("q")
         for document in documents:
@@ -102,7 +114,14 @@ class Chunk:
     def part(
         self, ids: int, end: int, to_ids: int | None = None, to_end: int | None = None
     ) -> Chunk:
-        """From id `ids` and the end number `end` on, up to `to_ids` and `to_end`."""
+        """Return the part of the chunk from one position up to another.
+
+        Args:
+            ids: number of ids before the part.
+            end: number of document ends before the part.
+            to_ids: number of ids before the end of the part; None: all.
+            to_end: number of document ends before the end of the part; None: all.
+        """
         stop = self.count if to_ids is None else to_ids
         last = len(self.ends) if to_end is None else to_end
         if (ids, end, stop, last) == (0, 0, self.count, len(self.ends)):
@@ -125,7 +144,13 @@ def _shifted(numbers: Sequence[int], by: int) -> Sequence[int]:
 
 
 def without(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk]:
-    """The chunks without their first documents, and without the first ids of the next one."""
+    """Yield the chunks without the first documents, and without the first ids of the next document.
+
+    Args:
+        chunks: the chunks of a source.
+        documents: number of documents to leave out.
+        ids: number of ids to leave out of the document after them.
+    """
     for chunk in chunks:
         ended = min(documents, len(chunk.ends))
         documents -= ended
@@ -138,12 +163,13 @@ def without(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk
 
 
 class IdFileWriter:
-    """The base of the forms' writers: takes chunks, one after the other.
+    """Base class of the writers of all forms; takes one chunk after the other.
 
     Attributes:
-        dtype: of the ids.
-        ids, documents: written so far; a document counts when it ends.
-        index: gets every chunk, too.
+        dtype: type of the ids.
+        ids: number of ids written so far.
+        documents: number of documents that have ended so far.
+        index: writer of an index that gets every chunk, too; None: no index.
     """
 
     def __init__(self, dtype: Dtype) -> None:
@@ -153,7 +179,7 @@ class IdFileWriter:
         self.index: Index | None = None
 
     def add(self, chunk: Chunk) -> None:
-        """Writes a chunk."""
+        """Write a chunk to the file and to the index, and count it."""
         self.write(chunk)
         if self.index is not None:
             self.index.add(chunk)
@@ -161,24 +187,25 @@ class IdFileWriter:
         self.documents += len(chunk.ends)
 
     def write(self, chunk: Chunk) -> None:
-        """Writes a chunk; `ids` and `documents` are still those before it."""
+        """Write a chunk to the file; `ids` and `documents` do not count it yet."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Writes what is known only at the end."""
+        """Write what depends on the whole file, such as a header with the final count."""
 
     def abandon(self) -> None:
-        """Releases what is not finished; nothing more is written."""
+        """Release an unfinished file; write nothing more."""
 
 
 class IdPart(NamedTuple):
-    """Ids that were read, and follow those of the part before.
+    """Ids read from a file, which follow the ids of the part before.
 
     Attributes:
-        ids: whole numbers, as an object with the buffer protocol; not checked.
-        place: for messages, where in the file an id stands, by its number in `ids` from 0.
-        ends: a document ends after them. Where a file does not say where documents end, no
-            part has it, and all ids are one row.
+        ids: whole numbers, as an object with the buffer protocol; their range is not checked.
+        place: function that returns where an id is in the file, for messages; its argument is the
+            index of the id in `ids`.
+        ends: whether a document ends after the ids. In a file that does not store the ends of
+            documents it is False for all parts, and all ids are one row.
     """
 
     ids: Sequence[int]

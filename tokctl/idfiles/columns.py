@@ -1,8 +1,8 @@
-"""Ids in files with further columns beside them: masks, positions, lengths.
+"""Files of ids with more columns beside the ids: masks, positions, lengths.
 
-A row is a document, or a packed sequence. JSON Lines has an object for each; Parquet a list in each
-column; safetensors a tensor for each column, end to end, and `offsets`: 0, and where the ids of
-each row end.
+A row is a document or a packed sequence. JSON Lines has an object for each row. Parquet has a list
+for each row in every column. safetensors has a tensor for each column, rows end to end, and
+`offsets`: 0, then the end of the ids of each row.
 """
 
 from __future__ import annotations
@@ -21,54 +21,61 @@ from tokctl.idfiles.packing import IDS, Columns
 from tokctl.idfiles.parquet import GROUP_IDS, WRITING_NEEDS_PYARROW, CountedFile, pyarrow
 from tokctl.idfiles.safetensors import OFFSETS, described
 
-#: The forms that hold several columns.
+#: Forms that can hold several columns.
 FORMS = ("jsonl", "parquet", "safetensors")
 
-#: Bytes before the first tensor; room for the longest numbers.
+#: Bytes before the first tensor; enough for a header with the longest numbers.
 _FRONT = 1024
 
 
 class ColumnWriter:
-    """The base of the writers.
+    """Base class of the writers of rows.
 
     Attributes:
-        rows, ids: written so far.
+        out: stream that is written to.
+        dtypes: type of each column, by name.
+        rows: number of rows written so far.
+        ids: number of ids written so far.
     """
 
     def __init__(self, out: BinaryIO, dtypes: dict[str, Dtype]) -> None:
-        """`dtypes` are those of the columns, the ids first."""
+        """Write to `out`; `dtypes` has the type of each column by name, the ids first."""
         self.out = out
         self.dtypes = dtypes
         self.rows = self.ids = 0
 
     def add(self, row: Columns) -> None:
-        """Writes a row."""
+        """Write a row, and count it."""
         self.write(row)
         self.rows += 1
         self.ids += len(row[IDS])
 
     def write(self, row: Columns) -> None:
+        """Write a row; `rows` and `ids` do not count it yet."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Writes what is known only at the end."""
+        """Write what depends on the whole file, such as a header with the final counts."""
 
     def abandon(self) -> None:
-        """Releases what is not finished."""
+        """Release an unfinished file; write nothing more."""
 
 
 class JsonlColumns(ColumnWriter):
-    """An object on each line."""
+    """Writer of JSON Lines with an object for each row."""
 
     def write(self, row: Columns) -> None:
+        """Write a row as a line."""
         from tokctl import orjson
 
         self.out.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
 class ParquetColumns(ColumnWriter):
-    """A column of lists for each, compressed by zstd; a row group ends with the row that reaches
-    `GROUP_IDS` ids."""
+    """Writer of Parquet with a column of lists for each column of the rows, compressed by zstd.
+
+    A row group ends with the row that reaches `GROUP_IDS` ids.
+    """
 
     def __init__(self, out: BinaryIO, dtypes: dict[str, Dtype]) -> None:
         super().__init__(out, dtypes)
@@ -86,6 +93,7 @@ class ParquetColumns(ColumnWriter):
         self._offsets = {name: array("i", [0]) for name in self.dtypes}
 
     def write(self, row: Columns) -> None:
+        """Add a row to the row group, and write the group if it is full."""
         for name, values in self._values.items():
             values.extend(row[name])
             self._offsets[name].append(len(values))
@@ -106,17 +114,23 @@ class ParquetColumns(ColumnWriter):
         self._empty()
 
     def finish(self) -> None:
+        """Write the last row group and the footer."""
         if len(self._offsets[IDS]) > 1:
             self._write_group()
         self._file.close()
 
     def abandon(self) -> None:
+        """Drop the unfinished file."""
         self._out.is_open = False
         self._file.close()
 
 
 class SafetensorsColumns(ColumnWriter):
-    """A tensor for each column, wider numbers first after the ids, so that all are aligned."""
+    """Writer of safetensors with a tensor for each column.
+
+    The ids are first, then the columns with wider numbers before narrower ones, so that all are
+    aligned.
+    """
 
     def __init__(self, out: BinaryIO, dtypes: dict[str, Dtype], stack: ExitStack) -> None:
         import tempfile
@@ -124,7 +138,8 @@ class SafetensorsColumns(ColumnWriter):
         super().__init__(out, dtypes)
         self._dtypes = {**dtypes, OFFSETS: DTYPES["int64"]}
         names = sorted(self._dtypes, key=lambda name: (name != IDS, -self._dtypes[name].width))
-        # The ids go to their place at once, the others wait in files without names.
+        # The ids are written to `out` at once; the other columns are kept in unnamed temporary
+        # files.
         spool = tempfile.TemporaryFile
         self._spools = {name: stack.enter_context(spool()) for name in names[1:]}
         self._counts = dict.fromkeys(names, 0)
@@ -132,6 +147,7 @@ class SafetensorsColumns(ColumnWriter):
         self._put(OFFSETS, [0])
 
     def write(self, row: Columns) -> None:
+        """Append the values of a row to the tensor of each column."""
         for name in self.dtypes:
             self._put(name, row[name])
         self._put(OFFSETS, [self._counts[IDS]])
@@ -142,6 +158,7 @@ class SafetensorsColumns(ColumnWriter):
         self._counts[name] += len(values)
 
     def finish(self) -> None:
+        """Append the tensors that were kept in temporary files, and write the header."""
         from tokctl import orjson
 
         tensors: dict[str, dict[str, Any]] = {}
@@ -149,7 +166,7 @@ class SafetensorsColumns(ColumnWriter):
         for name, count in self._counts.items():
             dtype = self._dtypes[name]
             if padding := -place % dtype.width:
-                # PyTorch can't read what is not aligned, and no byte may be in no tensor.
+                # PyTorch can't read unaligned tensors, and every byte must belong to a tensor.
                 tensors["padding"] = described("U8", padding, place, place + padding)
                 self.out.write(bytes(padding))
                 place += padding
@@ -169,11 +186,12 @@ class SafetensorsColumns(ColumnWriter):
 def open_columns(
     form: str, target: str | Path | BinaryIO, dtypes: dict[str, Dtype]
 ) -> Iterator[ColumnWriter]:
-    """A writer of one of `FORMS`; the file is there, whole, when the block ends without an error.
+    """Open a writer of rows; its file appears, complete, when the block ends without error.
 
     Args:
-        target: the file, or a stream, which `safetensors` writes to at the end.
-        dtypes: the columns with their types, `input_ids` first.
+        form: one of `FORMS`.
+        target: a path or a stream. `safetensors` writes to a stream when the block ends.
+        dtypes: type of each column, `input_ids` first.
 
     Raises:
         TokctlError: the file can't be written; `parquet` without pyarrow.

@@ -1,4 +1,4 @@
-"""The types of numbers that ids are stored as, under the names of each form."""
+"""Number types that ids are stored as, with the name of each type in every form."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Dtype(NamedTuple):
     """A type of whole number, little-endian unless `big_endian`.
 
     Attributes:
-        name: NumPy's, as `--dtype` takes it.
-        code: the type code of `array` and `memoryview`.
+        name: NumPy's name, as `--dtype` takes it.
+        code: type code of `array` and `memoryview`.
         width: bytes per number.
-        npy: the type string in the header of an `.npy`.
-        safetensors: the name in the header of safetensors.
-        megatron: the number in a Megatron-LM `.idx`; None if that format lacks the type.
-        big_endian: the highest byte comes first.
+        npy: type string in the header of an `.npy` file.
+        safetensors: name in the header of a safetensors file.
+        megatron: type number in a Megatron-LM `.idx`; None if that format lacks the type.
+        big_endian: whether the highest byte comes first.
     """
 
     name: str
@@ -33,11 +33,12 @@ class Dtype(NamedTuple):
 
     @property
     def largest(self) -> int:
-        """The largest number of this type."""
+        """Largest number of this type."""
         return (1 << (8 * self.width - self.code.islower())) - 1
 
 
-#: Every type that ids are read from. In Megatron-LM's `DType`, 6 and 7 are floating-point types.
+#: Types that ids are read from, by name. In Megatron-LM's `DType`, 6 and 7 are floating-point
+#: types.
 DTYPES = {
     dtype.name: dtype
     for dtype in (
@@ -52,24 +53,33 @@ DTYPES = {
     )
 }
 
-#: Those that ids are written as.
+#: Names of the types that ids are written as.
 WRITTEN = ("uint16", "uint32", "int32")
 
-#: Megatron-LM takes 16 bits for fewer ids than this, and 32 for more (`optimal_dtype` in its
+#: Megatron-LM uses 16 bits for fewer ids than this and 32 bits otherwise (`optimal_dtype` in its
 #: `indexed_dataset.py`).
 _MEGATRON_16_BITS = 65_500
 
 
 def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
-    """The type of the ids of a vocabulary in a form of `tokctl.idfiles.FORMS`.
+    """Return the type that a form stores the ids of a vocabulary as.
 
-    Without `forced`: int32 in Parquet, as Hugging Face writes it; in Megatron's files uint16
-    below 65,500 ids, else int32, as Megatron-LM does; in the others uint16 up to 65,536 ids,
-    else uint32.
+    Without `forced`, Parquet has int32, as Hugging Face writes it. Megatron's files have uint16
+    below 65,500 ids and int32 from there on, as Megatron-LM does. The other forms have uint16 up
+    to 65,536 ids, and uint32 above.
+
+    Args:
+        form: one of `tokctl.idfiles.FORMS`, or `jsonl`.
+        vocab_size: number of ids; the last id is one less.
+        forced: one of `WRITTEN`, chosen by the user; None: the default of the form.
 
     Raises:
-        TokctlError: `forced` is none of `WRITTEN`, can't hold the vocabulary's last id, or the
-            form lacks it.
+        TokctlError: `forced` is not one of `WRITTEN`, can't hold the last id of the vocabulary,
+            or is not a type of the form.
+
+    Example:
+        dtype_for("npy", 50_257).name  # 'uint16'
+        dtype_for("npy", 100_000).name  # 'uint32'
     """
     if forced is None:
         if form == "parquet":
@@ -92,20 +102,28 @@ def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
 
 
 def unsigned_for(vocab_size: int) -> Dtype:
-    """uint16 where it holds every id of the vocabulary, else uint32."""
+    """Return uint16 if it holds every id of the vocabulary, else uint32."""
     return DTYPES["uint16" if vocab_size <= 1 << 16 else "uint32"]
 
 
 def dtype_named(name: str) -> Dtype:
-    """The type of this name; TokctlError if there is none."""
+    """Return the type with this name; raise TokctlError if the name is unknown."""
     if name not in DTYPES:
         raise TokctlError(f"the dtype can't be {name!r}", f"choose one of: {', '.join(DTYPES)}")
     return DTYPES[name]
 
 
 def numbers(data: bytes | memoryview, dtype: Dtype) -> Sequence[int]:
-    """The numbers in `data`, as an object with the buffer protocol; none of them is boxed."""
-    if not data:  # empty memory can't be cast
+    """Return the numbers in `data` as an object with the buffer protocol.
+
+    No Python object is made for each number. The result is a view of `data`, or a copy if the bytes
+    have to be swapped.
+
+    Args:
+        data: numbers end to end; a whole number of them.
+        dtype: type and byte order of the numbers.
+    """
+    if not data:  # memoryview can't cast empty memory
         return array(dtype.code)
     if dtype.width == 1 or dtype.big_endian == (sys.byteorder == "big"):
         view: Any = memoryview(data)
@@ -117,7 +135,7 @@ def numbers(data: bytes | memoryview, dtype: Dtype) -> Sequence[int]:
 
 
 def little_endian(numbers: array[int]) -> bytes:
-    """The numbers as bytes, the lowest byte of each first."""
+    """Return the numbers as bytes, the lowest byte of each number first."""
     if sys.byteorder == "big":
         numbers = numbers[:]
         numbers.byteswap()

@@ -13,17 +13,23 @@ from tokctl.sources.blocks import whole_lines
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
-#: The field of an object that holds its ids.
+#: Default name of the JSON field that holds the ids of a line.
 FIELD = "ids"
 
 
 def from_decimal(
     tokenizer: Tokenizer, name: str, blocks: Iterable[bytes], *, skip_special: bool
 ) -> Iterator[bytes]:
-    """A line of text for each line of ids.
+    """Yield a line of text for each line of ids, as blocks of whole lines.
+
+    Args:
+        tokenizer: model of the ids.
+        name: name of the file in messages.
+        blocks: the bytes of the file.
+        skip_special: whether to leave special tokens out of the text.
 
     Raises:
-        TokctlError: names the line and the column of what is not an id of the model.
+        TokctlError: something is not an id of the model. The message names its line and column.
     """
     from tokctl.errors import CoreError
 
@@ -45,7 +51,7 @@ def from_decimal(
         line += block.count(b"\n")
 
 
-#: An id; 007 is none, so that the groups of 20,000 are not read as two ids.
+#: An id. 007 is not one: `20,000` in a text with digit groups must not be read as the ids 20 and 0.
 _ID = rb"(?:0|[1-9][0-9]*)"
 #: A line of ids as Python or a spreadsheet writes it: between brackets, or with commas.
 _LISTED = re.compile(
@@ -58,8 +64,11 @@ _WITHOUT_MARKS = bytes.maketrans(b"[,]", b"   ")
 
 
 def _decoded(tokenizer: Tokenizer, block: bytes, line: int, skip_special: bool) -> bytes:
-    """Return the texts of lines of ids. Brackets and commas are looked for only where a line is
-    not numbers alone, and become spaces: the columns of errors stay."""
+    """Return the texts of lines of ids.
+
+    Brackets and commas are replaced by spaces only if a line holds more than numbers. Lengths stay,
+    so errors name the right column.
+    """
     from tokctl.errors import CoreError
 
     try:
@@ -81,15 +90,23 @@ def from_jsonl(
     *,
     skip_special: bool,
 ) -> Iterator[bytes]:
-    """A line of text for each object.
+    """Yield a line of text for each JSON object, as blocks of whole lines.
+
+    Args:
+        tokenizer: model of the ids.
+        name: name of the file in messages.
+        blocks: the bytes of the file.
+        field: field that holds the ids; None: `FIELD`.
+        skip_special: whether to leave special tokens out of the text.
 
     Raises:
-        TokctlError: names the line, and the number in its ids.
+        TokctlError: a line has no list of ids, or an id is not one of the model. The message names
+            the line and the position of the id in the list.
     """
     number = 0
     for block in whole_lines(blocks):
         decoded = []
-        for line in BytesIO(block):  # a line ends at a line feed, and nowhere else
+        for line in BytesIO(block):  # splits at line feeds only, unlike splitlines
             number += 1
             place = f"{name}: line {number}"
             decoded.append(_of_object(tokenizer, place, line, field or FIELD, skip_special))
@@ -118,5 +135,5 @@ def _of_object(
 
 
 def known_ids(tokenizer: Tokenizer) -> str:
-    """Which ids a model has, as a hint."""
+    """Return the range of a model's ids, as a hint for an error."""
     return f"this model's ids are 0 to {tokenizer.vocab_size - 1}"

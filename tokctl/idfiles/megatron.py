@@ -1,9 +1,9 @@
 """Megatron-LM's `.bin` and `.idx`, as its `IndexedDatasetBuilder` writes them.
 
-The layout is that of `megatron/core/datasets/indexed_dataset.py`. The `.bin` is the ids alone. The
-`.idx` has a header, the length of each sequence (32 bits), the byte of the `.bin` where each begins
-(64 bits), and with which sequence each document begins, and after the last one how many there are
-(64 bits).
+The layout is the one of `megatron/core/datasets/indexed_dataset.py`. The `.bin` has the ids only.
+The `.idx` has a header; the length of each sequence (32 bits); the byte of the `.bin` where each
+sequence begins (64 bits); and the number of the first sequence of each document, followed by the
+number of sequences (64 bits).
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ _VERSION = 1
 _HEADER = struct.Struct("<9sQBQQ")
 _HINT = "it was damaged, or is the index of another file"
 
-#: The longest sequence: lengths are 32-bit numbers.
+#: Largest length of a sequence: lengths are 32-bit numbers.
 _LONGEST = 2**31 - 1
 
-#: Numbers that are made at a time.
+#: Numbers converted at a time.
 _BLOCK = 1 << 16
 
 
 class MegatronWriter(IdFileWriter):
-    """One sequence for each document."""
+    """Writer of a sequence for each document."""
 
     def __init__(self, data: BinaryIO, idx: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
-        """`spool` is a temporary file."""
+        """Write ids to `data` and the index to `idx`; keep lengths in the empty file `spool`."""
         super().__init__(dtype)
         self._data = data
         self._idx = idx
         self._lengths = spool
-        self._begin = 0  # of the document that has not ended
+        self._begin = 0  # ids before the document that has not ended
 
     def write(self, chunk: Chunk) -> None:
+        """Write the ids of a chunk, and keep the lengths of the documents that end in it."""
         self._data.write(chunk.data)
         before, begin = self.ids, self._begin
         lengths = array("i")
@@ -60,6 +61,7 @@ class MegatronWriter(IdFileWriter):
         self._lengths.write(lengths)
 
     def finish(self) -> None:
+        """Write the index."""
         count, code = self.documents, self.dtype.megatron
         self._idx.write(_HEADER.pack(MAGIC, _VERSION, code, count, count + 1))
         for lengths in self._read():
@@ -84,7 +86,11 @@ class MegatronWriter(IdFileWriter):
 
 
 def pair(path: str) -> tuple[str, str] | None:
-    """The `.bin` and the `.idx` that a name means: either of them, or what both begin with."""
+    """Return the `.bin` and the `.idx` that a name means; None if one of them does not exist.
+
+    Args:
+        path: one of the two files, or the prefix of both.
+    """
     stem = path
     for ending in (".bin", ".idx"):
         stem = stem.removesuffix(ending)
@@ -93,7 +99,7 @@ def pair(path: str) -> tuple[str, str] | None:
 
 
 def is_index(path: str) -> bool:
-    """Does a Megatron index begin there?"""
+    """Return whether a file begins with the signature of a Megatron index."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -102,7 +108,12 @@ def is_index(path: str) -> bool:
 
 
 def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
-    """The documents, each of its sequences end to end.
+    """Yield the ids of each document, its sequences end to end.
+
+    Args:
+        name: name in messages.
+        path: one of the two files, or the prefix of both.
+        meter: counter of the bytes read.
 
     Raises:
         TokctlError: one of the two files is missing or damaged, or they do not belong together.
@@ -142,7 +153,7 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     lengths = idx.numbers(start, sequences, DTYPES["int32"])
     begins = idx.numbers(start + 4 * sequences, sequences, DTYPES["int64"])
     firsts = idx.numbers(start + 12 * sequences, documents, DTYPES["int64"])
-    ends = 0  # of the sequences, in bytes
+    ends = 0  # byte after the last sequence so far
     before = next(firsts, 0)
     if before != 0:
         raise TokctlError(f"{name}: its first document begins with sequence {before}", _HINT)

@@ -1,6 +1,6 @@
-"""NumPy's `.npy`: a header with the type and the length, and the numbers.
+"""NumPy's `.npy`: a header with the type and the length, then the numbers.
 
-`numpy.lib.format` describes the layout. Version 1.0 is written, 1.0 to 3.0 are read.
+`numpy.lib.format` describes the layout. tokctl writes version 1.0 and reads 1.0 to 3.0.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from tokctl.sources.blocks import BlockStream
 
 MAGIC = b"\x93NUMPY"
 
-#: Bytes of a header; NumPy writes as many for any one-dimensional array of numbers.
+#: Bytes of the header that is written. NumPy's own header has this size for every one-dimensional
+#: array of numbers.
 _HEADER_SIZE = 128
 
-#: Bytes of the longest header that is read.
+#: Largest header that is read, in bytes.
 _LONGEST_HEADER = 1 << 16
 
 _HINT = "ids are a one-dimensional array of whole numbers: numpy.save(path, ids)"
@@ -30,7 +31,7 @@ _CUT_OFF = "is it cut off, or still being written?"
 
 
 def header(dtype: Dtype, count: int) -> bytes:
-    """The first bytes of a file of `count` numbers."""
+    """Return the header of a file of `count` numbers."""
     text = f"{{'descr': '{dtype.npy}', 'fortran_order': False, 'shape': ({count},), }}"
     front = MAGIC + b"\x01\x00"
     size = _HEADER_SIZE - len(front) - 2
@@ -38,7 +39,7 @@ def header(dtype: Dtype, count: int) -> bytes:
 
 
 class NpyWriter(IdFileWriter):
-    """A one-dimensional array of ids. `out` is empty and seekable."""
+    """Writer of a one-dimensional array of ids; `out` must be empty and seekable."""
 
     def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
         super().__init__(dtype)
@@ -46,23 +47,33 @@ class NpyWriter(IdFileWriter):
         out.write(header(dtype, 0))
 
     def write(self, chunk: Chunk) -> None:
+        """Write the ids of a chunk."""
         self._out.write(chunk.data)
 
     def finish(self) -> None:
+        """Replace the header by one with the final count."""
         self._out.seek(0)
         self._out.write(header(self.dtype, self.ids))
         self._out.seek(0, 2)
 
 
 class Index:
-    """An `.npy` of 64-bit numbers beside the ids. Of a whole file: 0, and where each document
-    ends, as the offsets of Arrow's lists. Of a shard: where each document begins that begins in
-    it."""
+    """Writer of an `.npy` of 64-bit numbers that says where documents are among the ids.
+
+    For a whole file: 0, then the end of each document, like the offsets of Arrow's lists. For a
+    shard: the start of each document that begins in the shard.
+    """
 
     _DTYPE = DTYPES["int64"]
 
     def __init__(self, out: BinaryIO, *, starts: bool = False, begun: bool = False) -> None:
-        """`starts`: the index is that of a shard; `begun`: its ids begin inside a document."""
+        """Write to `out`, which is empty and seekable.
+
+        Args:
+            out: the index file.
+            starts: whether the index is for a shard, and so holds starts instead of ends.
+            begun: whether the first ids of the shard continue a document of the shard before.
+        """
         self._out = out
         self._starts = starts
         self._inside = begun
@@ -73,6 +84,7 @@ class Index:
             self._write(array("q", [0]))
 
     def add(self, chunk: Chunk) -> None:
+        """Write the document positions of a chunk."""
         before = self._ids
         places = self._document_starts(chunk) if self._starts else chunk.ends
         self._write(array("q", [before + place for place in places]))
@@ -92,16 +104,21 @@ class Index:
         self.count += len(numbers)
 
     def finish(self) -> None:
+        """Replace the header by one with the final count."""
         self._out.seek(0)
         self._out.write(header(self._DTYPE, self.count))
         self._out.seek(0, 2)
 
 
 def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
-    """The ids of a one-dimensional array of whole numbers.
+    """Yield the ids of a one-dimensional array of whole numbers.
+
+    Args:
+        stream: the bytes of the file, from the first one on.
+        name: name of the file in messages.
 
     Raises:
-        TokctlError: it holds something else, is cut short, or goes on after the array.
+        TokctlError: the file holds something else, is cut off, or has bytes after the array.
     """
     dtype, count, start = _read_header(stream, name)
     end = start + count * dtype.width
@@ -117,7 +134,7 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
 
 
 def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
-    """The type of the numbers, how many there are, and at which byte they begin."""
+    """Return the type of the numbers, their count, and the byte where the first one is."""
     front = stream.read(8)
     if not front.startswith(MAGIC) or len(front) < 8:
         raise TokctlError(f"{name} is no .npy file", "which form is it? --from names it")
@@ -147,7 +164,7 @@ def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
 
 
 def _dtype(descr: object) -> Dtype | None:
-    """The type that `<u2` and the like mean; the first letter is the order of the bytes."""
+    """Return the type that a string such as `<u2` means; its first letter is the byte order."""
     if not isinstance(descr, str) or descr[:1] not in ("<", ">", "|", "="):
         return None
     for dtype in DTYPES.values():

@@ -1,9 +1,8 @@
-"""Packing: documents side by side in sequences of at most N ids, with what attention needs to keep
-them apart.
+"""Packing: several documents in one sequence of at most N ids, with the columns that separate them.
 
-Best fit among a bounded number of open sequences: a document goes into the open sequence with the
-least room that has room enough. Documents are never cut, but for those that are longer than a
-sequence. Nothing is looked at twice, so that memory holds the open sequences and no more.
+The method is best fit among a bounded number of open sequences. A document goes into the open
+sequence with the least room that is still enough for it. Documents are not cut unless they are
+longer than a sequence. No document is read twice, so memory holds the open sequences only.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from dataclasses import dataclass, field
 
 from tokctl.errors import TokctlError
 
-#: Sequences that wait for documents at a time.
+#: Largest number of open sequences.
 OPEN = 64
 
-#: The columns of a document: its ids, and which of them an assistant wrote.
+#: Columns of a document: its ids, and a mask of the ids that an assistant wrote.
 IDS, MASK = "input_ids", "assistant_mask"
 
-#: The columns of a packed row, beside those that the documents have.
+#: Columns that a packed row has in addition to the columns of its documents.
 POSITIONS, LENGTHS = "position_ids", "seq_lengths"
 
-#: The columns of a document, or of a sequence: all as long as the first, the ids; in a sequence but
-#: for `seq_lengths`.
+#: Columns of a document or of a sequence. All are as long as the first one, the ids, except for
+#: `seq_lengths` in a sequence.
 Columns = Mapping[str, Sequence[int]]
 
 
@@ -35,10 +34,12 @@ class _Open:
 
 
 class Packer:
-    """Makes rows of documents: their columns, end to end; `position_ids`, which begin with 0 in
-    each document; and `seq_lengths`, of each document its number of ids.
+    """Packer of documents into rows.
 
-    A document of more than `size` ids is cut, and each piece counts as a document.
+    A row holds the columns of its documents end to end, and two more columns. `position_ids` begins
+    with 0 in each document; `seq_lengths` is the number of ids of each document.
+
+    A document of more than `size` ids is cut, and each part counts as a document.
     """
 
     def __init__(self, size: int) -> None:
@@ -48,7 +49,11 @@ class Packer:
         self._open: list[_Open] = []
 
     def add(self, document: Columns) -> Iterator[Columns]:
-        """The sequences that no document fits into any more, now that this one has its place."""
+        """Add a document, and yield the rows that no document can be added to any more.
+
+        A row is finished when it is full, or when it is the fullest of `OPEN` rows and the document
+        needs a new one.
+        """
         count = len(next(iter(document.values())))
         for start in range(0, count, self._size):
             end = start + self._size
@@ -56,14 +61,14 @@ class Packer:
             yield from self._placed(piece, min(count - start, self._size))
 
     def rest(self) -> Iterator[Columns]:
-        """The sequences that are left."""
+        """Yield the rows that are still open."""
         for each in self._open:
             yield _row(each)
         self._open = []
 
     def _placed(self, piece: Columns, count: int) -> Iterator[Columns]:
         fitting = [each for each in self._open if each.room >= count]
-        # Of equal ones the oldest: `min` takes the first.
+        # `min` returns the first of several equal sequences: the oldest.
         place = min(fitting, key=lambda each: each.room, default=None)
         if place is None:
             if len(self._open) == OPEN:

@@ -1,4 +1,4 @@
-"""Parquet and Arrow: a column of lists of ids, each row a document. Arrow is only read."""
+"""Parquet and Arrow: a column with a list of ids for each document. Arrow is only read."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 from tokctl.sources.tables import column_chunks
 
-#: Columns that are looked for where none is named; the first is the one that is written.
+#: Columns to look for if none is named; the first one is used for writing.
 FIELDS = ("input_ids", "ids")
 
-#: A row group ends with the document that reaches so many ids, or with so many documents.
+#: A row group ends with the document that reaches this number of ids, or this number of documents.
 GROUP_IDS = 1 << 22
 GROUP_DOCUMENTS = 1 << 20
 
-#: The longest row group: where rows begin in it are 32-bit numbers.
+#: Largest number of ids in a row group: positions in it are 32-bit numbers.
 _LONGEST = 2**31 - 1
 
-#: Ids that are read at a time, as nearly as whole rows allow.
+#: Ids read at a time, as nearly as whole rows allow, and the largest number of rows.
 _IDS = 1 << 20
 _MOST_ROWS = 1 << 16
 
 _ARROW_MAGIC = b"ARROW1"
 
-#: What pyarrow raises, beside its own, for a damaged file.
+#: Errors beside pyarrow's own that it raises for a damaged file.
 _DAMAGE = (OSError, ValueError, LookupError, OverflowError)
 
 
@@ -37,7 +37,7 @@ WRITING_NEEDS_PYARROW = "writing Parquet needs pyarrow"
 
 
 def pyarrow(needed_for: str) -> Any:
-    """pyarrow; TokctlError with this message where it is not installed."""
+    """Return pyarrow; raise TokctlError with the message `needed_for` if it is not installed."""
     try:
         import pyarrow  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
@@ -46,7 +46,7 @@ def pyarrow(needed_for: str) -> Any:
 
 
 class ParquetWriter(IdFileWriter):
-    """One column, `input_ids`, compressed by zstd, a row group at a time."""
+    """Writer of the column `input_ids`, compressed by zstd, one row group at a time."""
 
     def __init__(self, out: BinaryIO, dtype: Dtype) -> None:
         super().__init__(dtype)
@@ -62,6 +62,7 @@ class ParquetWriter(IdFileWriter):
         self._offsets = array("i", [0])
 
     def write(self, chunk: Chunk) -> None:
+        """Add a chunk to the row group, and write the groups that it completes."""
         ids = end = 0
         while True:
             wanted = bisect_left(chunk.ends, ids + GROUP_IDS - self._group_ids, lo=end)
@@ -99,20 +100,22 @@ class ParquetWriter(IdFileWriter):
         self._parts, self._group_ids, self._offsets = [], 0, array("i", [0])
 
     def finish(self) -> None:
+        """Write the last row group and the footer."""
         if len(self._offsets) > 1:
             self._write_group()
         self._file.close()
 
     def abandon(self) -> None:
+        """Drop the unfinished file."""
         self._out.is_open = False
         self._file.close()
 
 
 class CountedFile:
-    """A file for pyarrow, which asks for the place in it; a pipe does not know its own."""
+    """Output file for pyarrow that counts its position, which a pipe does not know."""
 
     closed = False
-    #: If not, what comes is dropped: pyarrow ends its files whatever has happened.
+    #: If False, data is dropped: pyarrow completes its files even after an error.
     is_open = True
 
     def __init__(self, out: BinaryIO) -> None:
@@ -120,46 +123,61 @@ class CountedFile:
         self._place = 0
 
     def write(self, data: Any) -> int:
+        """Write data unless the file was abandoned, and return its size."""
         if self.is_open:
             self._out.write(data)
         self._place += len(data)
         return len(data)
 
     def tell(self) -> int:
+        """Return the number of bytes written."""
         return self._place
 
     def flush(self) -> None:
+        """Flush the output."""
         if self.is_open:
             self._out.flush()
 
     def writable(self) -> bool:
+        """Return whether the file can be written: always."""
         return True
 
     def readable(self) -> bool:
+        """Return whether the file can be read: never."""
         return False
 
     def seekable(self) -> bool:
+        """Return whether the position can be set: never."""
         return False
 
     def close(self) -> None:
+        """Mark the file as closed; the output stays open."""
         self.closed = True
 
 
-#: A table's schema, and what gives a column of it, one record batch after the other.
+#: Schema of a table, and a function that yields a column of it in record batches.
 _Table = tuple[Any, Callable[[str], Iterator[Any]]]
 
 
 def read_parquet(file: InputFile, field: str | None) -> Iterator[IdPart]:
-    """The rows of a Parquet file.
+    """Yield the ids of each row of a Parquet file.
+
+    Args:
+        file: the file.
+        field: name of the column; None: one of `FIELDS`.
 
     Raises:
-        TokctlError: it is damaged, has no such column, or holds something else in it.
+        TokctlError: the file is damaged, or the column is missing or does not hold lists of ids.
     """
     return _read(file, field, _parquet_table)
 
 
 def read_arrow(file: InputFile, field: str | None) -> Iterator[IdPart]:
-    """The rows of an Arrow file, or of a stream of record batches in a file.
+    """Yield the ids of each row of an Arrow file, or of a stream of record batches in a file.
+
+    Args:
+        file: the file.
+        field: name of the column; None: one of `FIELDS`.
 
     Raises:
         TokctlError: as `read_parquet`.
@@ -242,14 +260,14 @@ def _check_type(pa: Any, name: str, column: str, kind: Any) -> None:
 
 
 def _rows(group: Any, chunks: list[Any]) -> int:
-    """How many rows of a row group have about as many ids as are read at a time."""
+    """Return the number of rows of a row group that have about `_IDS` ids."""
     ids = sum(chunk.num_values for chunk in chunks)
     rows: int = _IDS * group.num_rows // max(ids, 1)
     return max(1, min(_MOST_ROWS, rows))
 
 
 def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[IdPart]:
-    """Each row of a piece of a column; the ids are not copied."""
+    """Yield the ids of each row of a record batch's column, without copying them."""
     values = lists.values
     if lists.null_count or values.null_count:
         _refuse_nulls(name, lists, first)
@@ -269,7 +287,7 @@ def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[IdPart]:
 
 
 def _ends(pa: Any, lists: Any) -> Iterator[int]:
-    """Where the first row begins among the values, and where each row ends."""
+    """Yield the index of the first value, then the index after the last value of each row."""
     if pa.types.is_fixed_size_list(lists.type):
         size = lists.type.list_size
         start = lists.offset * size

@@ -1,9 +1,9 @@
-"""Pieces: the ids of a part of the sources, which one process made, on their way to shards.
+"""Pieces: the ids of a part of the sources, made by one process, before they are put into shards.
 
-A piece is a file of frames and a table. A frame is a chunk of about a megabyte: its ids or lines,
-then where documents end in it (64-bit numbers), and of lines where these bytes end. The table has
-a row for each frame, with the SHA-256 of its bytes; the piece is known by the SHA-256 of its
-table. So whoever reads a stretch of a piece has checked what it read, and reads nothing else.
+A piece is a file of frames and a table. A frame is a chunk of about a megabyte: its ids or lines;
+then the ends of its documents (64-bit numbers); and for lines the bytes where these end. The table
+has a row for each frame, with the SHA-256 of its bytes, and the piece is identified by the SHA-256
+of its table. So a reader of a few frames can check exactly the bytes that it reads.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ from tokctl.sources.parts import FindBorder, SourcePart, TextPart, behind_line_f
 if TYPE_CHECKING:
     from tokctl.tokenizer.documents import DocumentEncoder
 
-#: Bytes of ids or lines in a frame, about.
+#: Approximate number of bytes in a frame.
 _FRAME = 1 << 20
 
-#: Of a frame: bytes of ids or lines, ids, documents that end, SHA-256.
+#: Row of the table: bytes of ids or lines, number of ids, number of ends of documents, SHA-256.
 _ROW = struct.Struct("<QQQ32s")
 
 _OFFSETS = DTYPES["int64"]
 
 
 class StoredPiece(NamedTuple):
-    """What is known of a piece that was written.
+    """Facts about a complete piece.
 
     Attributes:
-        bytes: of its file.
-        frames: how many.
-        sha256: of its table.
-        ids, documents: in it; a document counts where it ends.
+        bytes: size of the file.
+        frames: number of frames.
+        sha256: SHA-256 of the table.
+        ids: number of ids.
+        documents: number of documents that end in the piece.
     """
 
     bytes: int
@@ -57,10 +58,10 @@ class StoredPiece(NamedTuple):
 
 
 class DamagedPieceError(TokctlError):
-    """A piece is not there any more as it was written.
+    """Error for a piece that is missing or has changed since it was written.
 
     Attributes:
-        piece: the name of its file.
+        piece: name of the file.
     """
 
     def __init__(self, folder: Place, file: str, problem: str) -> None:
@@ -72,10 +73,18 @@ class DamagedPieceError(TokctlError):
 
 
 def write_piece(folder: Place, file: str, chunks: Iterable[Chunk], width: int) -> StoredPiece:
-    """Writes chunks, of ids of `width` bytes or of lines (0), as a piece; whole or not at all.
+    """Write chunks as a piece, completely or not at all.
+
+    Errors that occur while the chunks are made are passed on.
+
+    Args:
+        folder: folder of the pieces.
+        file: name of the file.
+        chunks: the ids or lines.
+        width: bytes of an id; 0: the chunks hold lines.
 
     Raises:
-        TokctlError: the file can't be written; or what making the chunks raises.
+        TokctlError: the file can't be written.
     """
     with folder.writer(file) as out:
         rows = [_write_frame(out, chunk) for chunk in _joined(chunks, width)]
@@ -88,7 +97,7 @@ def write_piece(folder: Place, file: str, chunks: Iterable[Chunk], width: int) -
 
 
 class _FrameRow(NamedTuple):
-    """Of the table: see `_ROW`."""
+    """Row of the table; see `_ROW`."""
 
     size: int
     ids: int
@@ -96,12 +105,12 @@ class _FrameRow(NamedTuple):
     sha256: bytes
 
     def whole_size(self, width: int) -> int:
-        """Bytes of the frame, offsets included."""
+        """Return the bytes of the frame, offsets included."""
         return self.size + self.documents * _OFFSETS.width * (1 if width else 2)
 
 
 def _joined(chunks: Iterable[Chunk], width: int) -> Iterator[Chunk]:
-    """The same in chunks of about the size of a frame."""
+    """Yield the chunks joined to chunks of about the size of a frame."""
     data: list[bytes | memoryview] = []
     ends, lines = array("q"), array("q")
     size = count = 0
@@ -132,12 +141,14 @@ def _offsets(chunk: Chunk) -> Sequence[Sequence[int]]:
 
 @dataclass(frozen=True)
 class PlacedPiece:
-    """A piece, and where it stands.
+    """A piece with its position among the ids of all sources.
 
     Attributes:
-        folder, file: that it lies in, and its name there.
-        width: bytes of an id; 0: it holds lines.
-        first: ids before it, of all sources.
+        folder: folder of the file.
+        file: name of the file.
+        piece: facts about the piece.
+        width: bytes of an id; 0: the piece holds lines.
+        first: number of ids of all sources before the piece.
     """
 
     folder: Place
@@ -148,14 +159,18 @@ class PlacedPiece:
 
     @property
     def end(self) -> int:
+        """Number of ids of all sources up to the end of the piece."""
         return self.first + self.piece.ids
 
     def frames(self, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, Chunk]]:
-        """The frames, checked, that are wanted by the number of their first id and of the one
-        after the last, among those of all sources; each with the number of its first id.
+        """Yield the wanted frames, each with the number of ids before it; check their SHA-256.
+
+        Args:
+            wanted: function of two numbers of ids over all sources: before the frame, and up to its
+                end.
 
         Raises:
-            DamagedPieceError: it is not what was written.
+            DamagedPieceError: the file is not as it was written.
         """
         try:
             with self.folder.reader(self.file) as file:
@@ -194,11 +209,13 @@ class PlacedPiece:
 
 
 class Stretch:
-    """The ids from number `start` up to number `stop` of all pieces, and the ends of documents
-    after them: those at `start` belong to what is before, if that is anything.
+    """Ids of all pieces from index `start` up to index `stop`, and the ends of their documents.
+
+    An end of a document at `stop` is included. One at `start` belongs to the stretch before, unless
+    `start` is 0.
 
     Attributes:
-        begun: a document goes on with the first id; known when the first chunk has come.
+        begun: whether the first id continues a document; known once the first chunk was made.
     """
 
     def __init__(self, pieces: Sequence[PlacedPiece], start: int, stop: int) -> None:
@@ -207,7 +224,7 @@ class Stretch:
         self._start, self._stop = start, stop
 
     def chunks(self) -> Iterator[Chunk]:
-        """Its chunks; DamagedPieceError if a piece is not what was written."""
+        """Yield the chunks of the stretch; raise DamagedPieceError if a piece has changed."""
 
         def wanted(first: int, end: int) -> bool:
             return first <= self._stop and end >= self._start
@@ -225,8 +242,18 @@ class Stretch:
 
 
 def borders(pieces: Sequence[PlacedPiece], size: int) -> Iterator[int]:
-    """Where shards of whole documents end, each with the document that reaches `size` ids; where
-    the ids end, too, if the last one does. Raises DamagedPieceError."""
+    """Yield the ends of shards of whole documents, as numbers of ids.
+
+    A shard ends with the document that reaches `size` ids. If the last document does, the end of
+    all ids is among the results.
+
+    Args:
+        pieces: all pieces, in the order of the sources.
+        size: number of ids of a shard.
+
+    Raises:
+        DamagedPieceError: a piece has changed.
+    """
     target = size
 
     def wanted(_first: int, end: int) -> bool:
@@ -243,15 +270,18 @@ def borders(pieces: Sequence[PlacedPiece], size: int) -> Iterator[int]:
                 target = border + size
 
 
-# -- from a part of a source to chunks ------------------------------------------------------
+# -- parts of sources to chunks -------------------------------------------------------------
 
 
 def chunks_of(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
-    """The ids of a part, as its source has them.
+    """Yield the ids of a part of a source.
+
+    Args:
+        part: a source, or a part of it.
+        encoder: encoder of the source.
 
     Raises:
-        TokctlError: as `Encoder.chunks`; its lines and rows are counted from where the part
-            begins.
+        TokctlError: as `Encoder.chunks`; lines and rows are counted from the start of the part.
     """
     source = part.source
     if not part.places:

@@ -1,13 +1,13 @@
-"""Where a folder of shards lies: on a disk, or at an address of a store, through fsspec.
+"""Folder of shards on a disk, or at the address of an object store, through fsspec.
 
-A `Place` is all that shards and pieces need of either. On a disk, a file grows under another name
-and is renamed. A store has no such step, and needs none: what is uploaded is there when the upload
-is complete, and not before. So a file is made on a disk first, then uploaded as a whole.
+A `Place` has all operations that shards and pieces need of either. On a disk, a file grows under a
+temporary name and is renamed. A store has no rename and needs none: an object appears when its
+upload is complete. So a file is first written on a disk, then uploaded as a whole.
 
-In a store a journal can't grow. Each line after the first is an object of its own,
-`journal.jsonl.00000017`, until the journal is written anew. Nor does a store have locks that end
-with a process. Whoever begins puts its mark there, and looks before each line whether it is its
-own still: the process that began last is the one that goes on.
+An object in a store can't grow, so each line of a journal after the first is an object of its own,
+`journal.jsonl.00000017`, until the journal is rewritten. A store has no locks that end with a
+process either. So a process that begins leaves its mark there, and checks before each line that the
+mark is still its own. The process that began last continues; the others stop.
 """
 
 from __future__ import annotations
@@ -35,22 +35,26 @@ JOURNAL = "journal.jsonl"
 
 ELSEWHERE = "choose another folder with -o"
 
-#: What stands at an address when its upload is complete, and not before; elsewhere it is renamed.
+#: Protocols under which an object appears only when its upload is complete. Under others, a file is
+#: uploaded under a temporary name and renamed.
 _WHOLE = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "oss", "memory")
 
-#: A line of the journal, and the mark of the process that writes.
+#: Object names of the lines of a journal, and of the mark of the process that writes.
 _LINE = re.compile(re.escape(JOURNAL) + r"\.\d{8,}")
 _MARK = ".tokctl-writer"
 
-#: Bytes per request, where a file is read in places.
+#: Bytes per request when parts of an object are read.
 _REQUEST = 1 << 23
 
 
 def place_at(path: str | Path) -> Place:
-    """The place of a path or an address.
+    """Return the place at a path or an address.
+
+    Args:
+        path: a path; or an address such as `s3://bucket/folder`, if it is text.
 
     Raises:
-        TokctlError: it is a store that can't be opened; the address of what can't be written to.
+        TokctlError: the store can't be opened, or the address is not one that can be written to.
     """
     if isinstance(path, Path) or not remote.is_address(path):
         return LocalPlace(Path(path))
@@ -62,10 +66,10 @@ def place_at(path: str | Path) -> Place:
 
 
 class Place(ABC):
-    """A folder of files, which may not be there yet. It can be pickled.
+    """A folder of files, which may not exist yet. It can be pickled.
 
     Attributes:
-        name: for messages.
+        name: name in messages.
     """
 
     name: str
@@ -74,106 +78,126 @@ class Place(ABC):
         return self.name
 
     def file(self, name: str) -> str:
-        """A file in it, for messages."""
+        """Return the name of a file in the folder, for messages."""
         return f"{self.name}/{name}"
 
     @abstractmethod
     def absolute(self) -> Place:
-        """The same for a process in another folder."""
+        """Return the place under a name that is valid in another working directory."""
 
     @abstractmethod
     def folder(self, name: str) -> Place:
-        """A folder in it."""
+        """Return a subfolder."""
 
     @abstractmethod
     def locked(self) -> AbstractContextManager[None]:
-        """It is there, and where there are locks no other process writes to it while the block
-        lasts. Raises TokctlError."""
+        """Create the folder, and keep other processes from writing to it until the block ends.
+
+        A store has no locks: for a store, this creates nothing and keeps no process out.
+
+        Raises:
+            TokctlError: the folder can't be created, or another process writes to it.
+        """
 
     @abstractmethod
     def begin(self) -> None:
-        """From now on this process writes to it, and where there are no locks, no other."""
+        """Declare this process the only one that writes, where locks can't do it."""
 
     @abstractmethod
     def check_writer(self) -> None:
-        """TokctlError if another process has begun since."""
+        """Raise TokctlError if another process has called `begin` since this one did."""
 
     @abstractmethod
     def make(self) -> None:
-        """Makes it, in one that is there. Raises OSError."""
+        """Create the folder in an existing one; may raise OSError."""
 
     @abstractmethod
     def entries(self) -> list[str] | None:
-        """The names in it, sorted; None: it is not there yet. Raises TokctlError."""
+        """Return the sorted names in the folder; None if it does not exist.
+
+        Raises:
+            TokctlError: the folder can't be read, or the name is one of a file.
+        """
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:
-        """The files in it, and the bytes of each."""
+        """Return the size in bytes of each file in the folder."""
 
     @abstractmethod
     def size(self, name: str) -> int | None:
-        """The bytes of a file; None: there is none."""
+        """Return the size of a file in bytes; None if it does not exist."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
-        """What is in a file; None: there is none."""
+        """Return the content of a file; None if it does not exist."""
 
     @abstractmethod
     def reader(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A file, to be read anywhere. Raises OSError or TokctlError."""
+        """Open a file for reading at any position; may raise OSError or TokctlError."""
 
     @abstractmethod
     def writer(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A file to write to, which is there, whole, when the block ends without an error."""
+        """Open a file for writing; it appears, complete, when the block ends without error."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Removes a file, if it is there."""
+        """Remove a file if it exists."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Removes all that is in it, and itself."""
+        """Remove the folder and everything in it."""
 
     @abstractmethod
     def sweep(self) -> None:
-        """Removes what processes that were killed have left half written."""
+        """Remove the unfinished files of processes that were killed."""
 
     @abstractmethod
     def sync(self) -> None:
-        """Brings its names to the disk. Raises OSError."""
+        """Flush the names in the folder to the disk; may raise OSError."""
 
     @abstractmethod
     def staged(self) -> AbstractContextManager[Path]:
-        """A folder on a disk, in which files for it are made."""
+        """Open a folder on a disk in which files for this place are written."""
 
     @abstractmethod
     def deliver(self, path: Path) -> None:
-        """Takes a file of `staged` that is whole."""
+        """Move a complete file from the folder of `staged` to this place."""
 
     @abstractmethod
     def fetched(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """A folder on a disk which has these files, where they are there."""
+        """Open a folder on a disk with copies of these files; missing files are skipped."""
 
     @abstractmethod
     def read_journal(self) -> bytes | None:
-        """All its lines; None: there is no journal."""
+        """Return all lines of the journal; None if it does not exist."""
 
     @abstractmethod
     def write_journal(self, data: bytes) -> None:
-        """These are its lines."""
+        """Replace the journal by these lines."""
 
     @abstractmethod
     def cut_journal(self, data: bytes) -> None:
-        """Of its lines, these first ones stay."""
+        """Cut the journal to these lines, with which it begins."""
 
     @abstractmethod
     def add_to_journal(self, number: int, line: bytes) -> None:
-        """Line `number` (the first is 0), which lasts when this returns. Raises TokctlError."""
+        """Append a line to the journal; it is durable when the method returns.
+
+        Args:
+            number: number of the line; the first line of the journal is 0.
+            line: the line with its line feed.
+
+        Raises:
+            TokctlError: the line can't be written, or another process writes to the place.
+        """
 
     @abstractmethod
     def has_lines(self) -> bool:
-        """Does the journal record anything after its first line? One without any is damaged, and
-        must not be forgotten."""
+        """Return whether the journal has lines after the first one.
+
+        Also True for an empty journal: it is damaged, and must not be overwritten as one without
+        shards.
+        """
 
 
 class LocalPlace(Place):
@@ -184,18 +208,23 @@ class LocalPlace(Place):
         self.name = str(path)
 
     def file(self, name: str) -> str:
+        """Return the path of a file."""
         return str(self.path / name)
 
     def absolute(self) -> LocalPlace:
+        """Return the place with an absolute path."""
         return LocalPlace(self.path.absolute())
 
     def folder(self, name: str) -> LocalPlace:
+        """Return a subfolder."""
         return LocalPlace(self.path / name)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """The lock is that of the folder itself (`flock`): it leaves no file behind, and ends with
-        the process, however that ends."""
+        """Lock the folder itself (`flock`).
+
+        Such a lock leaves no file behind, and ends with the process, however the process ends.
+        """
         try:
             self.path.mkdir(exist_ok=True)
             sync_folder(self.path.absolute().parent)
@@ -214,16 +243,18 @@ class LocalPlace(Place):
             os.close(lock)
 
     def begin(self) -> None:
-        pass
+        """Do nothing: the lock keeps other processes out."""
 
     def check_writer(self) -> None:
-        pass
+        """Do nothing: the lock keeps other processes out."""
 
     def make(self) -> None:
+        """Create the folder, and flush its name to the disk."""
         self.path.mkdir(exist_ok=True)
         sync_folder(self.path.parent)
 
     def entries(self) -> list[str] | None:
+        """Return the sorted names; raise TokctlError if it is not a folder, or has no parent."""
         path = self.path
         try:
             if not path.exists():
@@ -240,14 +271,17 @@ class LocalPlace(Place):
             raise cannot(self.name, error) from None
 
     def sizes(self) -> dict[str, int]:
+        """Return the size in bytes of each file."""
         with os.scandir(self.path) as found:
             return {entry.name: entry.stat().st_size for entry in found if entry.is_file()}
 
     def size(self, name: str) -> int | None:
+        """Return the size of a file in bytes; None if it does not exist."""
         path = self.path / name
         return path.stat().st_size if path.is_file() else None
 
     def read(self, name: str) -> bytes | None:
+        """Return the content of a file; None if it does not exist."""
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
@@ -256,43 +290,55 @@ class LocalPlace(Place):
             raise cannot(self.file(name), error, "read") from None
 
     def reader(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a file for reading."""
         return (self.path / name).open("rb")
 
     def writer(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a file that replaces the one of this name when it is complete."""
         return whole_file(self.path / name)
 
     def remove(self, name: str) -> None:
+        """Remove a file if it exists."""
         (self.path / name).unlink(missing_ok=True)
 
     def clear(self) -> None:
+        """Remove the folder and everything in it; ignore errors."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def sweep(self) -> None:
+        """Remove the unfinished files of processes that were killed."""
         sweep(self.path)
 
     def sync(self) -> None:
+        """Flush the names in the folder to the disk."""
         sync_folder(self.path)
 
     def staged(self) -> AbstractContextManager[Path]:
+        """Return the folder itself: files are written in place."""
         return contextlib.nullcontext(self.path)
 
     def deliver(self, path: Path) -> None:
-        """It is there already."""
+        """Do nothing: the file is in the folder already."""
 
     def fetched(self, names: Iterable[str]) -> AbstractContextManager[Path]:  # noqa: ARG002
+        """Return the folder itself: its files need no copies."""
         return contextlib.nullcontext(self.path)
 
     def read_journal(self) -> bytes | None:
+        """Return the content of the journal; None if it does not exist."""
         return self.read(JOURNAL)
 
     def write_journal(self, data: bytes) -> None:
+        """Replace the journal by these lines."""
         with self.writer(JOURNAL) as file:
             file.write(data)
 
     def cut_journal(self, data: bytes) -> None:
+        """Truncate the journal to the length of these lines."""
         os.truncate(self.path / JOURNAL, len(data))
 
     def add_to_journal(self, number: int, line: bytes) -> None:  # noqa: ARG002
+        """Append a line, and flush it to the disk."""
         path = self.path / JOURNAL
         try:
             with path.open("ab") as file:
@@ -304,6 +350,7 @@ class LocalPlace(Place):
             raise TokctlError(f"can't write {path}: {reason}", "free some space") from None
 
     def has_lines(self) -> bool:
+        """Return whether the journal does not have exactly one line; False if it does not exist."""
         try:
             with (self.path / JOURNAL).open("rb") as file:
                 return len(list(islice(file, 2))) != 1
@@ -314,7 +361,7 @@ class LocalPlace(Place):
 
 
 class Store(Place):
-    """A folder at an address: what begins with it."""
+    """A folder at an address: the objects whose names begin with it."""
 
     def __init__(self, address: str, system: Any, path: str) -> None:
         self.name = remote.shown(address).rstrip("/")
@@ -327,10 +374,12 @@ class Store(Place):
         return place_at, (self._address,)
 
     def absolute(self) -> Store:
+        """Return the place itself: an address does not depend on the working directory."""
         return self
 
     def folder(self, name: str) -> Store:
-        # The mark, and with it the right to write, is that of the whole.
+        """Return a subfolder."""
+        # The subfolder has no mark: the mark of the whole folder decides who may write.
         return Store(f"{self._address.rstrip('/')}/{name}", self._system, self._at(name))
 
     def _at(self, name: str) -> str:
@@ -338,6 +387,7 @@ class Store(Place):
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
+        """Remove the mark of this process, if it has one, when the block ends."""
         try:
             yield
         finally:
@@ -348,13 +398,15 @@ class Store(Place):
                 self._mark = b""
 
     def begin(self) -> None:
+        """Write a mark of this process, which replaces the mark of any other."""
         self._mark = uuid4().hex.encode()
         self._put(_MARK, self._mark)
 
     def make(self) -> None:
-        pass
+        """Do nothing: a store has no folders to create."""
 
     def check_writer(self) -> None:
+        """Raise TokctlError if the mark of another process has replaced the one of this process."""
         if self._mark and self._read(_MARK) != self._mark:
             raise _somebody_else(self.name)
 
@@ -365,20 +417,23 @@ class Store(Place):
                 found: list[dict[str, Any]] = self._system.ls(self._path, detail=True)
             except FileNotFoundError:
                 return None
-        # Some stores list a folder's own name, or a file's.
+        # Some stores list the folder itself, or the file if the name is one of a file.
         return [one for one in found if one["name"].strip("/") != self._path.strip("/")]
 
     def _names(self) -> list[str]:
         return sorted(one["name"].rstrip("/").rpartition("/")[2] for one in self._listed() or ())
 
     def entries(self) -> list[str] | None:
+        """Return the sorted names, without the mark and the objects of journal lines."""
         return [name for name in self._names() if name != _MARK and not _LINE.fullmatch(name)]
 
     def sizes(self) -> dict[str, int]:
+        """Return the size in bytes of each file."""
         files = (one for one in self._listed() or () if one["type"] == "file")
         return {one["name"].rpartition("/")[2]: one["size"] for one in files}
 
     def size(self, name: str) -> int | None:
+        """Return the size of a file in bytes; None if it does not exist."""
         with remote.network(self.file(name)):
             self._system.invalidate_cache()
             try:
@@ -388,6 +443,7 @@ class Store(Place):
         return about["size"] if about["type"] == "file" else None
 
     def read(self, name: str) -> bytes | None:
+        """Return the content of a file; None if it does not exist."""
         return self._read(name)
 
     def _read(self, name: str) -> bytes | None:
@@ -400,6 +456,7 @@ class Store(Place):
 
     @contextlib.contextmanager
     def reader(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file for reading, in requests of `_REQUEST` bytes."""
         with (
             remote.network(self.file(name)),
             self._system.open(self._at(name), "rb", block_size=_REQUEST) as file,
@@ -408,6 +465,7 @@ class Store(Place):
 
     @contextlib.contextmanager
     def writer(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file on a disk; it is uploaded when the block ends without error."""
         try:
             with self.staged() as folder:
                 path = folder / name
@@ -419,8 +477,9 @@ class Store(Place):
             raise cannot(tempfile.gettempdir(), error) from None
 
     def remove(self, name: str) -> None:
+        """Remove a file if it exists; with the journal, all of its lines."""
         names = [name]
-        if name == JOURNAL:  # its first line goes last
+        if name == JOURNAL:  # the first line is removed last
             names = [*filter(_LINE.fullmatch, reversed(self._names())), name]
         with remote.network(self.file(name), "remove"):
             for one in names:
@@ -428,21 +487,24 @@ class Store(Place):
                     self._system.rm_file(self._at(one))
 
     def clear(self) -> None:
+        """Remove all objects of the folder."""
         with contextlib.suppress(FileNotFoundError), remote.network(self.name, "remove"):
             self._system.invalidate_cache()
             if self._system.exists(self._path):
                 self._system.rm(self._path, recursive=True)
 
     def sweep(self) -> None:
-        pass  # what is half uploaded is nowhere
+        """Do nothing: an incomplete upload leaves no object."""
 
     def sync(self) -> None:
-        pass
+        """Do nothing: a complete upload is durable."""
 
     def staged(self) -> AbstractContextManager[Path]:
+        """Open a scratch folder on a disk."""
         return scratch_folder()
 
     def deliver(self, path: Path) -> None:
+        """Upload a file, and remove it from the disk."""
         protocols = self._system.protocol
         protocol = protocols if isinstance(protocols, str) else protocols[0]
         with remote.network(self.file(path.name), "write"):
@@ -462,6 +524,7 @@ class Store(Place):
 
     @contextlib.contextmanager
     def fetched(self, names: Iterable[str]) -> Iterator[Path]:
+        """Download files to a scratch folder; missing files are skipped."""
         with scratch_folder() as folder:
             for name in names:
                 with remote.network(self.file(name)), contextlib.suppress(FileNotFoundError):
@@ -469,11 +532,12 @@ class Store(Place):
             yield folder
 
     def read_journal(self) -> bytes | None:
+        """Return the first object of the journal and the lines after it; None if it is missing."""
         first = self._read(JOURNAL)
         if first is None:
             return None
-        # Lines that the first object holds, too, were left by a process that was killed while it
-        # wrote the journal anew.
+        # Objects of lines that the first object holds, too, are left from a process that was killed
+        # while it rewrote the journal.
         known = first.count(b"\n")
         lines = [
             self._at(name)
@@ -487,21 +551,25 @@ class Store(Place):
         return first + b"".join(found[line] for line in sorted(found))
 
     def write_journal(self, data: bytes) -> None:
+        """Write all lines as one object, and remove the objects of single lines."""
         self.check_writer()
         self._put(JOURNAL, data)
-        # The last one first, so that those that are left follow each other.
+        # The last one first, so that the remaining ones are always consecutive.
         for name in reversed(self._names()):
             if _LINE.fullmatch(name):
                 self.remove(name)
 
     def cut_journal(self, data: bytes) -> None:
+        """Replace the journal by these lines."""
         self.write_journal(data)
 
     def add_to_journal(self, number: int, line: bytes) -> None:
+        """Upload a line as an object of its own."""
         self.check_writer()
         self._put(f"{JOURNAL}.{number:08}", line)
 
     def has_lines(self) -> bool:
+        """Return whether there are more lines than the first one, or an empty journal."""
         if any(map(_LINE.fullmatch, self._names())):
             return True
         first = self._read(JOURNAL)
@@ -509,7 +577,13 @@ class Store(Place):
 
 
 def cannot(name: str, error: Exception, verb: str = "write to") -> TokctlError:
-    """The error for a place or a file where something can't be done."""
+    """Return the error for something that can't be done at a place or to a file.
+
+    Args:
+        name: name of the place or the file.
+        error: the cause.
+        verb: what can't be done.
+    """
     reason = getattr(error, "strerror", None) or str(error)
     return TokctlError(f"can't {verb} {name}: {reason}", ELSEWHERE)
 

@@ -1,4 +1,4 @@
-"""The bytes of a file of ids: as they come, or from any place in it."""
+"""Access to the bytes of a file of ids: from front to back, or at any position."""
 
 from __future__ import annotations
 
@@ -17,18 +17,28 @@ from tokctl.idfiles.dtypes import Dtype, numbers
 if TYPE_CHECKING:
     from tokctl.idfiles.chunks import IdPart
 
-#: Bytes that are read at a time.
+#: Bytes read at a time.
 BLOCK = 1 << 21
 
 
 @dataclass
 class ByteMeter:
-    """How many bytes were read."""
+    """Counter of the bytes read.
+
+    Attributes:
+        done: number of bytes.
+    """
 
     done: int = 0
 
     def watch(self, blocks: Iterator[bytes], tell: Callable[[], int] | None) -> Iterator[bytes]:
-        """The blocks; `tell` gives the bytes read of the file itself, which may be compressed."""
+        """Yield the blocks, and count their bytes.
+
+        Args:
+            blocks: the bytes of a file.
+            tell: function that returns the bytes read of the file itself, which may be compressed;
+                None: the blocks are counted instead.
+        """
         before = self.done
         for block in blocks:
             self.done = before + tell() if tell else self.done + len(block)
@@ -41,13 +51,13 @@ def _no_blocks() -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file, or a stream.
+    """A file or a stream of ids.
 
     Attributes:
-        name: for messages.
-        blocks: its bytes, decompressed.
-        path: of a file with random access whose bytes are just those of `blocks`; else None.
-        meter: counts the bytes that were read.
+        name: name in messages.
+        blocks: function that returns the decompressed bytes.
+        path: file with random access that has the same bytes as `blocks`; None for a stream.
+        meter: counter of the bytes read.
     """
 
     name: str
@@ -57,7 +67,7 @@ class InputFile:
 
     @contextmanager
     def opened(self) -> Iterator[RandomAccessFile]:
-        """The file with random access; a stream is copied to a temporary file first."""
+        """Open the file with random access; a stream is copied to a temporary file first."""
         if self.path is not None:
             note_read(self.path)
             try:
@@ -74,11 +84,13 @@ class InputFile:
 
 
 class RandomAccessFile:
-    """A file that can be read from any place.
+    """A file that can be read at any position.
 
     Attributes:
-        size: bytes.
-        file: for libraries that read it themselves.
+        name: name in messages.
+        meter: counter of the bytes read.
+        file: the open file, for libraries that read it themselves.
+        size: size in bytes.
     """
 
     def __init__(self, name: str, file: FileIO, meter: ByteMeter) -> None:
@@ -88,7 +100,15 @@ class RandomAccessFile:
         self.size = os.fstat(file.fileno()).st_size
 
     def read(self, start: int, size: int) -> bytes:
-        """Exactly these bytes. TokctlError if the file has become shorter, or can't be read."""
+        """Return `size` bytes from byte `start` on.
+
+        Args:
+            start: position in the file.
+            size: number of bytes.
+
+        Raises:
+            TokctlError: the file has become shorter, or can't be read.
+        """
         parts = []
         try:
             while size:
@@ -105,7 +125,7 @@ class RandomAccessFile:
         return b"".join(parts)
 
     def numbers(self, start: int, count: int, dtype: Dtype) -> Iterator[int]:
-        """The `count` numbers from byte `start` on, read a block at a time."""
+        """Yield `count` numbers from byte `start` on, reading a block at a time."""
         size = count * dtype.width
         step = BLOCK // dtype.width * dtype.width
         for done in range(0, size, step):
@@ -118,22 +138,36 @@ def _unreadable(name: str, error: OSError) -> TokctlError:
 
 
 class Window:
-    """The numbers of a file, read from the front to the back: one block serves many documents."""
+    """Numbers of a file, read from front to back: one block serves many documents."""
 
     def __init__(self, file: RandomAccessFile, start: int, count: int, dtype: Dtype) -> None:
-        """`count` numbers, the first of which is at byte `start`."""
+        """Set the range of a file that holds the numbers.
+
+        Args:
+            file: the file.
+            start: byte of the first number.
+            count: number of numbers.
+            dtype: type of the numbers.
+        """
         self._file = file
         self._start = start
         self.count = count
         self._dtype = dtype
-        self._begin = 0  # the number of the first one in `_data`
+        self._begin = 0  # index of the first number in `_data`
         self._data = memoryview(b"")
 
     def parts(
         self, begin: int, end: int, unit: str, number: int, *, ends: bool = True
     ) -> Iterator[IdPart]:
-        """The numbers from `begin` up to `end`; messages call them `unit` `number`. With
-        `ends`, a document ends after them."""
+        """Yield the numbers from index `begin` up to index `end`.
+
+        Args:
+            begin: index of the first number.
+            end: index after the last number.
+            unit: name of the range in messages, such as `document`.
+            number: number of the range in messages, from 1.
+            ends: whether a document ends after the numbers.
+        """
         from tokctl.idfiles.chunks import IdPart
 
         name, width = self._file.name, self._dtype.width
@@ -152,8 +186,10 @@ class Window:
             place = stop
 
     def _fill(self, place: int, end: int) -> int:
-        """Makes `_data` begin at `place` unless it has it; up to which number, of those up to
-        `end`, they are there."""
+        """Return the index up to which `_data` has the numbers from `place` to `end`.
+
+        If the number at `place` is not in `_data`, the next block is read.
+        """
         width = self._dtype.width
         known = self._begin + len(self._data) // width
         if place == end or (self._begin <= place and end <= known):
@@ -167,7 +203,14 @@ class Window:
         return min(end, known)
 
     def documents(self, offsets: Iterable[int]) -> Iterator[IdPart]:
-        """Documents that each begin where the one before ends, as in Arrow's lists."""
+        """Yield documents of which each begins where the one before ends, as in Arrow's lists.
+
+        Args:
+            offsets: start of the first document, then the end of each document.
+
+        Raises:
+            TokctlError: an offset is outside the numbers or before the previous one.
+        """
         begin = None
         for number, end in enumerate(offsets):
             if not (begin or 0) <= end <= self.count:

@@ -1,4 +1,4 @@
-"""`bin`: ids one after the other and nothing else. The lines of `jsonl` are written alike."""
+"""The form `bin`: ids end to end and nothing else. The lines of `jsonl` are written alike."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from tokctl.sources.blocks import BlockStream
 
 
 class RawWriter(IdFileWriter):
-    """The forms `bin` and `jsonl`."""
+    """Writer of the forms `bin` and `jsonl`."""
 
     def __init__(self, out: BinaryIO, dtype: Dtype, *, flush: bool) -> None:
-        """With `flush`, each chunk is passed on at once."""
+        """Write to `out`; with `flush`, flush after each chunk."""
         super().__init__(dtype)
         self._out = out
         self._flush = flush
 
     def write(self, chunk: Chunk) -> None:
+        """Write the bytes of a chunk as they are."""
         if chunk.data:
             self._out.write(chunk.data)
             if self._flush:
@@ -28,10 +29,15 @@ class RawWriter(IdFileWriter):
 
 
 def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
-    """The ids of a file without a header.
+    """Yield the ids of a file without a header.
+
+    Args:
+        stream: the bytes of the file, from the first one on.
+        name: name of the file in messages.
+        dtype: type of the ids.
 
     Raises:
-        TokctlError: at the end, where the bytes are not a whole number of ids.
+        TokctlError: the file does not hold a whole number of ids. Raised after the last id.
     """
     done = yield from read_numbers(stream, name, dtype, 0)
     if left := stream.read(dtype.width):
@@ -46,10 +52,20 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
 def read_numbers(
     stream: BlockStream, name: str, dtype: Dtype, start: int, end: int | None = None
 ) -> Generator[IdPart, None, int]:
-    """The numbers up to byte `end`, or to the end of the stream, which is at byte `start`.
+    """Yield the numbers of a stream up to byte `end`, or up to its end.
 
-    A rest that is too short for a number stays in the stream, as does what stands behind `end`;
-    returns the byte where that begins.
+    Bytes at the end that are too few for a number stay in the stream, and so do the bytes from
+    `end` on.
+
+    Args:
+        stream: the bytes to read.
+        name: name of the file in messages.
+        dtype: type of the numbers.
+        start: byte of the file where the stream is now.
+        end: byte of the file where the numbers end; None: the end of the stream.
+
+    Returns:
+        The byte of the file after the last whole number.
     """
     width = dtype.width
     done, rest = start, b""

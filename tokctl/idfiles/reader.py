@@ -1,11 +1,11 @@
-"""Files of ids of every form that `tokctl encode` writes, and back to text, block by block.
+"""Reading of files of ids in every form that `tokctl encode` writes, and decoding block by block.
 
     from tokctl import Tokenizer, idfiles
 
     for text in idfiles.read_text(Tokenizer.load("book.json"), "ids.parquet"):
         print(text.decode(), end="")
 
-It is what `tokctl decode` does; see `docs/decoding.md`. The readers of the forms are in modules of
+`tokctl decode` uses this module; see `docs/decoding.md`. The readers of the forms are modules of
 their own, which are imported when a file has that form.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokctl.idfiles.shards import ShardList
     from tokctl.tokenizer import Tokenizer
 
-#: What a file of ids can be; `auto` is what its name and its first bytes say.
+#: Forms that are read. `auto` finds the form from the name and the first bytes.
 FORMS = (
     "auto",
     "ids",
@@ -45,7 +45,7 @@ FORMS = (
     "safetensors",
 )
 
-#: First bytes. They stand here, too, so that no form's module is imported to tell the form.
+#: First bytes of each form, repeated here so that detection imports no module of a form.
 _MAGICS = {
     b"\x93NUMPY": "npy",
     b"PAR1": "parquet",
@@ -53,45 +53,51 @@ _MAGICS = {
     b"MMIDIDX\0\0": "megatron",
 }
 
-#: So many first bytes tell every form.
+#: Number of first bytes that distinguish all forms.
 _HEAD = 16
-#: The bytes that ids in decimal are made of.
+#: Bytes that ids in decimal consist of.
 _DECIMAL = b"0123456789 \t\r\n"
 
-#: Bytes of text that are gathered from small documents.
+#: Bytes of text that are joined before they are yielded, so that small documents share a block.
 _PORTION = 1 << 18
 
 
 def read_text(tokenizer: Tokenizer, path: str | Path, **options: Any) -> Iterator[bytes]:
-    """The text of a file of ids, of stdin (`-`) or of a folder of shards, as it comes.
+    """Yield the text of a file of ids, of stdin (`-`) or of a folder of shards, block by block.
 
     Args:
-        tokenizer: the model that the ids are of.
-        options: those of `ReadOptions`: form, dtype, field, skip_special, separator, eos.
+        tokenizer: model of the ids.
+        path: the file, or the folder or its manifest.
+        options: fields of `ReadOptions`: form, dtype, field, skip_special, separator, eos.
 
     Raises:
-        TokctlError: it is missing, damaged or cut short; an id is outside the vocabulary. The
-            message names the file and the place.
+        TokctlError: the file is missing, damaged or cut off, or an id is outside the vocabulary.
+            The message names the file and the position.
+
+    Example:
+        tok = Tokenizer.load("book.json")
+        text = b"".join(read_text(tok, "ids.npy", eos="<|endoftext|>"))
     """
     return IdSource(str(path), ReadOptions(**options)).text(tokenizer)
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files of ids are read, and how their documents are written.
+    """Options for reading files of ids and for writing their documents as text.
 
     Attributes:
-        form: one of `FORMS`. A folder of shards has the form that its manifest says.
-        dtype: of the form `bin`: a name of NumPy's; None: uint16, or uint32 for a model of more
-            than 65,536 tokens.
-        field: the field of objects, the column or the tensor that holds the ids; None: what
-            encode writes.
-        skip_special: leaves special tokens out.
-        separator: see `text_of`.
-        eos: the text of a token: a document ends with it, and it is left out. Not for lines.
+        form: one of `FORMS`. For a folder of shards, the manifest gives the form.
+        dtype: NumPy's name of the number type of the form `bin`; None: uint16, or uint32 for a
+            model of more than 65,536 tokens.
+        field: field of objects, column or tensor that holds the ids; None: the one that encode
+            writes.
+        skip_special: whether to leave special tokens out.
+        separator: bytes after each document; see `text_of`.
+        eos: text of the token that ends each document, and that is left out. Not for forms of
+            lines.
 
     Raises:
-        TokctlError: there is no such form or dtype, or they do not go together.
+        TokctlError: the form or the dtype is unknown, or the two can't be combined.
     """
 
     form: str = "auto"
@@ -113,25 +119,37 @@ class ReadOptions:
                 )
 
     def bin_dtype(self, tokenizer: Tokenizer, from_manifest: str | None = None) -> Dtype:
-        """The type of the numbers of the form `bin`."""
+        """Return the type of the numbers of the form `bin`.
+
+        Args:
+            tokenizer: model of the ids; the size of its vocabulary gives the default.
+            from_manifest: name of the type in the manifest of shards, if any; `dtype` takes
+                precedence.
+        """
         name = self.dtype or from_manifest
         return dtype_named(name) if name else unsigned_for(tokenizer.vocab_size)
 
 
 class IdSource:
-    """A file of ids, stdin or a folder of shards, checked to be there; nothing is read yet.
+    """A file of ids, stdin or a folder of shards. Its existence is checked; reading starts later.
 
     Attributes:
-        name: for messages.
-        size: bytes, as they lie there; None if that is not known.
-        meter: counts those that were read.
+        name: name in messages.
+        size: size in bytes, before decompression; None if unknown.
+        meter: counter of the bytes read.
     """
 
     def __init__(self, name: str, options: ReadOptions, stdin: BinaryIO | None = None) -> None:
-        """`name` as the command line takes it; `-` is stdin.
+        """Find a source by its name on the command line; `-` is stdin.
+
+        Args:
+            name: a path; the prefix of Megatron's two files; a folder of shards or its manifest; or
+                `-`.
+            options: how to read the source.
+            stdin: stream to read for `-`; None: the stdin of the process.
 
         Raises:
-            TokctlError: it is missing, can't be read, or is a folder without a manifest.
+            TokctlError: the source is missing, can't be read, or is a folder without a manifest.
         """
         from tokctl.sources import STDIN, documents
 
@@ -162,15 +180,18 @@ class IdSource:
         )
 
     def text(self, tokenizer: Tokenizer) -> Iterator[bytes]:
-        """Its text, as it comes.
+        """Yield the text of the source, block by block.
+
+        Args:
+            tokenizer: model of the ids.
 
         Raises:
-            TokctlError: naming the place: it is damaged or cut short, holds no ids, or one that
-                the model does not have.
+            TokctlError: the source is damaged or cut off, holds no ids, or an id is not one of the
+                model. The message names the position.
         """
         if self._shards is not None:
             return self._text_of_shards(tokenizer, self._shards)
-        if self._file is None:  # the names of Megatron's two files begin with the name
+        if self._file is None:  # the name is the prefix of Megatron's two files
             file = InputFile(self.name, meter=self.meter)
             dtype = self._options.bin_dtype(tokenizer)
             none = BlockStream(iter(()))
@@ -184,7 +205,7 @@ class IdSource:
         if form == "auto":
             form = _form_of(stream, self._path)
             if options.dtype is not None and form in ("ids", "jsonl"):
-                form = "bin"  # a dtype means numbers
+                form = "bin"  # a dtype is only for numbers
         self._check_eos(file.name, form)
         if form == "ids":
             yield from lines.from_decimal(
@@ -225,11 +246,11 @@ class IdSource:
             stream = BlockStream(file.blocks())
             return read_parts(found.form, file, stream, file.path, dtype, options.field)
 
-        # A document may go on in the next shard.
+        # A document may continue in the next shard.
         yield from self._decode(tokenizer, chain.from_iterable(map(parts, files)))
 
     def _blocks_of(self, path: str) -> Iterator[bytes]:
-        """The bytes of a shard."""
+        """Yield the bytes of a shard."""
         from tokctl.sources import documents
 
         return self.meter.watch(documents([path], raw=True)[0].blocks(), None)
@@ -266,12 +287,15 @@ def read_parts(
     dtype: Dtype,
     field: str | None = None,
 ) -> Iterator[IdPart]:
-    """The ids of a file of numbers. The file is read, or its bytes as they come.
+    """Return the ids of a file of numbers, part by part.
 
     Args:
-        path: the file as the command line names it; None for stdin.
-        dtype: of the form `bin`.
-        field: the column or the tensor; None: what encode writes.
+        form: a form of numbers, one of `FORMS` except `auto`, `ids` and `jsonl`.
+        file: the file, for forms that need random access.
+        stream: the bytes of the file, for forms that are read from front to back.
+        path: the file as named on the command line; None for stdin.
+        dtype: type of the numbers of the form `bin`.
+        field: column or tensor that holds the ids; None: the one that encode writes.
     """
     if form == "bin":
         from tokctl.idfiles.raw import read_bin
@@ -300,15 +324,18 @@ def read_parts(
 
 
 def _is_raw(name: str, options: ReadOptions) -> bool:
-    """Are the bytes bare numbers? The first ids can look like the beginning of a compressed
-    file, so that only a name says that they are compressed."""
+    """Return whether the bytes of a file are plain numbers, to be read without decompression.
+
+    The first ids can look like the beginning of a compressed file, so only the name decides whether
+    a file of the form `bin` is compressed.
+    """
     numbers = options.form == "bin" or options.dtype is not None
     numbers = numbers or (options.form == "auto" and name.endswith(".bin"))
     return numbers and not name.endswith(COMPRESSION_SUFFIXES)
 
 
 def _is_plain(path: str, stream: BlockStream) -> bool:
-    """Is it a regular file whose bytes come as they are, not decompressed?"""
+    """Return whether a path is a regular file and the stream yields its bytes undecompressed."""
     if not Path(path).is_file():
         return False
     head = stream.peek(16)
@@ -320,7 +347,7 @@ def _is_plain(path: str, stream: BlockStream) -> bool:
 
 
 def _megatron_pair(name: str) -> tuple[str, str] | None:
-    """Megatron's two files, where a name is no file but what the names of both begin with."""
+    """Return Megatron's two files if a name is not a file but the prefix of both; else None."""
     if Path(name).exists():
         return None
     from tokctl.idfiles.megatron import pair
@@ -329,10 +356,10 @@ def _megatron_pair(name: str) -> tuple[str, str] | None:
 
 
 def _form_of(stream: BlockStream, path: str | None) -> str:
-    """The form; `ids` where nothing shows another. No more of a stream is read than that takes.
+    """Return the form of a stream; `ids` if nothing shows another form.
 
-    First bytes decide, where ids in decimal can't begin like that. Else `.bin` and `.arrow` at
-    the end of the name do.
+    The first bytes decide, if ids in decimal can't begin with them. Otherwise the endings `.bin`
+    and `.arrow` of the name do. At most `_HEAD` bytes of the stream are read for this.
     """
     head = stream.peek(1)
     if head and head not in (bytes([byte]) for byte in _DECIMAL):
@@ -354,7 +381,10 @@ def _form_of(stream: BlockStream, path: str | None) -> str:
 
 
 def _is_safetensors(head: bytes) -> bool:
-    """Could it begin like this: with the size of a header, and JSON? A text has no zero bytes."""
+    """Return whether first bytes look like safetensors: the size of a header, then JSON.
+
+    The size has zero bytes, which a text has not.
+    """
     size = int.from_bytes(head[:8], "little")
     return len(head) >= 10 and 2 <= size < 1 << 32 and head[8:10] in (b'{"', b"{ ", b"{}")
 
@@ -366,24 +396,28 @@ def text_of(
     skip_special: bool = False,
     separator: bytes | None = None,
 ) -> Iterator[bytes]:
-    """The text of each document, one after the other.
+    """Yield the text of each document, one after the other, in blocks.
 
     Args:
-        separator: stands after each document; None: a line feed, where the document does not
-            end with one. Nothing stands behind ids that no document's end follows.
+        tokenizer: model of the ids.
+        parts: the ids.
+        skip_special: whether to leave special tokens out.
+        separator: bytes after each document; None: a line feed if the document does not end with
+            one. Nothing is added after ids that no end of a document follows.
 
     Raises:
-        TokctlError: names the place of an id that the model does not have.
+        TokctlError: an id is not one of the model. The message names the position.
     """
 
     def decode(ids: Sequence[int]) -> bytes:
         return tokenizer.decoder.decode(ids, skip_special)
 
-    # A token's neighbours can decide about its text; a stream holds back what they can.
-    stream: DecodeStream | None = None  # of a document that is not all there
+    # The text of a token can depend on its neighbours; the stream holds back text until it is
+    # certain.
+    stream: DecodeStream | None = None  # of a document that has not ended
     gathered: list[bytes] = []
     size = 0
-    last = b""  # byte of the document, so far
+    last = b""  # last byte of the document so far
     for part in parts:
         if part.ends and stream is None:
             text = _text(tokenizer, part, decode)
@@ -412,19 +446,19 @@ def text_of(
 
 
 def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], bytes]) -> bytes:
-    """What `decode` gives for the ids; TokctlError if one is outside the vocabulary."""
+    """Return `decode` of the ids; raise TokctlError if an id is outside the vocabulary."""
     try:
         return decode(part.ids)
     except CoreError as error:
         if error.kind != "unknown-id":
             raise
-    except OverflowError:  # a number that no id can be
+    except OverflowError:  # the number is too large or negative for any id
         pass
     raise _outside(tokenizer, part)
 
 
 def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
-    """The error for the first number of a part that is not an id of the model."""
+    """Return the error for the first number of a part that is not an id of the model."""
     size = tokenizer.vocab_size
     place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)
     return TokctlError(
@@ -433,10 +467,15 @@ def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
 
 
 def separated(parts: Iterable[IdPart], last: int) -> Iterator[IdPart]:
-    """The parts, cut after each id that is `last`: a document ends there, without that id."""
+    """Yield the parts, cut after each id `last`, which ends a document and is left out.
+
+    Args:
+        parts: the ids.
+        last: id of the token that ends a document.
+    """
     from tokctl.idfiles.chunks import IdPart
 
-    between = False  # nothing has come since a document ended
+    between = False  # no id since the last end of a document
     for part in parts:
         view: Any = memoryview(part.ids)  # type: ignore[arg-type]
         begin = 0
@@ -456,15 +495,16 @@ def _place(part: IdPart, begin: int, at: int) -> str:
 
 
 def _places(view: Any, wanted: int) -> Iterator[int]:
-    """Where a number stands, from the front to the back; found without an object for each."""
+    """Yield the ascending indexes of a number in a view; makes no object for each number."""
     try:
         pattern = struct.pack(f"={view.format}", wanted)
-    except struct.error:  # numbers of so few bits can't be it
+    except struct.error:  # the type of the view can't hold the wanted number
         return
     if not len(view):
         return
     width = view.itemsize
-    # Looking ahead finds every place: what only looks like it may overlap with the next one.
+    # Lookahead finds overlapping matches: an unaligned match must not hide the aligned one after
+    # it.
     for found in re.finditer(b"(?=" + re.escape(pattern) + b")", view.cast("B")):
         if found.start() % width == 0:
             yield found.start() // width

@@ -1,8 +1,8 @@
-"""safetensors: ids as a tensor and, where documents have ends, another of their offsets.
+"""safetensors: ids as a tensor and, if the ends of documents are known, their offsets as another.
 
-The layout is that of the format's own description: 8 bytes with the size of the header, the header
-in JSON, and the tensors without a hole between them. Readers want the header to begin with `{`, and
-accept spaces at its end.
+The layout follows the format's own description: 8 bytes with the size of the header, the header in
+JSON, and the tensors without gaps. Readers require a header that begins with `{`, and accept spaces
+at its end.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import BLOCK, InputFile, RandomAccessFile, Window
 from tokctl.schema import COUNT, OneOf, Satisfies, check, fits
 
-#: The tensors of the ids and of their offsets.
+#: Names of the tensors of the ids and of their offsets.
 IDS, OFFSETS = "input_ids", "offsets"
 
-#: Bytes before the first tensor that is written; room for the longest numbers.
+#: Bytes before the first tensor in written files; enough for a header with the longest numbers.
 _FRONT = 512
 
-#: What the header says beside the tensors: texts by name.
+#: Field of the header with texts by name, beside the tensors.
 _METADATA = "__metadata__"
 
-#: Bytes of the longest header, as the format's own library has it.
+#: Largest header that is read, in bytes; the limit of the format's own library.
 _LONGEST_HEADER = 100_000_000
 
 #: Bits of a number of each type.
@@ -44,7 +44,7 @@ _BITS = {
     **dict.fromkeys(("U64", "I64", "F64", "C64"), 64),
 }
 
-#: No real tensor has more, and their product could take long.
+#: Largest number of dimensions: no real tensor has more, and the product of very many takes long.
 _MOST_DIMENSIONS = 64
 
 _SHAPE = Satisfies(
@@ -57,14 +57,14 @@ _HINT = "is it damaged, cut off, or of another form? --from names it"
 
 
 class SafetensorsWriter(IdFileWriter):
-    """`input_ids`, and after them `offsets`: 0, and where each document ends.
+    """Writer of the tensor `input_ids`, followed by `offsets`: 0, then the end of each document.
 
-    Where 64-bit numbers would not begin at a multiple of 8, some zeros stand between, as a
-    tensor `padding`: PyTorch can't read what is not aligned.
+    If the 64-bit offsets would not begin at a multiple of 8, zeros are inserted as a tensor
+    `padding`: PyTorch can't read unaligned tensors.
     """
 
     def __init__(self, out: BinaryIO, spool: BinaryIO, dtype: Dtype) -> None:
-        """`out` is empty, and can be written to at any place; `spool` is a temporary file."""
+        """Write to `out`, which is empty and seekable; keep offsets in the empty file `spool`."""
         super().__init__(dtype)
         self._out = out
         self._offsets = spool
@@ -72,11 +72,13 @@ class SafetensorsWriter(IdFileWriter):
         out.write(bytes(_FRONT))
 
     def write(self, chunk: Chunk) -> None:
+        """Write the ids of a chunk, and keep the ends of its documents."""
         self._out.write(chunk.data)
         before = self.ids
         self._offsets.write(little_endian(array("q", [before + end for end in chunk.ends])))
 
     def finish(self) -> None:
+        """Append the offsets, and write the header."""
         size = self.ids * self.dtype.width
         padding = -size % 8
         offsets = 8 * (self.documents + 1)
@@ -99,17 +101,26 @@ class SafetensorsWriter(IdFileWriter):
 
 
 def described(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
-    """What the header says of a tensor of one dimension."""
+    """Return the description of a one-dimensional tensor for the header.
+
+    Args:
+        dtype: the format's name of the type.
+        count: number of numbers.
+        begin: offset of the first byte, counted from the end of the header.
+        end: offset after the last byte.
+    """
     return {"dtype": dtype, "shape": [count], "data_offsets": [begin, end]}
 
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """What the header says of a tensor.
+    """Description of a tensor in a file.
 
     Attributes:
         dtype: the format's name of the type, such as `BF16`.
-        begin, end: bytes of the file, not of what is after the header.
+        shape: size of each dimension.
+        begin: first byte, counted from the start of the file and not from the end of the header.
+        end: byte after the last one, counted in the same way.
     """
 
     dtype: str
@@ -119,15 +130,19 @@ class StoredTensor:
 
     @property
     def numbers(self) -> Dtype | None:
-        """The type of its numbers, if they are whole."""
+        """Type of the numbers; None if they are not whole numbers."""
         return next((each for each in DTYPES.values() if each.safetensors == self.dtype), None)
 
 
 def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPart]:
-    """The documents, or all ids as one row where nothing says where they end.
+    """Yield the ids of each document; all ids as one row if the ends of documents are not stored.
+
+    Args:
+        input_file: the file.
+        field: name of the tensor; None: `input_ids`.
 
     Raises:
-        TokctlError: the file is damaged, or has no such ids.
+        TokctlError: the file is damaged, or the tensor is missing or does not hold ids.
     """
     with input_file.opened() as file:
         tensors = stored_tensors(file, _HINT)
@@ -150,7 +165,7 @@ def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPar
 
 
 def _row(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: str) -> StoredTensor:
-    """The tensor of this name, if it holds whole numbers."""
+    """Return the tensor of this name; raise TokctlError if it does not hold whole numbers."""
     if name not in tensors:
         known = ", ".join(sorted(tensors)[:20]) or "none"
         hint = f"it has: {known}; --ids-field names one"
@@ -166,10 +181,11 @@ def _row(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: str) ->
 
 
 def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]:
-    """The tensors of a file by name, as its header has them; every byte of the file is in one.
+    """Return the tensors of a file by name, after checking that they fill it without gaps.
 
     Args:
-        hint: of the error where the header can't be read.
+        file: the file.
+        hint: hint of the error for an unreadable header.
 
     Raises:
         TokctlError: the file is not a safetensors file, is damaged, or was cut off.
@@ -203,7 +219,7 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
 
 
 def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
-    """The bytes of the header, and the header, whose offsets need not be sound."""
+    """Return the size of the header in bytes, and the header; the offsets in it are not checked."""
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
         raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
@@ -221,9 +237,11 @@ def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
 
 
 class NewTensor(NamedTuple):
-    """What takes the place of a tensor. Its type stays.
+    """Replacement of a tensor; the type of the numbers stays.
 
-    blocks: its bytes, as many as the shape says, made when they are asked for.
+    Attributes:
+        shape: size of each dimension.
+        blocks: bytes of the tensor, made on demand, as many as the shape requires.
     """
 
     shape: tuple[int, ...]
@@ -231,11 +249,16 @@ class NewTensor(NamedTuple):
 
 
 def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) -> Iterator[bytes]:
-    """A file with other tensors in the places of some, block by block.
+    """Yield the bytes of a file with some tensors replaced, block by block.
 
-    What the header says of the others stays, `__metadata__` as well. Tensors of wider numbers come
-    first, and equally wide ones in the order that they had: so each begins at a multiple of the
-    width of its numbers, as the format's own library has it, whatever the sizes of those before.
+    The header keeps all other fields, including `__metadata__`. Tensors with wider numbers come
+    first, and equally wide ones keep their order. So each tensor begins at a multiple of the width
+    of its numbers, as with the format's own library, whatever the sizes of the tensors before it.
+
+    Args:
+        file: the file to copy.
+        changed: new tensors by name.
+        hint: hint of the error for an unreadable header.
 
     Raises:
         TokctlError: the file is damaged.
@@ -255,7 +278,7 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
         place += size
     try:
         written = orjson.dumps(header)
-    except TypeError as error:  # a field of no meaning that is nested deeply
+    except TypeError as error:  # an unknown field that is nested too deeply
         raise TokctlError(f"{file.name}: its header can't be written: {error}", hint) from None
     written = written.ljust(len(written) + -len(written) % 8)
     yield len(written).to_bytes(8, "little") + written

@@ -1,4 +1,4 @@
-"""Are the shards of a folder whole? Their manifest says what was written."""
+"""Check of a folder of shards against its manifest."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from tokctl.sources.blocks import BlockStream, file_source
 
 
 class ShardCheck(NamedTuple):
-    """What a folder's manifest says, and what is not so.
+    """Totals of a folder's manifest, and the faults that were found.
 
     Attributes:
-        form: of the shards.
-        shards, documents, ids, bytes: the totals of the manifest.
-        faults: each names the file.
+        form: form of the shards.
+        shards: number of shards in the manifest.
+        documents: number of documents in the manifest.
+        ids: number of ids in the manifest.
+        bytes: number of bytes in the manifest.
+        faults: sentences that name the file and the fault.
     """
 
     form: str
@@ -37,15 +40,20 @@ class ShardCheck(NamedTuple):
 
 
 def check_shards(path: str | Path) -> ShardCheck:
-    """Reads every file of a folder of shards, and compares it with the manifest: its bytes and its
-    checksum, how many ids and documents are in it, where these begin; the sums; and that no other
-    shard lies there. No model is needed.
+    """Read every file of a folder of shards, and compare it with the manifest.
+
+    Compared are: size and SHA-256 of each file; its number of ids and of documents; where documents
+    begin; the totals. Shard files that the manifest does not list are faults, too. No model is
+    needed.
 
     Args:
-        path: the folder, or its manifest; or the address of either.
+        path: path or address of the folder or of its manifest.
+
+    Returns:
+        The totals of the manifest and the faults, which are empty if the folder is intact.
 
     Raises:
-        TokctlError: there is no manifest, or it is none of a folder of shards.
+        TokctlError: the manifest is missing, or is not one of a folder of shards.
     """
     place, name = manifest_at(str(path))
     manifest = place.file(name)
@@ -80,7 +88,15 @@ def check_shards(path: str | Path) -> ShardCheck:
 def _faults(
     place: Place, folder: Path, form: str, dtype: str | None, shard: dict[str, Any]
 ) -> Iterator[str]:
-    """What is not so with a shard of a place, whose files are in a folder on the disk."""
+    """Yield the faults of a shard.
+
+    Args:
+        place: folder of the shards; its name is used in messages.
+        folder: folder on the disk with the files of the shard.
+        form: form of the shards.
+        dtype: name of the type of the ids; None for `jsonl`.
+        shard: the shard, as in the manifest.
+    """
     files = files_in([shard])
     if (form in EXACT or form == "megatron") != (len(files) == 2):
         yield f"{place.file(shard['file'])} has {len(files)} files, which {form} has not"
@@ -114,7 +130,7 @@ def _faults(
 
 
 def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
-    """The ids of a shard, and its documents where the form says where they end."""
+    """Return the number of ids of a shard, and of documents if the form stores where they end."""
     ids = documents = 0
     if form == "jsonl":
         with Path(name).open("rb") as lines:

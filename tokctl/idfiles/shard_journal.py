@@ -1,9 +1,9 @@
-"""What a folder of shards is made of, and its journal: what is whole, and where to go on.
+"""Origin of a folder of shards, and its journal: the complete shards, and where to continue.
 
-The first line of the journal is what the shards are made of, each other line a shard, written when
-its files have their names. A last line that is not whole was being written when the process ended,
-and is not believed. The manifest and each line hold their own SHA-256 (see `sealed`), so that
-damage to them is seen, too.
+The first line of the journal describes the sources and the job. Every other line describes a shard
+and is written when its files have their names. An incomplete last line was being written when the
+process ended, and is ignored. The manifest and each line hold their own SHA-256 (see `sealed`), so
+that damage to them is detected, too.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from tokctl.sources import Source
 #: Version of the manifest's layout.
 MANIFEST_VERSION = 1
 
-#: The field of a manifest, and of a line of a journal, that holds its own SHA-256.
+#: Field of a manifest, and of a line of a journal, with its own SHA-256.
 _SEAL = "sha256"
 
 _DIGEST = Satisfies("a SHA-256", lambda value: bool(re.fullmatch("[0-9a-f]{64}", str(value))))
 _FILE = {"file": PLAIN_NAME, "bytes": COUNT, "sha256": _DIGEST}
 _SIZE = AnyOf(COUNT, None)
 
-#: A shard, in the manifest and in journals.
+#: Schema of a shard in the manifest and in journals.
 SHARD = {**_FILE, "ids": COUNT, "documents": COUNT, "index?": _FILE}
 
-#: By which a source is known to be unchanged; see `Provenance.facts`.
+#: Schema of the size and the time that show whether a source changed; see `Provenance.facts`.
 FACTS = (_SIZE, AnyOf(int, None))
 
-#: The header of a journal.
+#: Schema of the header of a journal.
 HEADER = {"sources": [AnyOf(str, {"bytes": str})]}
 
-#: A line of the journal of one machine.
+#: Schema of a line of the journal of one machine.
 _LINE = {
     "shard": SHARD,
     "place": (COUNT, COUNT),
@@ -59,7 +59,7 @@ MANIFEST_HINT = (
     "copy it again from where it came, or make the shards again with tokctl encode --shard-size"
 )
 
-#: What a manifest must say to be read, whoever wrote it.
+#: Schema of what any manifest must have to be read, whatever program wrote it.
 LISTED = {
     "form": str,
     "dtype?": AnyOf(str, None),
@@ -73,7 +73,7 @@ LISTED = {
     ],
 }
 
-#: What `manifest_of` makes.
+#: Schema of the result of `manifest_of`.
 MANIFEST = {
     "manifest": OneOf(MANIFEST_VERSION),
     "form": str,
@@ -95,11 +95,12 @@ MANIFEST = {
 
 @dataclass(frozen=True)
 class Provenance:
-    """The sources, and everything else that the files depend on.
+    """Sources of shards, and everything else that the files depend on.
 
     Attributes:
-        names: of the sources, for JSON.
-        job: plain data; keys are the names that people know.
+        sources: the sources.
+        names: names of the sources, as values for JSON.
+        job: plain data under user-visible names.
     """
 
     sources: Sequence[Source]
@@ -108,6 +109,7 @@ class Provenance:
 
     @classmethod
     def of(cls, sources: Sequence[Source], job: dict[str, Any]) -> Provenance:
+        """Return the provenance of shards; adds tokctl's version to the job."""
         from tokctl import __version__
 
         return cls(
@@ -115,12 +117,14 @@ class Provenance:
         )
 
     def header(self) -> dict[str, Any]:
-        """What the journal begins with, and a manifest holds, too."""
+        """Return the header of the journal: the job, and the names of the sources."""
         return {**self.job, "sources": self.names}
 
     def facts(self, number: int) -> list[int | None]:
-        """By which a source is known to be unchanged: its bytes, and when it was changed last, in
-        nanoseconds (None: not known)."""
+        """Return what shows whether a source changed: its size and the time of its last change.
+
+        The size is in bytes, the time in nanoseconds; each is None if unknown.
+        """
         source = self.sources[number]
         status = _status(source)
         if status is None or not stat.S_ISREG(status.st_mode):
@@ -128,8 +132,16 @@ class Provenance:
         return [status.st_size, status.st_mtime_ns]
 
     def check_same(self, folder: str, before: dict[str, Any], *, what: str) -> None:
-        """TokctlError that names the first thing in which this run differs from an earlier one,
-        of which `before` is the header or the manifest."""
+        """Compare this run with an earlier one.
+
+        Args:
+            folder: name of the folder for messages.
+            before: header or manifest of the earlier run.
+            what: verb for messages, such as `was made`.
+
+        Raises:
+            TokctlError: the sources or the job differ; names the first difference.
+        """
         hint = "give the same as before, or write to another folder"
         if found := _difference(before, self.job):
             key, old, new = found
@@ -145,13 +157,24 @@ class Provenance:
                 )
 
     def check_finished(self, folder: str, manifest: dict[str, Any]) -> None:
-        """TokctlError if a source has another size than the manifest says, which holds no
-        times."""
+        """Compare the sizes of the sources with the manifest, which stores no times.
+
+        Raises:
+            TokctlError: a source has another size.
+        """
         for number, source in enumerate(manifest["sources"]):
             self._check_size(folder, number, source["bytes"])
 
     def check_sources(self, folder: str, facts: dict[int, list[int | None]]) -> None:
-        """TokctlError if a source that shards were made of has changed."""
+        """Check that the sources of shards have not changed.
+
+        Args:
+            folder: name of the folder for messages.
+            facts: size and time of each source, by its number (see `facts`).
+
+        Raises:
+            TokctlError: a source changed.
+        """
         for number, (size, changed, *_) in facts.items():
             if self._check_size(folder, number, size) != changed:
                 raise TokctlError(
@@ -160,7 +183,7 @@ class Provenance:
                 )
 
     def _check_size(self, folder: str, number: int, size: int | None) -> int | None:
-        """When a source was changed last; TokctlError if it has another size now."""
+        """Return the time of a source's last change; raise TokctlError if its size differs."""
         now, changed = self.facts(number)
         if now != size:
             raise TokctlError(
@@ -170,7 +193,7 @@ class Provenance:
         return changed
 
     def check_readable_again(self, folder: str, position: StreamPosition) -> None:
-        """TokctlError if a stream would have to be read a second time."""
+        """Raise TokctlError if a run would have to read a stream a second time to resume."""
         number = position.source.source
         if number >= len(self.sources) or not position.is_inside:
             return
@@ -191,9 +214,9 @@ class Provenance:
 
 
 def name_of(name: str) -> str | dict[str, str]:
-    """A name for JSON: text where it is UTF-8, else `{"bytes": base64}`.
+    """Return a source's name for JSON: text if it is UTF-8, else `{"bytes": base64}`.
 
-    `./a.txt` is `a.txt`, so that a run can be resumed by either.
+    `./a.txt` becomes `a.txt`, so that a run can be resumed under either name.
     """
     name = name if "://" in name else str(Path(name))
     try:
@@ -206,7 +229,10 @@ def name_of(name: str) -> str | dict[str, str]:
 def _difference(
     before: dict[str, Any], now: dict[str, Any], *, every: bool = False
 ) -> tuple[str, str, str] | None:
-    """What differs, as it was and as it is; with `every`, what only `before` has counts, too."""
+    """Return the first key that differs, with the old and the new value as text; None if none does.
+
+    With `every`, keys that only `before` has are compared, too.
+    """
     for key in dict.fromkeys([*now, *(before if every else ())]):
         old, new = before.get(key), now.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
@@ -218,7 +244,7 @@ def _difference(
 
 
 def _if_on(value: Any) -> Any:
-    """What is off and what is not named are the same: not every caller has every option."""
+    """Return None for options that are off: not every caller passes every option."""
     return None if value is False or value == [] else value
 
 
@@ -233,7 +259,7 @@ def _shown(value: Any) -> str:
 
 
 def _is_stdin(source: Source) -> bool:
-    # A file of that name comes without waiting for anyone.
+    # A file called stdin is prompt: reading it never waits for a person or a program.
     return source.name == "stdin" and not source.prompt
 
 
@@ -250,12 +276,13 @@ def _as_it_was(folder: str) -> str:
 
 @dataclass
 class JournalLines:
-    """A journal, of the place that it lies in.
+    """Lines of a journal.
 
     Attributes:
-        header: the first line: what the shards are made of.
-        lines: the others, as they were when the run began.
-        added: how many came since.
+        place: folder of the journal.
+        header: first line: the sources and the job.
+        lines: the other lines, as they were when the run began.
+        added: number of lines added since.
     """
 
     place: Place
@@ -270,7 +297,7 @@ class JournalLines:
 
     @classmethod
     def read(cls, place: Place) -> JournalLines | None:
-        """What stands there; a last line that is not whole is cut off. None: there is none.
+        """Return the journal of a place, or None; an incomplete last line is cut off.
 
         Raises:
             TokctlError: another line is damaged.
@@ -297,8 +324,15 @@ class JournalLines:
         return cls(place, found[0], found[1:])
 
     def each(self, schema: Any, take: Callable[[dict[str, Any]], None]) -> None:
-        """Gives each line to `take`; TokctlError if it does not fit the schema, or `take` raises
-        ValueError."""
+        """Call `take` with each line.
+
+        Args:
+            schema: schema that each line must fit.
+            take: function that raises ValueError for a line that can't be right.
+
+        Raises:
+            TokctlError: a line does not fit the schema, or `take` raised ValueError.
+        """
         for number, line in enumerate(self.lines, 2):
             try:
                 if not fits(line, schema):
@@ -308,19 +342,19 @@ class JournalLines:
                 raise _damaged(self.place, number) from None
 
     def keep(self, lines: list[dict[str, Any]]) -> None:
-        """Forgets the others."""
+        """Keep only these lines, and rewrite the journal if any line is dropped."""
         if lines != self.lines:
             self.lines = lines
             self.write()
 
     def write(self) -> None:
-        """Writes all of it anew."""
+        """Rewrite the whole journal."""
         self._last = ""
         every = [self.header, *self.lines]
         self.place.write_journal(b"".join(map(self._next_line, every)))
 
     def add(self, line: dict[str, Any]) -> None:
-        """Adds a line, which lasts then."""
+        """Append a line; it is on the disk when the method returns."""
         self.added += 1
         self.place.add_to_journal(len(self.lines) + self.added, self._next_line(line))
 
@@ -331,17 +365,17 @@ class JournalLines:
 
 
 class Journal:
-    """What the journal of one machine says.
+    """Journal of a run on one machine.
 
     Attributes:
-        shards: each as the manifest has it.
+        shards: recorded shards, as in the manifest.
         position: where the ids after the last shard begin.
-        facts: of each source that was begun, its bytes and when it was changed (see `Provenance`),
-            documents and ids so far.
+        facts: for each source that was begun: size, time (see `Provenance.facts`), number of
+            documents and number of ids so far.
     """
 
     def __init__(self, file: JournalLines) -> None:
-        """TokctlError if a line is damaged."""
+        """Read the lines; raise TokctlError if one is damaged."""
         self._file = file
         self.shards: list[dict[str, Any]] = []
         self.position = StreamPosition()
@@ -350,18 +384,24 @@ class Journal:
         file.each(_LINE, self._take)
 
     def sources_after(self, count: int) -> set[int]:
-        """The numbers of the sources that are in the shards after the first `count`."""
+        """Return the numbers of the sources in the shards after the first `count`."""
         return {number for sources in self._sources[count:] for number in sources}
 
     def keep(self, count: int) -> Journal:
-        """Return the journal without all but its first `count` shards; its file loses them."""
+        """Return the journal with its first `count` shards only; the file loses the others."""
         self._file.keep(self._file.lines[:count])
         return Journal(self._file)
 
     def add(
         self, shard: dict[str, Any], position: StreamPosition, facts: dict[int, list[int | None]]
     ) -> None:
-        """Records a shard whose files are whole; `facts` of the sources that it was made of."""
+        """Record a shard whose files are complete.
+
+        Args:
+            shard: the shard, as in the manifest.
+            position: where the ids after the shard begin.
+            facts: facts of the sources that the shard was made from.
+        """
         line = {
             "shard": shard,
             "place": list(position.source),
@@ -382,7 +422,7 @@ class Journal:
             line["ids"],
         )
         facts = {int(number): one for number, one in line["sources"].items()}
-        begun = position.resume  # nothing can be behind the position in the same source
+        begun = position.resume  # a resume point is never after its position
         if (begun.documents, begun.ids) > (position.documents, position.ids):
             raise ValueError
         known = len(self._file.header["sources"])
@@ -395,8 +435,10 @@ class Journal:
 
 
 def digest_of(document: dict[str, Any], before: str = "") -> str:
-    """Return the SHA-256 of a document behind another one with the digest `before`: a line that
-    is lost or has another position is seen. White space in the JSON does not count."""
+    """Return the SHA-256 of a document that follows a document with the digest `before`.
+
+    The chain of digests shows a missing or moved line. White space in the JSON does not count.
+    """
     return hashlib.sha256(before.encode() + orjson.dumps(document)).hexdigest()
 
 
@@ -406,13 +448,13 @@ def sealed(document: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def unsealed(document: Any, before: str = "") -> dict[str, Any]:
-    """Return the document without its digest. Raises ValueError if the digest is another."""
+    """Return the document without its digest; raise ValueError if the digest is wrong."""
     if not isinstance(document, dict):
         raise ValueError
     rest = {key: value for key, value in document.items() if key != _SEAL}
     try:
         digest = digest_of(rest, before)
-    except TypeError:  # nested so deeply that no document of ours can be
+    except TypeError:  # nested too deeply to be a document that tokctl wrote
         raise ValueError from None
     if document.get(_SEAL) != digest:
         raise ValueError
@@ -420,7 +462,11 @@ def unsealed(document: Any, before: str = "") -> dict[str, Any]:
 
 
 def check_manifest(found: Any, name: str) -> dict[str, Any]:
-    """Return a manifest that is as `manifest_of` made it.
+    """Return a manifest if it is as `manifest_of` made it.
+
+    Args:
+        found: the parsed JSON.
+        name: name of the manifest for messages.
 
     Raises:
         TokctlError: a value has another type, or has been changed.
@@ -435,23 +481,26 @@ def check_manifest(found: Any, name: str) -> dict[str, Any]:
 
 
 def _damaged(place: Place, line: int) -> TokctlError:
-    """The error for a journal that can't be believed."""
+    """Return the error for a damaged line of a journal."""
     return TokctlError(
         f"{place.file(JOURNAL)}: line {line} is damaged", "begin again in another folder"
     )
 
 
 def files_in(shards: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The files of shards: of each the ids, and where documents are in them."""
+    """Return the files of shards: for each shard the ids and, if it has one, the index."""
     return [file for shard in shards for file in (shard, shard.get("index")) if file is not None]
 
 
 def manifest_of(
     provenance: Provenance, facts: Mapping[int, Sequence[int | None]], shards: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What `manifest.json` holds: the same for the same sources, model and options.
+    """Return the content of `manifest.json`, the same for the same sources, model and options.
 
-    `facts`: of the sources that were read, as `Journal` has them.
+    Args:
+        provenance: the sources and the job.
+        facts: facts of the sources that were read, as in `Journal`.
+        shards: the complete shards.
     """
     sources = []
     for number, name in enumerate(provenance.names):
@@ -469,7 +518,7 @@ def manifest_of(
 
 
 def totals_of(shards: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """The sums over all files."""
+    """Return the sums over all shards: shards, documents, ids and bytes."""
     return {
         "shards": len(shards),
         "documents": sum(shard["documents"] for shard in shards),

@@ -1,8 +1,10 @@
-"""Shards: a folder of files of ids, each whole, a journal while it grows, and a manifest.
+"""Shards: a folder of complete files of ids, with a journal and later a manifest.
 
-FOLDER/shard-00000.bin, FOLDER/shard-00000.index.npy, …
-FOLDER/journal.jsonl      while it grows: what is whole, and where to go on
-FOLDER/manifest.json      when it is finished
+Files of the folder:
+
+    FOLDER/shard-00000.bin, FOLDER/shard-00000.index.npy, …
+    FOLDER/journal.jsonl      while the folder grows: the complete shards, and where to continue
+    FOLDER/manifest.json      when all shards are complete
 """
 
 from __future__ import annotations
@@ -43,22 +45,30 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
-#: Where a cluster puts ids that are in no shard yet, and the field in its journal's header.
+#: Subfolder for ids that a cluster has encoded and that are in no shard yet; and the field with the
+#: size of its tasks in the header of its journal.
 PIECES = ".pieces"
 PART_SIZE = "part_size"
 
-#: A shard's files, and what `whole_file` calls them and the others until they are whole.
+#: Names of the files of shards, and temporary names of unfinished files (see `whole_file`).
 SHARD = re.compile(r"shard-\d{5,}\.[a-z.]+")
 _TEMPORARY = re.compile(r"\.(shard-|journal\.jsonl|manifest\.json).*\.tmp|\.pieces")
 
 
 def write_shards(stream: ChunkStream, target: Target) -> Written:
-    """Writes the ids of a stream as shards into a folder, which is made, or to an address.
+    """Write the ids of a stream as shards into a folder, which is created, or to an address.
+
+    Args:
+        stream: the sources and their encoder.
+        target: the folder, the form and the size of a shard.
+
+    Returns:
+        The number of documents and ids, and the manifest.
 
     Raises:
-        TokctlError: the folder is not empty, or with `resume` holds something else; another
-            process writes to it; a file can't be written; a source fails. What is whole stays,
-            and can be resumed.
+        TokctlError: the folder is not empty, or with `resume` holds something else; another process
+            writes to it; a file can't be written; a source fails. Complete shards stay, and the run
+            can be resumed.
     """
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
@@ -80,33 +90,42 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
 
 
 class StoppedError(TokctlError):
-    """An error amid the work: the complete shards stay in the folder, and a later run goes on."""
+    """An error during the work: complete shards stay in the folder, and a later run can resume."""
 
     @classmethod
     def by(cls, error: TokctlError) -> StoppedError:
+        """Return a StoppedError with the message and the exit code of another error."""
         hint = error.hint
         if error.message.startswith("can't write"):
             hint = "make room there, or look at its rights"
         return cls(error.message, hint, error.exit_code)
 
 
-#: Forms whose shards hold exactly so many ids, and need an index to say where documents begin.
+#: Forms whose shards have exactly the given number of ids. They need an index that says where
+#: documents begin.
 EXACT = ("bin", "npy")
 
 
 class ShardWriter:
-    """Writes chunks to one shard after the other.
+    """Writer of chunks to one shard after the other.
 
-    A shard is full when it has its ids: in an exact form where that is, else at the end of the
-    document. It ends when the next id comes, so that empty documents after its last id belong to
-    it, and the last shard is never empty if there are ids.
+    In an exact form, a shard is full at its number of ids. In other forms it is full at the end of
+    the document that reaches this number. A full shard is closed when the next id arrives. So empty
+    documents after its last id belong to it, and the last shard is not empty if there are ids.
 
     Attributes:
-        shards: those that are whole, as the manifest has them.
+        shards: the complete shards, as in the manifest.
     """
 
     def __init__(self, place: Place, target: Target, number: int = 0, ids: int = 0) -> None:
-        """`number`: of the first shard; `ids`: of the document that goes on with it."""
+        """Write to `place`, starting with an empty shard.
+
+        Args:
+            place: folder of the shards.
+            target: form, type of the ids and size of a shard.
+            number: number of the first shard.
+            ids: ids before the first shard of the document that continues in it.
+        """
         self.shards: list[dict[str, Any]] = []
         self._place = place
         self._around = ExitStack()
@@ -133,12 +152,12 @@ class ShardWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # A shard that is not whole goes; the others stay.
+        # An incomplete shard is removed; complete ones stay.
         with self._around:
             self._stack.__exit__(kind, error, traceback)
 
     def add(self, chunk: Chunk) -> None:
-        """Writes a chunk, to several shards where it is long."""
+        """Write a chunk, cut at the ends of shards."""
         ids = end = 0
         while (full := self._full_at(chunk, ids, end)) is not None:
             last = bisect_right(chunk.ends, full, lo=end)
@@ -148,7 +167,15 @@ class ShardWriter:
         self._write(chunk.part(ids, end))
 
     def _full_at(self, chunk: Chunk, ids: int, end: int) -> int | None:
-        """Behind which id of the chunk, from `ids` on, the shard is full and another id comes."""
+        """Return how many ids of the chunk complete the shard; None if it is not complete.
+
+        A shard is complete only when the chunk has another id after it.
+
+        Args:
+            chunk: the chunk to write.
+            ids: number of its ids that have been written.
+            end: number of its document ends that have been written.
+        """
         written = self._writer.ids if self._writer else 0
         lacking = max(self._size - written, 0)
         if self._exact or (lacking == 0 and self._ids == 0):
@@ -182,7 +209,7 @@ class ShardWriter:
         )
 
     def _paths(self) -> tuple[Path, Path | None]:
-        """The file of the next shard, or the prefix of its files, and its index."""
+        """Return the file of the next shard, or the prefix of its files, and its index."""
         name = f"shard-{self._number:05}"
         if self._form == "megatron":
             return self._folder / name, None
@@ -190,7 +217,7 @@ class ShardWriter:
         return self._folder / f"{name}.{self._form}", index
 
     def _close(self, resume: ResumePoint) -> None:
-        """Ends the shard; encoding of the next id begins at `resume`."""
+        """Close the shard; encoding of the next id can start at `resume`."""
         writer = self._writer
         if writer is None:
             return
@@ -213,12 +240,12 @@ class ShardWriter:
         self.shards.append(shard)
 
     def finish(self) -> None:
-        """Ends the last shard."""
+        """Close the last shard."""
         self._close(SOURCE_START)
 
 
 class _JournaledWriter(ShardWriter):
-    """Records each shard that is whole in a journal, with the place where encoding can go on."""
+    """ShardWriter that records each complete shard in a journal, with the position to resume."""
 
     def __init__(
         self, folder: ShardFolder, journal: Journal, provenance: Provenance, target: Target
@@ -228,7 +255,7 @@ class _JournaledWriter(ShardWriter):
         self._journal = journal
         self._provenance = provenance
         self._source = position.source
-        self._documents = position.documents  # that have ended in this source
+        self._documents = position.documents  # documents that have ended in the source
         self._facts = dict(journal.facts)
         self._touched: set[int] = set()
 
@@ -250,7 +277,7 @@ class _JournaledWriter(ShardWriter):
 
     def _record(self, shard: dict[str, Any], resume: ResumePoint) -> None:
         position = StreamPosition(self._source, resume, self._documents, self._ids)
-        # A source that was only opened may still be mended.
+        # A source that was opened, but gave no id and no document, may still be corrected.
         touched = {
             number: facts
             for number in sorted(self._touched)
@@ -261,19 +288,22 @@ class _JournaledWriter(ShardWriter):
 
 
 def described(path: Path) -> dict[str, Any]:
-    """A file as the manifest has it."""
+    """Return the name, the size and the SHA-256 of a file, as in the manifest."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {"file": path.name, "bytes": file.tell(), "sha256": digest}
 
 
 def file_fault(place: Place, file: dict[str, Any], name: str | None = None) -> str | None:
-    """Return what is wrong with a file of a shard; None if it has the size and the SHA-256 that
-    the manifest or the journal says, as far as these say anything.
+    """Return a sentence about the fault of a file of a shard, or None.
+
+    A file is right if it has the size and the SHA-256 in `file`; a value that is missing there is
+    not checked.
 
     Args:
-        file: as `described` has it.
-        name: for messages, if it is not where the file lies.
+        place: folder of the shards.
+        file: the file as in the manifest or the journal; see `described`.
+        name: name for messages, if it differs from the name in `place`.
     """
     name = name or place.file(file["file"])
     try:
@@ -293,7 +323,7 @@ def file_fault(place: Place, file: dict[str, Any], name: str | None = None) -> s
 
 
 class ShardFolder:
-    """The folder, locked as long as the block lasts."""
+    """Folder of shards, locked until the block ends."""
 
     def __init__(
         self,
@@ -301,8 +331,13 @@ class ShardFolder:
         progress: Progress | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """`progress` gets the phase `verify`; `tell` a sentence about each damaged shard that is
-        encoded again."""
+        """Set the folder, without locking it.
+
+        Args:
+            place: the folder.
+            progress: called with the phase `verify`, the bytes checked and their total.
+            tell: called with a sentence for each damaged shard that is encoded again.
+        """
         self.place = place
         self.name = place.name
         self._progress = progress
@@ -323,11 +358,17 @@ class ShardFolder:
         self._lock.__exit__(kind, error, traceback)
 
     def finished(self, provenance: Provenance) -> Written | None:
-        """What was written, where the folder is finished already; else None.
+        """Return what an earlier run wrote if that run finished; else None.
+
+        The manifest does not say where in the sources a shard begins, so a damaged shard of a
+        finished folder can't be encoded again.
+
+        Args:
+            provenance: the sources and the job of this run.
 
         Raises:
-            TokctlError: it was made of something else, or is damaged. A manifest does not say
-                where in the sources a shard begins, so that no shard can be encoded again.
+            TokctlError: the shards were made from other sources or with another job, or are
+                damaged.
         """
         if self.place.size(MANIFEST) is None:
             return None
@@ -349,18 +390,29 @@ class ShardFolder:
         return self.written(found, kept=len(shards), was_there=True)
 
     def written(self, manifest: dict[str, Any], *, kept: int, was_there: bool = False) -> Written:
-        """What `write_shards` gives."""
+        """Return the result of `write_shards` for a finished folder.
+
+        Args:
+            manifest: content of the manifest.
+            kept: number of shards kept from an earlier run.
+            was_there: whether an earlier run had finished.
+        """
         totals, damaged = manifest["totals"], tuple(self._damaged)
         return Written(
             totals["documents"], totals["ids"], manifest, kept, was_there, damaged=damaged
         )
 
     def journal(self, provenance: Provenance, *, resume: bool) -> Journal:
-        """The journal: that of the earlier run up to the first damaged shard, or a new one. What is
-        not whole is removed.
+        """Return the journal of the earlier run up to its first damaged shard, or a new journal.
+
+        Files that belong to no shard of the journal are removed.
+
+        Args:
+            provenance: the sources and the job of this run.
+            resume: whether to continue an earlier run.
 
         Raises:
-            TokctlError: the folder holds something, and it is not to be resumed, or can't be.
+            TokctlError: the folder is not empty and `resume` is False, or its run can't be resumed.
         """
         file = self.lines(provenance, resume=resume)
         journal = Journal(file)
@@ -373,7 +425,7 @@ class ShardFolder:
         return journal
 
     def _whole_part(self, journal: Journal, provenance: Provenance) -> Journal:
-        """The journal without its first damaged shard and those after it."""
+        """Return the journal without the first damaged shard and the shards after it."""
         for number, fault in enumerate(self.faults(journal.shards)):
             if fault is None:
                 continue
@@ -385,7 +437,7 @@ class ShardFolder:
         return journal
 
     def faults(self, shards: list[dict[str, Any]]) -> Iterator[str | None]:
-        """For each shard, the first fault of its files, or None; all are read."""
+        """Yield the first fault of the files of each shard, or None; every file is read."""
         total = sum(file["bytes"] for file in files_in(shards))
         done = 0
         for shard in shards:
@@ -397,17 +449,26 @@ class ShardFolder:
                 self._progress("verify", done, total)
 
     def tell_damage(self, fault: str, what: str) -> None:
-        """Says that a damaged shard is encoded again."""
+        """Report that a damaged shard is encoded again.
+
+        Args:
+            fault: sentence about the fault.
+            what: the rest of the report: which shards are encoded again.
+        """
         self._damaged.append(fault)
         if self._tell is not None:
             self._tell(f"{fault}: {what}")
 
     def lines(self, provenance: Provenance, *, resume: bool, **more: Any) -> JournalLines:
-        """The lines of the journal: those of the earlier run, or none yet. `more` is put into the
-        header.
+        """Return the lines of the earlier run's journal, or a new journal without lines.
+
+        Args:
+            provenance: the sources and the job of this run.
+            resume: whether to continue an earlier run.
+            more: more fields for the header of a new journal.
 
         Raises:
-            TokctlError: as `journal`.
+            TokctlError: as `journal`, or one run was on a cluster and the other on one machine.
         """
         _check_empty(self.place, resume=resume)
         header = provenance.header() | more
@@ -415,7 +476,7 @@ class ShardFolder:
             journal = JournalLines.read(self.place)
             self.place.begin()
             if journal is None or not journal.lines:
-                # Nothing is in any shard yet: what it was begun with does not bind.
+                # No shard is complete yet, so this run may have other sources and options.
                 journal = JournalLines(self.place, header, [])
                 journal.write()
                 return journal
@@ -428,8 +489,13 @@ class ShardFolder:
         return journal
 
     def clean(self, *, keep: set[str] | None, pieces: bool = False) -> None:
-        """Removes what a process left behind that was killed: temporary files, and shards beside
-        those to `keep` (None: all of them are); with `pieces`, not those of a cluster."""
+        """Remove what a killed process left: temporary files, and shards that are not recorded.
+
+        Args:
+            keep: names of the recorded files of shards; None: the folder is finished, all shards
+                stay and the journal is removed.
+            pieces: whether to keep the pieces of a cluster.
+        """
         for entry in self.place.entries() or ():
             shard = keep is not None and SHARD.fullmatch(entry) and entry not in keep
             finished = keep is None and entry == JOURNAL
@@ -441,7 +507,11 @@ class ShardFolder:
                 self.place.remove(entry)
 
     def check_sizes(self, shards: list[dict[str, Any]]) -> None:
-        """TokctlError if a shard that was just written is not here, or has another size."""
+        """Check that shards that were just written are in the folder with the right sizes.
+
+        Raises:
+            TokctlError: a file is missing or has another size.
+        """
         sizes = self.place.sizes()
         for file in files_in(shards):
             if sizes.get(file["file"]) != file["bytes"]:
@@ -451,7 +521,7 @@ class ShardFolder:
                 )
 
     def finish(self, manifest: dict[str, Any]) -> None:
-        """Writes the manifest, and takes the journal away."""
+        """Write the manifest, and remove the journal and the pieces."""
         with self.place.writer(MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
         self.place.folder(PIECES).clear()
@@ -463,7 +533,15 @@ class ShardFolder:
 
 
 def check_folder(name: str | Path, *, resume: bool) -> None:
-    """TokctlError if shards surely can't be written to a folder; nothing is left behind."""
+    """Check early whether shards can be written to a folder; leave nothing behind.
+
+    Args:
+        name: path or address of the folder.
+        resume: whether an earlier run is to be continued.
+
+    Raises:
+        TokctlError: the name is empty, the folder is in use, or its content does not allow it.
+    """
     if not str(name):
         raise TokctlError("-o is empty", "name a folder for the shards")
     place = place_at(name)
@@ -475,15 +553,19 @@ def check_folder(name: str | Path, *, resume: bool) -> None:
 
 
 def _check_empty(place: Place, *, resume: bool) -> None:
-    """TokctlError if shards can't be written to a place: it is not a folder, or one that holds
-    something; with `resume`, something that is not an unfinished or finished run."""
+    """Check that shards can be written to a place.
+
+    Raises:
+        TokctlError: it is not a folder, or it is not empty. With `resume`, the folder of a finished
+            or unfinished run is allowed.
+    """
     entries = place.entries() or []
     known = JOURNAL in entries or MANIFEST in entries
     lasting = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
     if resume and not known:
         entries = lasting
     if lasting == [JOURNAL] and not place.has_lines():
-        # A run that stopped before its first shard: nothing is lost by beginning anew.
+        # The earlier run stopped before its first shard: a new run loses nothing.
         return
     if not entries or (resume and known):
         return
@@ -497,19 +579,19 @@ def _check_empty(place: Place, *, resume: bool) -> None:
 
 
 def has_shards(path: str | Path) -> bool:
-    """Does the journal of an unfinished folder record a shard, after which a run can go on?"""
+    """Return whether the journal of an unfinished folder records a shard, to resume from."""
     return place_at(path).has_lines()
 
 
 @dataclass(frozen=True)
 class ShardList:
-    """The shards of a folder.
+    """Shards of a folder.
 
     Attributes:
-        form: of all of them.
-        dtype: of their ids; None: nothing says it.
-        folder: where they lie.
-        shards: in the order of the ids, as the manifest has them.
+        form: form of all shards.
+        dtype: name of the type of the ids; None if unknown.
+        folder: folder of the files.
+        shards: the shards in the order of their ids, as in the manifest.
     """
 
     form: str
@@ -519,12 +601,13 @@ class ShardList:
 
     @property
     def size(self) -> int:
-        """The bytes of the ids."""
+        """Bytes of all ids."""
         return sum((self.folder / shard["file"]).stat().st_size for shard in self.shards)
 
     def verified(self) -> Iterator[str]:
-        """The path of each shard, whose files that hold ids have the digests of the manifest. A
-        shard is read when its turn comes. The indexes of `bin` and `npy` are not looked at.
+        """Yield the path of each shard, after a check of its size and SHA-256.
+
+        A shard is checked when it is reached. The indexes of `bin` and `npy` are not checked.
 
         Raises:
             TokctlError: a shard is damaged.
@@ -538,10 +621,13 @@ class ShardList:
 
 
 def list_shards(path: str) -> ShardList:
-    """What the manifest of a folder says; `path` is either of them.
+    """Return the shards in the manifest of a folder.
+
+    Args:
+        path: the folder or its manifest.
 
     Raises:
-        TokctlError: there is none, it can't be read, or a shard is missing.
+        TokctlError: the manifest is missing or can't be read, or a shard is missing.
     """
     place, name = manifest_at(path)
     found = read_manifest(place, name)
@@ -552,10 +638,13 @@ def list_shards(path: str) -> ShardList:
 
 
 def manifest_at(path: str) -> tuple[Place, str]:
-    """Where a manifest lies, which is named by its folder or by itself, and its name there.
+    """Return the place of a manifest, and its name there.
+
+    Args:
+        path: path or address of the manifest or of its folder.
 
     Raises:
-        TokctlError: it is a folder without one.
+        TokctlError: `path` is a folder without a manifest.
     """
     place, name = place_at(path), MANIFEST
     is_folder = place.path.is_dir() if isinstance(place, LocalPlace) else bool(place.entries())
@@ -572,10 +661,14 @@ def manifest_at(path: str) -> tuple[Place, str]:
 
 
 def read_manifest(place: Place, name: str) -> dict[str, Any]:
-    """What a manifest says.
+    """Return the content of a manifest.
+
+    Args:
+        place: folder of the manifest.
+        name: its name.
 
     Raises:
-        TokctlError: it can't be read, or is none.
+        TokctlError: the file can't be read, or is not a manifest of shards.
     """
     manifest = place.file(name)
     data = place.read(name)
@@ -592,7 +685,13 @@ def read_manifest(place: Place, name: str) -> dict[str, Any]:
 
 
 def unlisted(place: Place, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
-    """A fault for each file of a shard that lies in the folder and not in the manifest."""
+    """Yield a fault for each shard file in the folder that the manifest does not list.
+
+    Args:
+        place: folder of the shards.
+        shards: the shards of the manifest.
+        manifest: name of the manifest for messages.
+    """
     listed = {file["file"] for file in files_in(shards)}
     for entry in place.entries() or ():
         if SHARD.fullmatch(entry) and entry not in listed:
@@ -603,6 +702,6 @@ _SHARD_HINT = "copy it again from where it came, or make the shards again"
 
 
 def _check_shard(place: Place, file: dict[str, Any]) -> None:
-    """TokctlError if a file of a shard has a fault."""
+    """Raise TokctlError if a file of a shard has a fault."""
     if (fault := file_fault(place, file)) is not None:
         raise TokctlError(f"the shard {fault}", _SHARD_HINT)

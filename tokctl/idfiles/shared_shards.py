@@ -1,13 +1,16 @@
-"""Shards that many processes write together: byte for byte the folder that one machine writes.
+"""Shards that many processes write together, with the same bytes as on one machine.
 
-The sources are cut into tasks, each some whole sources or a part of a long one, and what a task
-makes of them is a piece (`pieces.py`). Then it is known in which pieces each shard lies, and other
-tasks write groups of shards from them. A task depends on nothing but what it is given, and its
-file gets its name when it is whole: one that is lost, or done twice, changes nothing.
+The sources are divided into tasks: each reads several whole sources, or a part of a long one, and
+writes its ids as a piece (`pieces.py`). When all pieces are complete, the position of every shard
+in them is known, and other tasks write groups of shards from the pieces. A task depends only on its
+arguments, and its file gets its name when it is complete. So a task that is lost, or done twice,
+changes nothing.
 
-FOLDER/.pieces/piece-00007-00002    what begins with part 2 of source 7, until its shards are whole
-FOLDER/journal.jsonl                a line for each piece, one for the plan of the groups, and one
-                                    for each group whose shards are whole
+Files of the folder:
+
+    FOLDER/.pieces/piece-00007-00002    ids from part 2 of source 7 on, until they are in shards
+    FOLDER/journal.jsonl                a line for each piece, one for the plan of the groups, and
+                                        one for each group whose shards are complete
 """
 
 from __future__ import annotations
@@ -67,15 +70,15 @@ from tokctl.values import Done
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Ids in a group of shards, if not a single one has more.
+#: Smallest number of ids in a group of shards, except for the last group.
 _GROUP = 1 << 24
 
 
 class Workers(Protocol):
-    """Processes that find the sources, and the folder of the shards, where this one does.
+    """Processes that find the sources and the folder of the shards by the same names.
 
     Attributes:
-        part_size: bytes of the sources in a task, about.
+        part_size: approximate number of bytes of the sources in a task.
     """
 
     part_size: int
@@ -83,17 +86,26 @@ class Workers(Protocol):
     def run(
         self, work: Callable[[Job, Task], Result], job: Job, tasks: Iterable[Task]
     ) -> Iterator[tuple[Task, Result]]:
-        """What `work` gives for each task, in any order, as it comes. It is begun in the order of
-        the tasks, and may be done more than once."""
+        """Yield each task with the result of `work`, in any order, as results arrive.
+
+        Tasks are started in their order. A task may be done more than once.
+
+        Args:
+            work: function of a job and a task.
+            job: first argument of `work`.
+            tasks: second arguments of `work`.
+        """
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every task needs.
+    """Data that every task needs.
 
     Attributes:
-        place: where the shards go; every process finds it.
-        cache_memory: what each encoder may remember, in bytes.
+        place: folder of the shards, under a name that every process can use.
+        target: form, type of the ids and size of a shard.
+        encoder: encoder of the sources.
+        cache_memory: limit of the cache of each encoder, in bytes.
     """
 
     place: Place
@@ -103,22 +115,28 @@ class Job:
 
     @property
     def width(self) -> int:
-        """Bytes of an id in the pieces; 0: they hold lines."""
+        """Bytes of an id in the pieces; 0 if they hold lines."""
         return 0 if self.target.form == "jsonl" else self.target.dtype.width
 
     @property
     def pieces(self) -> Place:
-        """Where the pieces are."""
+        """Folder of the pieces."""
         return self.place.folder(PIECES)
 
     def packed(self) -> bytes:
-        """For another process; see `unpacked`."""
+        """Return the job as bytes for another process; see `unpacked`."""
         return pickle.dumps(self)
 
     @staticmethod
     @lru_cache(maxsize=1)
     def unpacked(data: bytes) -> Job:
-        """What was packed, to work on one thread; made once in a process that has many tasks."""
+        """Return a packed job, set to one thread.
+
+        It is cached, because a process gets many tasks of a job.
+
+        Args:
+            data: what `packed` returned.
+        """
         job: Job = pickle.loads(data)
         documents = job.encoder.documents
         documents.threads = 1
@@ -127,19 +145,20 @@ class Job:
 
 
 class Unit(NamedTuple):
-    """A source that is read as a whole, or a part of one."""
+    """A whole source, or a part of one, that a task reads."""
 
     source: int
     part: SourcePart
 
 
 class PieceTask(NamedTuple):
-    """What becomes one piece.
+    """Task that writes one piece.
 
     Attributes:
-        name: of what is read, for people.
-        number: among the tasks.
-        file: the name of the piece.
+        name: description of its input, for messages.
+        number: index among the tasks.
+        file: file name of the piece.
+        units: sources, or a part of a source, to read.
     """
 
     name: str
@@ -149,7 +168,7 @@ class PieceTask(NamedTuple):
 
 
 class UnitCounts(NamedTuple):
-    """What was in a unit; `bytes` are those of its text."""
+    """Counts of a unit: documents, ids, and bytes of text."""
 
     source: int
     part: int
@@ -159,11 +178,14 @@ class UnitCounts(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An error of a task, which was caused by what it was given.
+    """An error of a task that its input caused.
 
     Attributes:
-        unit: the number of the one that can't be encoded; None: it is not that.
-        piece: the name of one that is damaged.
+        message: message of the error.
+        hint: hint of the error.
+        exit_code: exit code of the error.
+        unit: index of the unit that can't be encoded; None for any other error.
+        piece: file name of a damaged piece; None if no piece is damaged.
     """
 
     message: str
@@ -174,15 +196,25 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, error: TokctlError, unit: int | None = None) -> Failure:
+        """Return the failure for an error."""
         piece = error.piece if isinstance(error, DamagedPieceError) else None
         return cls(error.message, error.hint, error.exit_code, unit, piece)
 
     def error(self) -> TokctlError:
+        """Return the error to raise in the driver."""
         return TokctlError(self.message, self.hint, self.exit_code)
 
 
 def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCounts]] | Failure:
-    """Writes a piece."""
+    """Write a piece.
+
+    Args:
+        job: data of all tasks.
+        task: the units of the piece.
+
+    Returns:
+        The piece and the counts of each unit; or the failure.
+    """
     documents = job.encoder.documents
     counts: list[UnitCounts] = []
     failed = False
@@ -211,8 +243,10 @@ class Group(NamedTuple):
     """Shards that one task writes.
 
     Attributes:
-        shard, shards: the number of the first, and how many they are.
-        start, stop: their ids, by number from the first id of all sources.
+        shard: number of the first shard.
+        shards: number of shards.
+        start: ids of all sources before the group.
+        stop: ids of all sources up to the end of the group.
     """
 
     shard: int
@@ -222,7 +256,7 @@ class Group(NamedTuple):
 
 
 class GroupTask(NamedTuple):
-    """What becomes a group of shards."""
+    """Task that writes a group of shards."""
 
     name: str
     number: int
@@ -231,12 +265,20 @@ class GroupTask(NamedTuple):
 
 
 def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
-    """Writes shards; each as the manifest has it."""
+    """Write a group of shards.
+
+    Args:
+        job: data of all tasks.
+        task: the group, and the pieces that hold its ids.
+
+    Returns:
+        The shards, as in the manifest; or the failure.
+    """
     group = task.group
     stretch = Stretch(task.pieces, group.start, group.stop)
     chunks = stretch.chunks()
     try:
-        first = next(chunks)  # behind it, `begun` is known
+        first = next(chunks)  # sets `stretch.begun`
         with ShardWriter(job.place, job.target, group.shard, int(stretch.begun)) as writer:
             for chunk in chain([first], chunks):
                 writer.add(chunk)
@@ -256,11 +298,16 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
 
 
 def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Written:
-    """Writes the ids of a stream as shards, as `tokctl.idfiles.shards.write_shards` does.
+    """Write the ids of a stream as shards; see `tokctl.idfiles.shards.write_shards`.
+
+    Args:
+        stream: the sources and their encoder.
+        target: the folder, the form and the size of a shard.
+        workers: processes that do the tasks.
 
     Raises:
-        TokctlError: as that; a source has changed while it was read; a piece is damaged. What is
-            whole stays, and can be resumed.
+        TokctlError: as `tokctl.idfiles.shards.write_shards`; or a source changed while it was read,
+            or a piece is damaged. Complete files stay, and the run can be resumed.
     """
     check_target(target)
     assert isinstance(target.path, (str, Path))
@@ -285,7 +332,7 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
 
 
 def sweep(target: Target) -> None:
-    """Removes what workers that were killed have left half written."""
+    """Remove the unfinished files of workers that were killed."""
     assert isinstance(target.path, (str, Path))
     place = place_at(target.path)
     for one in (place, place.folder(PIECES)):
@@ -293,14 +340,14 @@ def sweep(target: Target) -> None:
 
 
 class _Known(NamedTuple):
-    """A piece of the journal; `facts` of its sources, as `Provenance` has them."""
+    """A recorded piece; `facts` identify its sources (see `Provenance.facts`)."""
 
     piece: StoredPiece
     units: list[UnitCounts]
     facts: dict[int, list[int | None]]
 
 
-#: The lines of the journal.
+#: Schemas of the lines of the journal.
 _PIECE_LINE = {
     "piece": str,
     "units": [(COUNT,) * len(UnitCounts._fields)],
@@ -312,16 +359,16 @@ _GROUP_LINE = {"group": COUNT, "shards": [SHARD]}
 
 
 class _Record:
-    """What the journal says.
+    """Journal of a cluster's run.
 
     Attributes:
-        pieces: by their names.
-        plan: the groups of shards, when all pieces are there.
-        groups: the shards of those that are whole, by their number.
+        pieces: recorded pieces by file name.
+        plan: groups of shards; None until all pieces are complete.
+        groups: shards of each complete group, by its number.
     """
 
     def __init__(self, file: JournalLines) -> None:
-        """TokctlError if a line is damaged."""
+        """Read the lines; raise TokctlError if one is damaged."""
         self._file = file
         self.pieces: dict[str, _Known] = {}
         self.plan: list[Group] | None = None
@@ -342,14 +389,14 @@ class _Record:
         return size
 
     def forget(self, pieces: Iterable[str]) -> None:
-        """Takes pieces out, and the plan, which no shard follows yet."""
+        """Remove pieces and the plan, which no complete group depends on yet."""
         for name in pieces:
             del self.pieces[name]
         self.plan = None
         self._file.keep([line for line in self.lines if line.get("piece") in self.pieces])
 
     def forget_groups(self, numbers: Iterable[int]) -> None:
-        """Takes groups of shards out."""
+        """Remove complete groups."""
         for number in numbers:
             del self.groups[number]
         self._file.keep(
@@ -357,7 +404,7 @@ class _Record:
         )
 
     def add(self, **line: Any) -> None:
-        """Records a piece, the plan or a group."""
+        """Record a piece, the plan or a complete group."""
         self._file.add(line)
         self._take(line)
 
@@ -376,7 +423,7 @@ class _Record:
 
 
 class _Run:
-    """From a folder and its journal to the manifest."""
+    """State of a run, from the folder and its journal to the manifest."""
 
     def __init__(
         self,
@@ -398,7 +445,7 @@ class _Run:
         self.kept = 0
 
     def manifest(self) -> dict[str, Any]:
-        """Writes all shards; what `manifest.json` is to hold."""
+        """Write all shards, and return the content of `manifest.json`."""
         record = self._record
         self._pieces.make()
         self._clean()
@@ -426,11 +473,14 @@ class _Run:
                 )
         return made
 
-    # -- what an earlier run has left ------------------------------------------------------
+    # -- files of an earlier run -----------------------------------------------------------
 
     def _clean(self) -> None:
-        """Removes files that are in no line of the journal, and forgets damaged shards, and pieces
-        that were changed, or whose sources were; TokctlError if shards were made of these."""
+        """Remove files that the journal does not record, and forget what can't be used any more.
+
+        Damaged shards are forgotten; so are pieces that are missing, changed, or made from sources
+        that changed. If shards were made from changed sources, TokctlError is raised.
+        """
         record, provenance = self._record, self._provenance
         if record.groups:
             for known in record.pieces.values():
@@ -467,7 +517,7 @@ class _Run:
             self._record.forget_groups(damaged)
 
     def _is_there(self, name: str) -> bool:
-        """Was the piece there when this run began, as it was written?"""
+        """Return whether the file of a piece had the recorded size when this run began."""
         return self._sizes.get(name) == self._record.pieces[name].piece.bytes
 
     # -- sources to pieces -----------------------------------------------------------------
@@ -499,14 +549,14 @@ class _Run:
                     documents, ids = documents + result[0].documents, ids + result[0].ids
                 done += sum(unit.part.size or 0 for unit in task.units)
                 self._tell("encode", Done(done, documents, ids), total)
-                # The first one in the order of the sources is told, as one machine does.
+                # Report the failure that is first in the order of the sources, as one machine does.
                 if failures and all(number in ended for number in range(min(failures))):
                     break
         if failures:
             self._fail(*failures[min(failures)])
 
     def _piece_tasks(self) -> list[PieceTask]:
-        """What no piece is there of."""
+        """Return the tasks for all parts of sources that have no piece."""
         record, sources = self._record, self._stream.sources
         runs: list[list[Unit]] = []
         if record.plan is not None:
@@ -529,7 +579,7 @@ class _Run:
                     if (number, part.number) in there:
                         goes_on = False
                         continue
-                    # Small sources share a task; so does nothing else.
+                    # Only small sources share a task.
                     is_small = not part.places and part.size is not None
                     if not (goes_on and is_small and size + (part.size or 0) <= record.part_size):
                         runs.append([])
@@ -553,7 +603,7 @@ class _Run:
         return [SourcePart(source, size=source.size)]
 
     def _take(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
-        """Records a piece that was written."""
+        """Record a piece that was written."""
         if self._pieces.size(task.file) != piece.bytes:
             self._folder.place.check_writer()
             raise TokctlError(
@@ -576,7 +626,11 @@ class _Run:
         )
 
     def _fail(self, task: PieceTask, failure: Failure) -> None:
-        """Raises the error of a task, with the line or the row that one machine names."""
+        """Raise the error of a task, with the number of the line or row in the whole source.
+
+        The task counted lines and rows from the start of its part. So this process encodes the
+        source again, from the part on, which raises the error that one machine raises.
+        """
         if failure.unit is None:
             raise failure.error()
         number, part = task.units[failure.unit]
@@ -610,7 +664,7 @@ class _Run:
     # -- pieces to shards ------------------------------------------------------------------
 
     def _placed(self) -> list[PlacedPiece]:
-        """All pieces in the order of the sources."""
+        """Return all pieces in the order of the sources."""
         known = sorted(self._record.pieces.items(), key=lambda each: each[1].units[0][:2])
         firsts = accumulate((one.piece.ids for _, one in known), initial=0)
         return [
@@ -642,7 +696,7 @@ class _Run:
         return [*groups, Group(first, shard - first, start, total)]
 
     def _group_tasks(self) -> list[GroupTask]:
-        """The groups that are not there, each with the pieces that it lies in."""
+        """Return a task for each group that is not complete, with the pieces that hold its ids."""
         pieces = self._placed()
         firsts = [piece.first for piece in pieces]
         ends = [piece.end for piece in pieces]
@@ -676,7 +730,7 @@ class _Run:
                 self._tell("copy", done * width, total * width)
 
     def _fail_by(self, failure: Failure) -> NoReturn:
-        """Raises the error; a piece that is damaged goes, so that it is made again."""
+        """Raise the error; a damaged piece is removed, so that a later run makes it again."""
         if failure.piece:
             self._pieces.remove(failure.piece)
         raise failure.error()

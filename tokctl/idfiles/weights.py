@@ -1,9 +1,9 @@
-"""The embeddings of a language model in its safetensors: matrices with a row for each id.
+"""Embeddings of a language model in its safetensors files: matrices with a row for each id.
 
-`Weights` are the tensors of one file, or of the files that an index names (`model.safetensors
-.index.json`). Its matrices are read some rows at a time, and `Weights.copy` writes the files anew
-with other matrices in their places: what is not exchanged is copied byte for byte, and memory holds
-a block, whatever the size of the files.
+`Weights` are the tensors of one file, or of the files that an index names
+(`model.safetensors.index.json`). A matrix is read several rows at a time. `Weights.copy` writes the
+files again with other matrices in the place of some, and copies all other bytes unchanged. Memory
+holds one block, whatever the size of the files.
 """
 
 from __future__ import annotations
@@ -28,29 +28,30 @@ if TYPE_CHECKING:
 
     Matrix = numpy.ndarray[Any, numpy.dtype[numpy.float64]]
 
-#: How names of the matrices end, in models that people publish.
+#: Endings of the names of embedding matrices in published models.
 _INPUTS = (
     *("embed_tokens.weight", "wte.weight", "tok_embeddings.weight", "word_embeddings.weight"),
     *("embed_in.weight", "embedding.weight", "embeddings.weight", "shared.weight"),
 )
 _OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "ff_out.weight")
-#: Types that are read, with NumPy's name of what lies in the file.
+#: Types that are read, with NumPy's type of the bytes in the file.
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-#: Bytes of rows that are read at a time.
+#: Bytes of rows read at a time.
 _PIECE = 1 << 21
-#: Sums of squares of such numbers are still finite. Those of single precision are smaller.
+#: Numbers must be smaller: then a sum of squares is finite. Numbers of single precision always are.
 TOO_LARGE = 1e100
-#: Numbers of a row: more than any model has.
+#: Most numbers of a row; no model has more.
 MOST_DIMENSIONS = 1 << 16
 _LONGEST_INDEX = 100_000_000
 _INDEX = "model.safetensors.index.json"
-#: Of a model's hundreds of tensors, those of its layers are no embeddings.
+#: Names of tensors in a layer of the model, which are not embeddings.
 _LAYER = re.compile(r"\.\d+\.")
 _SHARD = re.compile(r"-\d+-of-\d+\.safetensors\Z")
 _HINT = "name the model's .safetensors file, its .safetensors.index.json, or their folder"
 
 
 def numpy_module() -> Any:
+    """Return NumPy; raise TokctlError if it is not installed."""
     try:
         import numpy
     except ImportError:
@@ -61,11 +62,12 @@ def numpy_module() -> Any:
 
 
 class Weights:
-    """The tensors of a file, or of the files that an index names.
+    """Tensors of a file, or of the files that an index names.
 
     Attributes:
-        files: the file of each tensor, by name.
-        whole: these are all tensors of the model, as far as can be told.
+        path: the path that was given.
+        files: file of each tensor, by the tensor's name.
+        whole: whether these are all tensors of the model, as far as the names of the files show.
     """
 
     def __init__(self, path: Path, stack: ExitStack) -> None:
@@ -98,8 +100,21 @@ class Weights:
     def choose(
         self, size: int, name: str | None, indicator: str | None
     ) -> tuple[EmbeddingMatrix, list[str]]:
-        """The matrix that is called so, or as embeddings are, for a vocabulary of `size` ids; and
-        what may be the same: the outputs for an input, the inputs for an output."""
+        """Return the embedding matrix, and the names of tensors that may hold the same matrix.
+
+        For an input matrix, these are the output matrices of the model; for an output matrix, the
+        inputs.
+
+        Args:
+            size: number of ids of the vocabulary.
+            name: name of the tensor; None: the input tensor with a usual name, or else the output.
+            indicator: indicator that the user chose; None: the choice depends on whether input and
+                output are tied, which must then be known.
+
+        Raises:
+            TokctlError: no tensor or several tensors fit; or other files of the model are missing,
+                so that tied tensors can't be found.
+        """
         outputs = self._called(_OUTPUTS)
         if name is None:
             inputs = self._called(_INPUTS) or outputs
@@ -123,11 +138,11 @@ class Weights:
         return chosen, others
 
     def is_output(self, name: str) -> bool:
-        """Is a matrix called as output embeddings are?"""
+        """Return whether a matrix has a usual name of output embeddings."""
         return name in self._called(_OUTPUTS)
 
     def same(self, name: str, other: str) -> bool:
-        """Do two tensors hold the same? Some files hold a tied matrix twice."""
+        """Return whether two tensors have equal content: some files hold a tied matrix twice."""
         (file, tensor), (other_file, other_tensor) = map(self._place, (name, other))
         if (tensor.dtype, tensor.shape) != (other_tensor.dtype, other_tensor.shape):
             return False
@@ -146,7 +161,7 @@ class Weights:
         return self._opened[path][0], tensor
 
     def _called(self, endings: Sequence[str]) -> list[str]:
-        """The tensors whose names end so."""
+        """Return the sorted names of tensors outside the layers that end with one of `endings`."""
         return sorted(
             name
             for name in self.files
@@ -160,8 +175,14 @@ class Weights:
         return ", ".join(names[:20]) or "none"
 
     def embeddings(self, size: int) -> list[EmbeddingMatrix]:
-        """All matrices that are called as embeddings are, of the input and of the output, for a
-        vocabulary of `size` ids."""
+        """Return all matrices with a usual name of embeddings, inputs before outputs.
+
+        Args:
+            size: number of ids of the vocabulary.
+
+        Raises:
+            TokctlError: no tensor has such a name, or one is not an embedding matrix of this size.
+        """
         names = [*self._called(_INPUTS), *self._called(_OUTPUTS)]
         if not names:
             raise TokctlError(
@@ -171,9 +192,16 @@ class Weights:
         return [self.matrix(name, size) for name in names]
 
     def matrix(self, name: str, size: int, dimensions: Sequence[int] = (2,)) -> EmbeddingMatrix:
-        """The matrix of that name, for a vocabulary of `size` ids; TokctlError if it is none.
+        """Return the matrix of a name.
 
-        dimensions: that the tensor may have.
+        Args:
+            name: name of the tensor.
+            size: number of ids of the vocabulary.
+            dimensions: numbers of dimensions that the tensor may have.
+
+        Raises:
+            TokctlError: the tensor is missing, or its type or shape is not one of embeddings for
+                `size` ids.
         """
         if name not in self.files:
             raise TokctlError(f"{self.path} has no tensor {name!r}", f"it has: {self._names(None)}")
@@ -199,14 +227,14 @@ class Weights:
         return EmbeddingMatrix(name, file, tensor)
 
     def with_side(self, rows: int) -> list[str]:
-        """The tensors of which one side is so long, in the order of their names."""
+        """Return the sorted names of tensors with a dimension of `rows`."""
         places = ((name, self._place(name)[1]) for name in sorted(self.files))
         return [name for name, tensor in places if rows in tensor.shape]
 
-    # -- writing the files anew ----------------------------------------------------------
+    # -- writing new files ---------------------------------------------------------------
 
     def target(self, output: str | Path) -> Path:
-        """Where `copy` writes to: a file, or of several files their folder."""
+        """Return where `copy` writes: a file, or the folder if there are several files."""
         path = Path(output)
         if self._list is None and path.is_dir():
             return path / next(iter(self.files.values()), self.path).name
@@ -218,14 +246,20 @@ class Weights:
         output: str | Path,
         progress: Callable[[str, int, int | None], None] | None = None,
     ) -> list[Path]:
-        """Writes the file, or the index and all files that it names, with other tensors in the
-        places of those in `changed`: whole, or not at all.
+        """Write the file, or the index and all its files, with some tensors replaced.
+
+        Either all files are written or none.
+
+        Args:
+            changed: new tensors by name.
+            output: the file, or for several files the folder.
+            progress: called with `copy`, the bytes written and their total.
 
         Returns:
-            The files, the one that names the others first.
+            The files, with the one that names the others first.
 
         Raises:
-            TokctlError: a file can't be read or written; of several files, `output` is a file.
+            TokctlError: a file can't be read or written; for several files, `output` is a file.
         """
         target = self.target(output)
         if self._list is None:
@@ -241,7 +275,8 @@ class Weights:
         try:
             made = nullcontext(target) if target.is_dir() else whole_folder(target)
             with made as folder, whole_files() as together:
-                # The index says that the others are there.
+                # The index is opened first, and so appears last: it promises that the other files
+                # exist.
                 together.open(folder / self._list.name).write(self._new_index(changed))
                 targets = {path: folder / path.name for path in paths}
                 self._write(targets, changed, together, progress)
@@ -271,7 +306,7 @@ class Weights:
                     progress("copy", min(done, total), total)
 
     def _new_index(self, changed: Mapping[str, NewTensor]) -> bytes:
-        """The index, with the size of all tensors as it is now."""
+        """Return the index with the new size of all tensors."""
         from tokctl import orjson
 
         assert self._list is not None
@@ -284,12 +319,12 @@ class Weights:
                 facts["total_size"] += size // max(tensor.shape[0], 1) * new.shape[0] - size
         try:
             return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        except TypeError as error:  # a field of no meaning that is nested deeply
+        except TypeError as error:  # an unknown field that is nested too deeply
             raise TokctlError(f"{self._list} can't be written anew: {error}", _HINT) from None
 
 
 def _index(path: Path) -> dict[str, Path]:
-    """The file of each tensor, as an index has it."""
+    """Return the file of each tensor from an index."""
     from tokctl import orjson
 
     none = f"{path} is not an index of safetensors files"
@@ -306,11 +341,16 @@ def _index(path: Path) -> dict[str, Path]:
 
 
 class EmbeddingMatrix:
-    """A matrix with a row for each id, read some rows at a time. Of a tensor of one dimension (the
-    bias of an output) each number is a row.
+    """A matrix with a row for each id, read several rows at a time.
+
+    In a tensor of one dimension (the bias of an output), each number is a row.
 
     Attributes:
-        rows, dimensions: rows, and numbers in each.
+        name: name of the tensor.
+        file: file that holds the tensor.
+        tensor: type, shape and position of the tensor.
+        rows: number of rows.
+        dimensions: numbers in a row.
         width: bytes of a row.
     """
 
@@ -324,21 +364,29 @@ class EmbeddingMatrix:
 
     @property
     def step(self) -> int:
-        """Rows that are read, or written, at a time."""
+        """Number of rows that are read or written at a time."""
         return max(1, _PIECE // self.width)
 
     def stored(self, first: int, count: int) -> bytes:
-        """Rows as the file holds them."""
+        """Return the bytes of `count` rows from row `first` on, as they are in the file."""
         return self.file.read(self.tensor.begin + first * self.width, count * self.width)
 
     def numbers(self, first: int, count: int) -> Matrix:
-        """Rows as numbers; TokctlError if one holds what is not a finite number."""
+        """Return `count` rows from row `first` on as 64-bit floating-point numbers.
+
+        Args:
+            first: index of the first row.
+            count: number of rows.
+
+        Raises:
+            TokctlError: a number is not finite, or not below `TOO_LARGE`.
+        """
         numpy = numpy_module()
         numbers = numpy.frombuffer(self.stored(first, count), _TYPES[self.tensor.dtype])
-        if self.tensor.dtype == "BF16":  # the upper half of an F32
+        if self.tensor.dtype == "BF16":  # a BF16 is the upper half of an F32
             numbers = (numbers.astype("<u4") << 16).view("<f4")
         rows: Matrix = numbers.reshape(count, self.dimensions).astype(numpy.float64)
-        sound = (abs(rows) < TOO_LARGE).all(axis=1)  # not so of what is no number
+        sound = (abs(rows) < TOO_LARGE).all(axis=1)  # False for NaN, too
         if not sound.all():
             row = first + int(numpy.argmin(sound))
             raise TokctlError(
@@ -349,19 +397,22 @@ class EmbeddingMatrix:
         return rows
 
     def pieces(self) -> Iterator[tuple[int, Matrix]]:
-        """Rows, some at a time, with the number of the first; TokctlError as `numbers`."""
+        """Yield all rows, `step` rows at a time, with the index of the first; see `numbers`."""
         for first in range(0, self.rows, self.step):
             yield first, self.numbers(first, min(self.step, self.rows - first))
 
     def rounded(self, rows: Matrix) -> bytes:
-        """Numbers as the file would hold them: each the nearest of its type, and of two equally
-        near ones the one whose last bit is 0 (IEEE 754, roundTiesToEven)."""
+        """Return rows as bytes in the type of the file.
+
+        Each number becomes the nearest of the type; of two equally near ones, the one whose last
+        bit is 0 (IEEE 754, roundTiesToEven).
+        """
         numpy = numpy_module()
         if self.tensor.dtype != "BF16":
             found: bytes = rows.astype(_TYPES[self.tensor.dtype]).tobytes()
             return found
-        # To an F32 first, rounded to odd: cut off, with the last bit 1 where anything was cut
-        # off. To round that again is the same as to round once (Boldo and Melquiond 2008).
+        # First round to F32 "to odd": truncate, and set the last bit if anything was cut off.
+        # Rounding this result gives the same as rounding once (Boldo and Melquiond 2008).
         with numpy.errstate(over="ignore"):
             near = rows.astype("<f4")
         bits = near.view("<u4").copy()

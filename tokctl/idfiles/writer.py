@@ -1,7 +1,7 @@
-"""From texts to a file of ids, or a folder of shards; each file is whole or absent.
+"""Writing of ids to a file or to a folder of shards; each file appears complete or not at all.
 
-`write` does all of it. `ChunkStream` is what an encoder makes of the sources; `open_writer` opens
-the writer of a form. The writers are in modules of their own, imported when they are used.
+`write` encodes sources into files. `ChunkStream` is the ids of sources as chunks; `open_writer`
+opens the writer of a form. The writers are modules of their own, imported when they are used.
 """
 
 from __future__ import annotations
@@ -42,24 +42,25 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Special, Tokenizer
 
 
-#: Formats that read what lies beside the file that is named.
+#: Formats that consist of several files, of which one is named.
 _SEVERAL_FILES = ("vocab-merges", "bert-vocab", "tiktoken")
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is written, and where.
+    """The files to write, and their form.
 
     Attributes:
-        path: a file, a folder (with `shard_size`), or a stream.
-        form: one of `tokctl.idfiles.FORMS`; with `shard_size` of `SHARDED`.
-        dtype: of the ids.
-        index: a file for where documents end (bin, npy).
-        shard_size: ids of a shard; None: one file. Shards of `bin` and `npy` have exactly so
-            many, but the last; the others end with the document that reaches it.
-        resume: goes on with the shards of an earlier run.
-        job: of shards, what the ids and the files depend on, beside the sources: plain data, by
-            the names that people know. It stands in the manifest.
+        path: a file, a stream, or a folder (with `shard_size`).
+        form: one of `tokctl.idfiles.FORMS`; with `shard_size` one of `SHARDED`.
+        dtype: type of the ids.
+        index: file that says where documents end (bin, npy); None: no such file.
+        shard_size: number of ids in a shard; None: one file. Shards of `bin` and `npy` have exactly
+            this number, except for the last. Shards of other forms end with the document that
+            reaches it.
+        resume: whether to continue the shards of an earlier run.
+        job: for shards, everything except the sources that the ids and the files depend on: plain
+            data under user-visible names, stored in the manifest.
     """
 
     path: str | Path | BinaryIO
@@ -73,14 +74,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """Counts of written documents and ids, and for shards the manifest.
 
     Attributes:
-        documents, ids: so many, in all shards.
-        manifest: of a folder of shards, what its `manifest.json` holds.
-        kept: shards that an earlier run had written.
-        was_there: an earlier run had finished, and nothing was done.
-        damaged: a sentence about each damaged shard of an earlier run that was encoded again.
+        documents: number of documents, in all shards.
+        ids: number of ids, in all shards.
+        manifest: content of `manifest.json`; None if the output is not a folder of shards.
+        kept: number of shards kept from an earlier run.
+        was_there: whether an earlier run had finished, so that nothing was done.
+        damaged: one sentence for each damaged shard of an earlier run that was encoded again.
     """
 
     documents: int
@@ -110,21 +112,25 @@ def write(
     progress: Progress | None = None,
     engine: ShardEngine | None = None,
 ) -> Written:
-    """Encodes texts into a file or a folder of shards; each file is written completely or not at
-    all.
+    """Encode texts into a file or a folder of shards; each file appears complete or not at all.
 
     A text file is one document, or with `lines` each of its lines is one; so is a line of JSON
     Lines or a row of a table. Memory does not grow with the sources. The output does not depend on
     `threads`.
 
     Args:
+        tokenizer: model that encodes the texts.
         sources: paths, as on the command line, or open sources.
         target: the file (for `megatron` without extension), or with `shard_size` the folder.
         form: one of `tokctl.idfiles.FORMS`.
         dtype: `uint16`, `uint32` or `int32`; by default what the vocabulary needs (see
             `dtype_for`).
         eos: a token of the vocabulary to add after each document.
-        special, errors, threads: as in `Tokenizer.encode_file` and `tokctl.sources`.
+        lines: whether each line of a text file is a document.
+        special: special tokens to recognize in the texts, as in `Tokenizer.encode_file`.
+        errors: `strict` or `replace`: how to treat text that is not UTF-8, as in
+            `Tokenizer.encode_file`.
+        threads: number of threads that encode.
         index: a file for the ends of documents (bin, npy): 64-bit numbers as `.npy`.
         shard_size: the number of ids in a shard.
         resume: continue where an earlier run into the same folder stopped; needs `shard_size`.
@@ -133,9 +139,15 @@ def write(
         engine: what writes the shards, such as `tokctl.ray.Cluster`, with the same bytes. `threads`
             then has no effect.
 
+    Returns:
+        The number of documents and ids, and for shards the manifest.
+
     Raises:
         TokctlError: a source can't be read, a file can't be written, a character has no id, or
             options can't be combined.
+
+    Example:
+        write(Tokenizer.load("book.json"), ["a.txt"], "ids.npy", form="npy", lines=True)
     """
     from tokctl.sources import AUTO
 
@@ -143,7 +155,7 @@ def write(
         raise TokctlError(f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}")
     kind = dtype_for(form, tokenizer.vocab_size, dtype)
     last_id = None if eos is None else end_id(tokenizer, eos)
-    tokenizer.special_matcher(special)  # an unknown token is an error before all else
+    tokenizer.special_matcher(special)  # reports an unknown token before any other error
     documents = DocumentEncoder(
         tokenizer, lines=lines, special=special, errors=errors, threads=threads
     )
@@ -182,14 +194,19 @@ def _noted_sources(sources: Sequence[Source | str | Path], reading: Reading) -> 
 
 
 class ShardEngine(Protocol):
-    """Writes shards somewhere else, such as `tokctl.ray.Cluster`."""
+    """Writer of shards on other machines, such as `tokctl.ray.Cluster`."""
 
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
-        """The folder that `tokctl.idfiles.shards.write_shards` writes here, to the byte."""
+        """Write a folder of shards with the same bytes as `tokctl.idfiles.shards.write_shards`."""
 
 
 def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None = None) -> Written:
-    """Writes the chunks of a stream.
+    """Write the chunks of a stream to a file or to shards.
+
+    Args:
+        stream: the sources and their encoder.
+        target: the files to write.
+        engine: writer of shards on other machines; None: this process.
 
     Raises:
         TokctlError: as `write`.
@@ -210,7 +227,14 @@ def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None
 
 
 def check_target(target: Target) -> None:
-    """TokctlError if options do not go together, or a package is missing."""
+    """Check the options of a target.
+
+    Args:
+        target: the files to write.
+
+    Raises:
+        TokctlError: options can't be combined, or pyarrow is missing for Parquet.
+    """
     if target.index is not None:
         if target.form not in ("bin", "npy"):
             raise TokctlError(
@@ -238,7 +262,16 @@ def job_description(
     shard_size: int,
     options: dict[str, Any],
 ) -> dict[str, Any]:
-    """The job of `write_shards`, as it stands in the manifest."""
+    """Return the job of `write_shards`, as stored in the manifest.
+
+    Args:
+        model: see `model_facts`.
+        form: form of the shards.
+        dtype: type of the ids; not stored for `jsonl`.
+        eos: token after each document; None: no token.
+        shard_size: number of ids in a shard.
+        options: other options that the ids depend on, by their names on the command line.
+    """
     job: dict[str, Any] = {
         "model": model,
         "form": form,
@@ -255,15 +288,22 @@ def job_description(
 
 
 def _listed(special: Special) -> list[str]:
-    """As the command line has it: `none` is not a token, and `all` is one of its words."""
+    """Return special tokens as the command line passes them: a list, empty for `none`."""
     if isinstance(special, str):
         return [] if special == "none" else [special]
     return list(special)
 
 
 def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[str, Any]:
-    """What identifies a model: its size, and the SHA-256 of its file; of what `Tokenizer.save`
-    writes, where it comes from no file or can come from several."""
+    """Return what identifies a model: the size of its vocabulary, and a SHA-256.
+
+    The digest is the one of the model's file. For a model without a file, or in a format of several
+    files, it is the digest of the bytes that `Tokenizer.save` writes.
+
+    Args:
+        tokenizer: the model.
+        path: file of the model; None: unknown or none.
+    """
     import hashlib
 
     if path is not None and Path(path).is_file() and tokenizer.format not in _SEVERAL_FILES:
@@ -277,24 +317,27 @@ def model_facts(tokenizer: Tokenizer, path: str | Path | None = None) -> dict[st
 
 
 class Encoder(Protocol):
-    """Makes chunks of a source. It can be pickled.
+    """Encoder of sources into chunks. It can be pickled.
 
     Attributes:
         documents: how documents become ids.
-        cuts: where two of its like may cut a `Document` between them: as `DocumentEncoder.cuts`.
     """
 
     documents: DocumentEncoder
 
     @property
-    def cuts(self) -> str: ...
+    def cuts(self) -> str:
+        """Name of the cuts that divide a document into parts for several encoders.
+
+        See `DocumentEncoder.cuts`.
+        """
 
     def chunks(self, source: Document | Records, start: ResumePoint = ...) -> Iterator[Chunk]:
-        """The ids of a source, from `start` on, as they come."""
+        """Yield the ids of a source as chunks, from `start` on."""
 
 
 class NativeEncoder:
-    """Makes chunks of packed ids, or lines of JSON, of the documents of a source."""
+    """Encoder of the documents of a source into chunks of packed ids or of JSON lines."""
 
     def __init__(
         self,
@@ -303,9 +346,15 @@ class NativeEncoder:
         end_id: int | None = None,
         names: Callable[[], TokenNames] | None = None,
     ) -> None:
-        """`width` is the number of bytes of an id, 2 or 4, which every id must fit; `end_id`
-        stands after the ids of each document (None: nothing does). With `names`, which gives
-        those of JSON, each document is a line."""
+        """Set the form of the chunks.
+
+        Args:
+            documents: how documents become ids.
+            width: bytes of an id, 2 or 4; every id must fit.
+            end_id: id added after the ids of each document; None: nothing is added.
+            names: function that returns the field names for JSON; each document is then a line.
+                None: packed ids.
+        """
         self.documents = documents
         self.end_id = end_id
         self._given = width, names
@@ -318,13 +367,18 @@ class NativeEncoder:
 
     @property
     def cuts(self) -> str:
+        """`DocumentEncoder.cuts`, but `nowhere` if a whole document becomes one line."""
         is_line = not self.width and not self.documents.lines
         return "nowhere" if is_line else self.documents.cuts
 
     def chunks(
         self, source: Document | Records, start: ResumePoint = SOURCE_START
     ) -> Iterator[Chunk]:
-        """The ids of a source, from `start` on, as they come.
+        """Yield the ids of a source as chunks, from `start` on.
+
+        Args:
+            source: a document or a source of records.
+            start: point in the source to start from.
 
         Raises:
             TokctlError: as `DocumentEncoder.encode`.
@@ -332,7 +386,10 @@ class NativeEncoder:
         return self._chunks(source, start, self.end_id)
 
     def open_chunks(self, document: Document) -> Iterator[Chunk]:
-        """The ids of a part of a document that goes on after it, where it may be cut."""
+        """Yield the ids of a part of a document that continues after the part.
+
+        The part must end where the document may be cut. No chunk has the end of a document.
+        """
         for chunk in self._chunks(document, SOURCE_START, None):
             yield replace(chunk, ends=())
 
@@ -367,10 +424,14 @@ class NativeEncoder:
 
 
 class ChunkStream:
-    """Sources, and the encoder that makes chunks of them.
+    """Sources, and the encoder that turns them into chunks.
 
-    `progress` gets the phase `encode`, and `verify` for shards of an earlier run. `tell` gets a
-    sentence about each of these that is damaged and encoded again.
+    Attributes:
+        sources: the sources, in the order of their ids.
+        encoder: encoder of each source.
+        progress: called with the phase `encode`, and with `verify` for the shards of an earlier
+            run.
+        tell: called with a sentence for each damaged shard of an earlier run that is encoded again.
     """
 
     def __init__(
@@ -387,7 +448,7 @@ class ChunkStream:
         self._tracked = TrackedSources(sources, progress)
 
     def chunks(self, start: StreamPosition = STREAM_START) -> Iterator[Chunk]:
-        """The chunks from `start` on, each with its source."""
+        """Yield the chunks from position `start` on, each with its source."""
         documents = ids = 0
         for number, member, source in self._tracked.each(*start.source):
             index = SourceIndex(number, member)
@@ -408,7 +469,7 @@ class ChunkStream:
                 self._tracked.tell()
 
 
-#: Forms whose header is written at the end.
+#: Forms whose header is written last.
 _HEADER_LAST = ("npy", "safetensors")
 
 
@@ -422,28 +483,30 @@ def open_writer(
     starts: bool = False,
     begun: bool = False,
 ) -> Iterator[IdFileWriter]:
-    """A writer of one of `tokctl.idfiles.FORMS`, or of `jsonl`, whose chunks are lines already.
+    """Open a writer of ids; its files appear, complete, when the block ends without error.
 
-    The file is there, whole, when the block ends without an error; else none is.
-
-        with open_writer("npy", "ids.npy", dtype_for("npy", 50_257)) as writer:
-            writer.add(Chunk.of([[1, 2], [3]], writer.dtype))
+    After an error, no file appears.
 
     Args:
-        target: the file; `megatron` adds `.bin` and `.idx` to it, and gives the second its name
-            last. Or a stream, which is written to as chunks come (bin, parquet), or when they
-            have come: the others stay in a temporary file until then.
-        dtype: of the ids; the chunks must have its width.
-        index: a second file (bin and npy): an `.npy` of 64-bit numbers, where documents end.
-            It begins with 0 and has one number more than there are documents.
-        starts: the index is that of a shard: where documents begin.
-        begun: the first ids go on with a document that has begun in another shard.
+        form: one of `tokctl.idfiles.FORMS`, or `jsonl` for chunks of lines.
+        target: a file or a stream. `megatron` adds `.bin` and `.idx` to the name, and renames the
+            `.idx` last. `bin` and `parquet` write to a stream as chunks come; the other forms keep
+            them in a temporary file until the end.
+        dtype: type of the ids; the chunks must have its width.
+        index: a second file (bin and npy): an `.npy` of 64-bit numbers that says where documents
+            end. It begins with 0 and has one number more than there are documents.
+        starts: whether the index is for a shard and says where documents begin instead.
+        begun: whether the first ids continue a document of the shard before.
 
     Raises:
         TokctlError: a file can't be written; `parquet` without pyarrow.
+
+    Example:
+        with open_writer("npy", "ids.npy", dtype_for("npy", 50_257)) as writer:
+            writer.add(Chunk.of([[1, 2], [3]], writer.dtype))
     """
     with whole_files() as together, ExitStack() as stack:
-        # The file that is opened first gets its name last.
+        # The file that is opened first is renamed last.
         found = None
         if index is not None:
             from tokctl.idfiles.npy import Index
@@ -462,7 +525,7 @@ def open_writer(
 
 
 def files_of(form: str, target: str | Path) -> list[str]:
-    """The files that a writer makes at `target`, the largest first."""
+    """Return the names of the files that a writer makes for `target`, the largest first."""
     return [f"{target}.bin", f"{target}.idx"] if form == "megatron" else [str(target)]
 
 
@@ -507,11 +570,11 @@ def _opened(
 
 
 def _beside(target: str | Path | BinaryIO) -> BinaryIO:
-    """A temporary file without a name, on the same disk as the ids."""
+    """Return an unnamed temporary file, on the disk of the target if that is a file."""
     folder = None
     if isinstance(target, (str, Path)) and (not Path(target).exists() or Path(target).is_file()):
         folder = Path(target).parent
-    # On Windows it is an object around the file.
+    # On Windows, TemporaryFile returns a wrapper around the file.
     file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
     beside: BinaryIO = file
     return beside
@@ -519,7 +582,7 @@ def _beside(target: str | Path | BinaryIO) -> BinaryIO:
 
 @contextlib.contextmanager
 def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
-    """A temporary file that is copied to `out` when the block ends without an error."""
+    """Open a temporary file that is copied to `out` when the block ends without error."""
     try:
         spool: Any = tempfile.TemporaryFile()  # noqa: SIM115
     except OSError as error:

@@ -1,8 +1,8 @@
-"""The one description of a tokenizer: plain data, from normalizer to decoder.
+"""The single description of a tokenizer, as plain data from normalizer to decoder.
 
-A `Recipe` says how text becomes tokens; a `FilledRecipe` adds what training found:
-the vocabulary, the merges or scores and their history. Training fills a recipe in, a
-model file holds a filled one, and nothing downstream knows where it came from.
+A `Recipe` says how text becomes tokens. A `FilledRecipe` adds what training found: the
+vocabulary, and the merges or scores with their history. Training fills in a recipe, a model
+file holds a filled recipe, and later code does not depend on where the recipe came from.
 """
 
 from tokctl.model.algorithms import ALGORITHMS, Algorithm

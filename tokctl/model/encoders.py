@@ -1,4 +1,4 @@
-"""The native encoder and decoder of a filled recipe."""
+"""The native encoder and decoder of a model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from tokctl.model.parts import native_parts
 
 
 def encoder(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.Encoder:
-    """The native encoder, from normalizers to segmentation. `made` are the ids of the special
-    tokens that it, too, may make of text."""
+    """Return the native encoder of a model, from normalizers to segmentation.
+
+    Args:
+        model: the model.
+        made: ids of special tokens that the encoder may also produce from ordinary text.
+    """
     recipe = model.recipe
     return _encoder(
         model,
@@ -27,16 +31,24 @@ def encoder(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.
 
 
 def replayer(model: FilledRecipe) -> _native.Encoder:
-    """An encoder of one pre-token that makes the merges in the order learned, however the
-    recipe segments, and leaves unknown symbols without an id."""
+    """Return an encoder of single pre-tokens that makes the merges in the order learned.
+
+    The recipe's own segmentation does not matter. Unknown symbols get no id.
+    """
     return _encoder(
         model, normalizers=[], pre_tokenizers=[], segmentation="replay", unknown_id=None
     )
 
 
 def of_pre_tokens(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.Encoder:
-    """An encoder of pre-tokens, normalized and rewritten: it segments each text as a whole. `made`
-    are as those of `encoder`."""
+    """Return an encoder that segments each text as one pre-token.
+
+    The text must be normalized, and rewritten by the pre-tokenizers.
+
+    Args:
+        model: the model.
+        made: ids of special tokens that the encoder may also produce from ordinary text.
+    """
     recipe = model.recipe
     return _encoder(
         model,
@@ -104,7 +116,7 @@ def _encoder(
 
 
 def _events(model: FilledRecipe) -> tuple[Any, ...] | None:
-    """What a training merged and removed, as the core takes it."""
+    """Return the merges and removals in the form that the native core takes."""
     events = model.events
     if events is None:
         return None
@@ -114,23 +126,26 @@ def _events(model: FilledRecipe) -> tuple[Any, ...] | None:
 
 
 def byte_ids(model: FilledRecipe) -> list[int]:
-    """The ids of `<0x00>` to `<0xFF>`; `NO_ID` for one that the vocabulary lacks."""
+    """Return the ids of `<0x00>` to `<0xFF>`, with `NO_ID` for a missing token."""
     ids = {token: id_ for id_, token in enumerate(model.tokens)}
     return [ids.get(token, _native.NO_ID) for token in BYTE_TOKENS]
 
 
 def decoder(model: FilledRecipe) -> _native.Decoder:
-    """The native decoder. Without decoders in the recipe, the marker says how words join."""
+    """Return the native decoder of a model.
+
+    If the recipe has no decoders, the word marker decides where spaces go.
+    """
     recipe = model.recipe
     steps: list[dict[str, Any]] = native_parts(recipe.decoders)
-    # What a model of bytes hands to the first decoder are bytes already, and text to the others.
+    # The first decoder of a byte-level model gets bytes; every other decoder gets text.
     for step in steps[recipe.is_byte_level :]:
         step["kind"] = _SPELLED.get(step["kind"], step["kind"])
     if not steps:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
     changed = _decoded_otherwise(model)
-    # Hugging Face's library leaves out the texts of special tokens, whichever token comes out so.
+    # Like Hugging Face, skip every token that decodes to a special token's text, whatever its id.
     names = {token.text.encode() for token in model.added if token.special and not token.named}
     special = {t.id for t in model.added if changed.get(t.id, t.text.encode()) in names}
     if model.core is not None and not changed:
@@ -140,14 +155,16 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
     return _native.Decoder(steps, tokens, flags)
 
 
-#: Where tokens are text, the characters that spell bytes have to become these bytes.
+#: Decoders that get text and must turn the characters for bytes back into bytes.
 _SPELLED = {"byte-level": "byte-characters"}
 
 
 def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
-    """The tokens that decoders do not get as they are, by id. An added token whose spelling is
-    normalized comes out as it is found (`simple_id_to_token` in Hugging Face's
-    `added_vocabulary.rs`)."""
+    """Return the tokens that decode to other bytes than their own, by id.
+
+    An added token with a normalized spelling decodes to that spelling (`simple_id_to_token` in
+    Hugging Face's `added_vocabulary.rs`).
+    """
     normalizers = native_parts(model.recipe.normalizers)
     found = [token for token in model.added if token.normalized and not token.literal]
     if not normalizers:
@@ -158,12 +175,19 @@ def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
 def matchers(
     model: FilledRecipe, encoder: _native.Encoder, allowed: set[str]
 ) -> _native.Matchers | None:
-    """Return what finds the added tokens that are not special tokens, and the special tokens in
-    `allowed`; None if there is nothing to find.
+    """Return the matchers that find the added tokens and allowed special tokens in a text.
 
-    Nothing is found inside a special token that stays text: Hugging Face's library finds both kinds
-    of tokens in one search. In a search for the longest token (llama.cpp) and for literal text
-    (SentencePiece) such a special token does not take part.
+    Nothing is found inside a special token that stays text: Hugging Face's library finds allowed
+    and other special tokens in one search. Such a special token does not take part in a search
+    for the longest token (llama.cpp) or for literal text (SentencePiece).
+
+    Args:
+        model: the model.
+        encoder: native encoder of the model.
+        allowed: texts of the special tokens to find.
+
+    Returns:
+        The matchers; None if there is nothing to find.
     """
     added = [token for token in model.added if token.listed]
     found = [t for t in added if not t.special or t.named or t.text in allowed]

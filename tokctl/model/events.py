@@ -1,8 +1,7 @@
-"""What a training by merges did, step by step: merges, and tokens that were taken away again, by
-the training or after it.
+"""The merges of a training and the tokens removed by it or after it, step by step.
 
-The numbers of tokens that were taken away are those after the last id. No text becomes them, so
-that nothing but `Events` knows them.
+A removed token has a number above the highest id. Text never becomes a removed token, so only
+`Events` knows these numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +15,16 @@ from tokctl.model import byte_level
 
 
 class Merge(NamedTuple):
-    """One step of a training. Counts are weighted occurrences before the merge."""
+    """A merge of a training.
+
+    Attributes:
+        left: id of the left side.
+        right: id of the right side.
+        token: id of the merged token.
+        count: weighted occurrences of the pair before the merge.
+        left_count: weighted occurrences of the left side before the merge.
+        right_count: weighted occurrences of the right side before the merge.
+    """
 
     left: int
     right: int
@@ -27,13 +35,18 @@ class Merge(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """A token was taken out of the vocabulary after the merge number `step`, from 1.
+    """The removal of a token from the vocabulary.
 
-    count, whole: PickyBPE: of `whole` occurrences, `count` had just become the new token, so that
-        `count / whole` is its IoS. Scaffold-BPE: the token occurred `count` times, and what was
-        the most frequent next `whole` times. LiteToken: of the `whole` times that some texts made
-        the token it stayed `count` times, so that `count / whole` is its FI ratio; the step is
-        the last one.
+    PickyBPE: `count` of `whole` occurrences had just become the new token, so `count / whole` is
+    the IoS. Scaffold-BPE: the token occurred `count` times, and the most frequent next candidate
+    `whole` times. LiteToken: merges made the token `whole` times in some texts, and it stayed
+    `count` times, so `count / whole` is the FI ratio; the step is the last one.
+
+    Attributes:
+        step: number of merges before the removal.
+        token: id or number of the removed token.
+        count: occurrences that decided about the removal, as above.
+        whole: occurrences that `count` is compared with, as above.
     """
 
     step: int
@@ -44,13 +57,15 @@ class Removal(NamedTuple):
 
 @dataclass(frozen=True)
 class Events:
-    """The merges and removals of a training, in order: after each merge the removals of its step.
+    """The merges and removals of a training, in order.
+
+    Each merge is followed by the removals of its step.
 
     Attributes:
-        removed: the bytes of the tokens that have no id at the end; their numbers follow the
-            ids, in the order in which they were first made.
-        merges: by number.
-        removals: of a Scaffold-BPE training only those that were final.
+        removed: bytes of the tokens that have no id at the end, in the order of first creation;
+            their numbers follow the highest id.
+        merges: merges in the order made.
+        removals: removals in the order made; for Scaffold-BPE only the final ones.
     """
 
     removed: tuple[bytes, ...]
@@ -58,13 +73,13 @@ class Events:
     removals: list[Removal]
 
     def spelled(self, *, is_byte_level: bool) -> list[str]:
-        """The removed tokens, as files spell them."""
+        """Return the removed tokens as files spell them."""
         if is_byte_level:
             return byte_level.spell_all(self.removed)
         return [token.decode() for token in self.removed]
 
     def to_dict(self, *, is_byte_level: bool) -> dict[str, Any]:
-        """As JSON would hold it."""
+        """Return the merges and removals as JSON data."""
         return {
             "removed": self.spelled(is_byte_level=is_byte_level),
             "merges": list(map(tuple, self.merges)),
@@ -73,8 +88,17 @@ class Events:
 
     @classmethod
     def from_dict(cls, data: Any, *, is_byte_level: bool) -> Events:
-        """The events as `to_dict` wrote them; ValueError, TypeError, KeyError if a field is
-        wrong. `check` says whether they fit the tokens."""
+        """Return the events that `to_dict` wrote; `check` tests whether they fit the vocabulary.
+
+        Args:
+            data: the events as JSON data.
+            is_byte_level: whether tokens are spelled in GPT-2's printable characters.
+
+        Raises:
+            ValueError: a row or a spelling is wrong.
+            TypeError: a field has the wrong type.
+            KeyError: a field is missing.
+        """
         names = data["removed"]
         if not isinstance(names, list) or set(map(type, names)) - {str}:
             raise TypeError("removed")
@@ -84,9 +108,13 @@ class Events:
         return cls(tuple(map(as_bytes, names)), merges, removals)
 
     def check(self, tokens: Sequence[bytes]) -> None:
-        """TokctlError unless the events make of initial symbols what is there at the end.
+        """Raise an error unless the events lead from initial symbols to the vocabulary.
 
-        tokens: those with an id, in id order.
+        Args:
+            tokens: bytes of the tokens that have an id, in id order.
+
+        Raises:
+            TokctlError: names the first merge or removal that does not fit.
         """
         texts = [*tokens, *self.removed]
         made = {merge.token for merge in self.merges if merge.token < len(texts)}
@@ -129,7 +157,12 @@ class Events:
             )
 
     def renumbered(self, ids: Sequence[int], size: int) -> Events:
-        """The same where there are `size` ids: `ids` has the new one of each that there was."""
+        """Return the events for a model with other ids.
+
+        Args:
+            ids: new id of each old id.
+            size: number of new ids.
+        """
         numbers = [*ids, *range(size, size + len(self.removed))]
         merges = [
             merge._replace(
@@ -142,7 +175,11 @@ class Events:
 
 
 def _rows(rows: Any, length: int) -> list[list[int]]:
-    """The rows of a table of counts."""
+    """Return the rows of a table of counts after checking them.
+
+    Raises:
+        ValueError: a row has the wrong length, or a value is not an unsigned 64-bit number.
+    """
     for row in rows:
         if len(row) != length or set(map(type, row)) != {int} or min(row) < 0:
             raise ValueError("an event is not a row of whole numbers")

@@ -1,4 +1,4 @@
-"""A recipe and what training found for it: all that a model file holds."""
+"""A recipe with the results of training: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """Where a model came from that tokctl has not trained.
+    """The source of a model that tokctl has not trained.
 
-    format: the name of its format in `tokctl.formats`.
-    name: what the file, or the library that knows it, calls it (`cl100k_base`, the
-        `general.name` of a GGUF file); empty if nothing does.
+    Attributes:
+        format: name of the source format in `tokctl.formats`.
+        name: name of the model in the file or in the library that knows the model (`cl100k_base`,
+            the `general.name` of a GGUF file); empty if unknown.
     """
 
     format: str
@@ -34,15 +35,16 @@ class Origin(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One round of a Unigram training: expectation and maximization, then pruning.
+    """A round of Unigram training: expectation and maximization, then pruning.
 
-    pieces: in the vocabulary after the maximization, before the pruning.
-    objective: mean negative log-likelihood of a pre-token, in nats.
-    tokens: expected tokens of the whole corpus.
-    unused: pieces that the maximization took away, being expected less than half a time.
-    dropped: pieces that the pruning took away.
-    examples: some of these with their loss, the highest first; the last round cuts by
-        score, and has none.
+    Attributes:
+        pieces: number of pieces after maximization, before pruning.
+        objective: mean negative log-likelihood of a pre-token, in nats.
+        tokens: expected number of tokens in the whole corpus.
+        unused: pieces that maximization removed because they were expected less than 0.5 times.
+        dropped: pieces that pruning removed.
+        examples: some of the dropped pieces with their loss, highest loss first. The last round
+            prunes by score and has no losses.
     """
 
     pieces: int
@@ -55,24 +57,23 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True)
 class ParityRecord:
-    """What a parity-aware training did: which language chose each merge, and what came of it.
+    """A record of parity-aware training: which language chose each merge, and the token counts.
 
     Attributes:
-        languages: their names, in the order given.
+        languages: names of the languages, in the order given.
         variant: `base` or `window`.
-        measure: what the tokens of a text are divided by: `tokens` (nothing), `bytes` or
-            `characters`.
-        dev: SHA-256 of the development texts, as `TrainingRecord.sha256`; empty if the training
+        measure: divisor of a text's token count: `tokens` (no divisor), `bytes` or `characters`.
+        dev: SHA-256 of the development texts, like `TrainingRecord.sha256`; empty if the training
             texts were measured.
-        global_merges: so many merges, the first ones, were chosen by all languages together.
-        chosen: of each later merge, the place of its language in `languages`.
-        before, after: of each language, the tokens of the text that was measured before the first
-            merge and after the last.
-        lengths: of each language, what the measure divides these by.
-        window, limit: the size of the window, and how many times its equal share of the window a
-            language could have, as a fraction; None and empty for `base`.
-        targets: of each language, the compression that was wanted in proportion to the others, as a
-            fraction; empty: all alike.
+        global_merges: number of merges, the first ones, that all languages chose together.
+        chosen: for each later merge, the index of its language in `languages`.
+        before, after: for each language, token count of the measured text before the first merge
+            and after the last one.
+        lengths: for each language, the divisor that `measure` names.
+        window, limit: size of the window, and a language's largest allowed share of the window
+            relative to an equal share, as a fraction; None and empty for `base`.
+        targets: for each language, the wanted relative compression, as a fraction; empty: equal for
+            all languages.
     """
 
     languages: tuple[str, ...]
@@ -89,20 +90,27 @@ class ParityRecord:
     targets: tuple[str, ...] = ()
 
     def language_of(self, rank: int) -> str | None:
-        """The language that chose the merge of a rank (the first is 0): empty if all of them
-        chose it together; None if it is none of this training's."""
+        """Return the language that chose the merge of a rank.
+
+        Args:
+            rank: rank of the merge, from 0.
+
+        Returns:
+            The language; empty if all languages chose the merge together; None if the merge is not
+            part of this training.
+        """
         place = rank - self.global_merges
         if place < 0:
             return ""
         return self.languages[self.chosen[place]] if place < len(self.chosen) else None
 
     def merges_of(self) -> dict[str, int]:
-        """How many merges each language chose."""
+        """Return how many merges each language chose, by language."""
         times = Counter(self.chosen)
         return {name: times[place] for place, name in enumerate(self.languages)}
 
     def of(self, ranks: Sequence[int]) -> ParityRecord:
-        """The record of the merges of these ranks alone; they ascend."""
+        """Return the record for the merges of the given ranks alone, which must ascend."""
         places = (rank - self.global_merges for rank in ranks)
         return replace(
             self,
@@ -111,15 +119,23 @@ class ParityRecord:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it, without the options that were not used."""
+        """Return the record as JSON data, without unused options."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         unused = {entry.name: entry.default for entry in fields(self)}
         return {name: value for name, value in data.items() if value != unused[name]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], merges: int) -> ParityRecord:
-        """The record as `to_dict` wrote it, of a model with so many merges; TypeError or ValueError
-        if a field is wrong."""
+        """Return the record that `to_dict` wrote.
+
+        Args:
+            data: the record as JSON data.
+            merges: number of merges of the model.
+
+        Raises:
+            TypeError: a field has the wrong type.
+            ValueError: a number is out of range, or two fields conflict.
+        """
         lists = {name: tuple(value) for name, value in data.items() if type(value) is list}
         record = cls(**(data | lists))
         for entry in fields(cls):
@@ -156,26 +172,29 @@ class ParityRecord:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What a training read and did; all of it depends on input and options alone.
+    """A record of what a training read and did; depends only on input and options.
 
     Attributes:
-        documents, bytes, sha256: what was read. For one document `sha256` is that of its
-            bytes; for several it is that of their digests, one hex line each.
-        pre_tokens, distinct_pre_tokens: after `min_count`.
-        alphabet_size: initial symbols that have an id.
-        vocab_size: as asked for; the vocabulary is smaller when `exhausted`.
+        documents, bytes, sha256: number of documents, bytes, and SHA-256 of the input. For one
+            document `sha256` is the digest of its bytes; for several, the digest of the documents'
+            hex digests, one per line.
+        pre_tokens, distinct_pre_tokens: counts after `min_count` was applied.
+        alphabet_size: number of initial symbols that have an id.
+        vocab_size: the size asked for; if `exhausted`, the vocabulary is smaller.
+        min_count, min_frequency, max_token_length: see `tokctl.training.Options`.
+        exhausted: whether training ended before the vocabulary was full.
+        coverage, alphabet_limit, initial_alphabet: the options that limited the alphabet.
+        sample, seed: share of the lines that was read, and the seed that selected them.
+        weights: weights of the documents in order, as fractions; empty: equal weights.
+        count_scale: factor from a weighted count to the stored count, which makes counts whole.
+        threshold: threshold of removals, as given; None if no token is removed by a threshold.
+        extended: number of ids from the model that this training continued, without ids removed
+            since; 0: the training started anew.
+        pruned_from: number of ids before the last pruning; None: never pruned.
+        stage_ends: number of ids at the end of each stage except the last.
         whole_characters, initial_tokens: see `tokctl.training.Options`.
-        initial_merges: the first merges, up to the last one that makes an initial token: counts
-            did not choose them alone.
-        coverage, alphabet_limit, initial_alphabet: what limited the alphabet.
-        sample, seed: the share of the lines that was read, and what chose them.
-        weights: of the documents, in their order, as fractions; empty: all alike.
-        count_scale: every count is that many times the weighted one, to be a whole number.
-        threshold: of removals, as it was given; None if none is by a threshold.
-        extended: ids of the model that this training went on from, as far as they are still there;
-            0: it started anew.
-        pruned_from: ids before the last pruning; None: nothing was pruned.
-        stage_ends: ids at the end of each stage but the last.
+        initial_merges: number of merges up to the last one that makes an initial token; counts
+            alone did not choose these merges.
     """
 
     documents: int
@@ -205,7 +224,7 @@ class TrainingRecord:
     initial_merges: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it, without the options that were not used."""
+        """Return the record as JSON data, without unused options."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         unused = {entry.name: entry.default for entry in fields(self)}
         data = {name: value for name, value in data.items() if value != unused[name]}
@@ -213,7 +232,11 @@ class TrainingRecord:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
-        """The record as `to_dict` wrote it; TypeError if a field is wrong."""
+        """Return the record that `to_dict` wrote.
+
+        Raises:
+            TypeError: a field has the wrong type or is out of range.
+        """
         lists = {"weights", "initial_tokens"} & data.keys()
         record = cls(**data | {name: strings(data[name]) for name in lists})
         if data.get("stage_ends"):
@@ -227,7 +250,11 @@ class TrainingRecord:
 
 
 def _sizes(values: Any) -> tuple[int, ...]:
-    """The ascending sizes of a list; TypeError if it is none."""
+    """Return the sizes of `stage_ends` as a tuple.
+
+    Raises:
+        TypeError: `values` is not an ascending list of 32-bit sizes.
+    """
     if not isinstance(values, list) or not all(type(value) is int for value in values):
         raise TypeError("stage_ends")
     if not all(0 <= value < 2**32 for value in values) or values != sorted(values):
@@ -237,26 +264,27 @@ def _sizes(values: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, repr=False)
 class FilledRecipe:
-    """A recipe with its vocabulary: all that a model file holds.
+    """A recipe with its vocabulary: the contents of a model file.
 
     Attributes:
-        tokens: each token's bytes, markers included, by id.
-        merges: in the order learned; empty if the history is unknown.
-        training: None for a model that tokctl has not trained.
-        scores: each token's natural log probability, by id (unigram); 0 where it has none.
-        rounds: of a Unigram training.
-        supermerges: merges of neighbouring pre-tokens that are one token each, in the order
-            learned; training gives the superwords that they make the highest ids.
-        counts: how often each token was counted in training, by id (word, char).
-        added_tokens: those that are found before the model segments the text; by default
-            the recipe's special tokens, with the lowest ids.
-        origin: None for a model that tokctl has trained.
-        companions: files of other libraries that came with the model and that tokctl has
-            no use for (a chat template, say): their texts by name, kept as they are.
-        events: where tokens were taken away: the merges are there, and none in `merges`.
-        lengths: `truncation` and `padding` that came with the model, as Hugging Face's file has
-            them: what encodings get there, and here where it is asked for.
-        parity: which language chose each merge; None but for a parity-aware training.
+        recipe: how text becomes tokens.
+        tokens: bytes of each token, markers included, by id.
+        merges: merges in the order learned; empty if the order is unknown or tokens were removed.
+        training: record of the training; None for a model that tokctl has not trained.
+        scores: natural log probability of each token by id (Unigram); 0 for a token without one.
+        rounds: rounds of a Unigram training.
+        supermerges: merges of adjacent pre-tokens that are one token each, in the order learned;
+            training gives the resulting superwords the highest ids.
+        counts: how often each token was counted in training, by id (words, characters).
+        added_tokens: tokens that are matched before the model segments the text. None: the
+            recipe's special tokens, with the lowest ids.
+        origin: source of an imported model; None for a model that tokctl has trained.
+        companions: texts by file name of other libraries' files that came with the model and
+            that tokctl keeps but does not use (a chat template, for instance).
+        events: merges and removals of a model with removed tokens, whose `merges` are empty.
+        lengths: `truncation` and `padding` of an imported Hugging Face model, in that library's
+            format. Hugging Face always applies them; tokctl only on request.
+        parity: which language chose each merge; None unless training was parity-aware.
     """
 
     recipe: Recipe
@@ -290,8 +318,11 @@ class FilledRecipe:
         events: Events | None = None,
         supermerges: list[Merge] | None = None,
     ) -> FilledRecipe:
-        """A model whose tokens, merges, scores and counts the core holds. The lists of them are
-        made when they are asked for: encoding and decoding do without."""
+        """Return a model whose tokens, merges, scores and counts stay in the native core.
+
+        Their Python lists are created on first use. Encoding and decoding never need them. Apart
+        from `core`, the arguments are the attributes of the class.
+        """
         model = cls.__new__(cls)
         model.__dict__.update(
             recipe=recipe,
@@ -310,13 +341,13 @@ class FilledRecipe:
         return model
 
     if TYPE_CHECKING:
-        #: What holds tokens, merges, scores and counts; None where the lists alone do.
+        #: Native store of tokens, merges, scores and counts; None if only the lists exist.
         core: ClassVar[StoredModel | None]
     else:
         core = None
 
         def __getattr__(self, name: str) -> Any:
-            """A list that has not been asked for yet."""
+            """Create one of the lists that the native core holds, on first use."""
             if name not in _LISTS or self.core is None:
                 raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
             with no_garbage():
@@ -331,16 +362,16 @@ class FilledRecipe:
 
     @property
     def size(self) -> int:
-        """How many ids there are."""
+        """Return the number of ids."""
         return len(self.tokens if self.core is None else self.core)
 
     def token(self, id_: int) -> bytes:
-        """The bytes of one token."""
+        """Return the bytes of the token with this id."""
         return self.tokens[id_] if self.core is None else self.core.token(id_)
 
     @property
     def highest_merged(self) -> int:
-        """The highest id that a merge takes or makes; 0 without merges."""
+        """Return the highest id on either side of a merge or made by one; 0 without merges."""
         if self.core is not None:
             return self.core.highest_merged() or 0
         return max(max(map(itemgetter(side), self.merges), default=0) for side in range(3))
@@ -378,7 +409,7 @@ class FilledRecipe:
 
     @cached_property
     def added(self) -> tuple[AddedToken, ...]:
-        """The added tokens, special ones among them, in id order."""
+        """Return the added tokens, including special tokens, in id order."""
         if self.added_tokens is None:
             texts = self.recipe.special_tokens
             return tuple(AddedToken(text, id_) for id_, text in enumerate(texts))
@@ -386,23 +417,26 @@ class FilledRecipe:
 
     @cached_property
     def special_ids(self) -> dict[str, int]:
-        """Special tokens with their ids, in id order."""
+        """Return the ids of the special tokens by their text, in id order."""
         return {token.text: token.id for token in self.added if token.special}
 
     @cached_property
     def special_id_set(self) -> frozenset[int]:
-        """The ids of the special tokens, to be asked for one by one."""
+        """Return the ids of the special tokens as a set, for membership tests."""
         return frozenset(self.special_ids.values())
 
     @cached_property
     def superword_ids(self) -> frozenset[int]:
-        """The ids of the tokens that supermerges make."""
+        """Return the ids of the tokens that supermerges make."""
         return frozenset(merge.token for merge in self.supermerges)
 
     @cached_property
     def reserved_ids(self) -> frozenset[int]:
-        """The ids that the model never makes of ordinary text: added tokens, and bytes as
-        SentencePiece has them (Hugging Face's Unigram finds `<0x41>` in text)."""
+        """Return the ids that the model never produces from ordinary text.
+
+        They are the ids of added tokens, and of byte tokens in SentencePiece models. (Hugging
+        Face's Unigram finds the text `<0x41>` as a token.)
+        """
         found = {token.id for token in self.added if not token.ordinary}
         if self.recipe.byte_fallback and self.recipe.precision == "single":
             if self.core is not None:
@@ -414,8 +448,10 @@ class FilledRecipe:
         return frozenset(found)
 
     def _bytes_alone(self, ids: set[int]) -> set[int]:
-        """Those of the ids that are a byte's only token: some models have `!` for padding.
-        Without it a text with that byte would have no ids."""
+        """Return the ids, of those given, whose token is the only one for a single byte.
+
+        Some models use `!` for padding. Without the id, a text with this byte could not be encoded.
+        """
         short = {id_ for id_ in ids if len(self.token(id_)) == 1}
         if not short:
             return short
@@ -424,9 +460,11 @@ class FilledRecipe:
 
     @cached_property
     def user_defined(self) -> frozenset[int]:
-        """The ids of a SentencePiece Unigram model's user-defined pieces, as far as their score
-        shows them: log probabilities are never above 0. (Those of one byte score 0 in
-        any case.)"""
+        """Return the ids of a SentencePiece Unigram model's user-defined pieces.
+
+        They are recognized by their score: log probabilities are never above 0. A user-defined
+        piece of one byte scores 0 in any case, so it is not included.
+        """
         if not self.recipe.traits.has_scores or self.recipe.precision != "single":
             return frozenset()
         high = [id_ for id_, score in enumerate(self.scores) if score > 0]
@@ -435,8 +473,11 @@ class FilledRecipe:
 
     @cached_property
     def spelled(self) -> list[str]:
-        """Every token by id, as files spell it: byte-level ones in GPT-2's stand-ins, those
-        with `reserved_ids` as they are."""
+        """Return the text of each token by id, as files spell it.
+
+        Byte-level tokens are written in GPT-2's printable characters, except for `reserved_ids`,
+        which are written unchanged.
+        """
         if not self.recipe.is_byte_level:
             return [token.decode() for token in self.tokens]
         spelled = byte_level.spell_all(self.tokens)
@@ -446,7 +487,11 @@ class FilledRecipe:
 
     @cached_property
     def is_ambiguous(self) -> bool:
-        """Are tokens spelled alike, or a merge's token not as its two sides?"""
+        """Return whether spellings can't identify the tokens or the merges.
+
+        This is so if two tokens are spelled alike, or if a merge's token is not spelled as its two
+        sides together.
+        """
         if len(set(self.spelled)) != len(self.spelled):
             return True
         if self.recipe.is_byte_level:
@@ -467,12 +512,12 @@ class FilledRecipe:
 
 
 def merges_of(core: StoredModel) -> list[Merge]:
-    """The merges that the core holds."""
+    """Return the merges that the native core holds."""
     columns = core.merge_columns()
     return list(map(partial(tuple.__new__, Merge), zip(*columns, strict=True)))
 
 
-#: How the lists of a model are made that the core holds.
+#: Constructors of the lists that a model in the native core creates on first use.
 _LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
     "tokens": lambda core: core.tokens(),
     "merges": merges_of,
@@ -482,7 +527,9 @@ _LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
 
 
 def user_defined_score(token: bytes) -> float:
-    """What SentencePiece's best path adds up for a user-defined piece of a Unigram model,
-    whatever its file says: 0.1 for each byte after the first. (Its n best add 0.1 for each
-    character after the first.)"""
+    """Return the score that SentencePiece's best path adds for a user-defined Unigram piece.
+
+    The score is 0.1 for each byte after the first, whatever the model file says. (SentencePiece's
+    n-best search adds 0.1 for each character after the first.)
+    """
     return 0.1 * (len(token) - 1)

@@ -1,7 +1,7 @@
-"""The parts that a recipe is made of, as plain data: normalizers, pre-tokenizers, decoders,
-post-processors and added tokens; what each kind is and what it takes.
+"""The parts of a recipe as plain data: their kinds, options and text forms.
 
-The native core does what they say; `tokctl.formats` translates them.
+The parts are normalizers, pre-tokenizers, decoders, post-processors and added tokens. The native
+core applies them; `tokctl.formats` translates them into other libraries' parts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from tokctl.values import Brief, did_you_mean
 
 
 class PartOption(NamedTuple):
-    """One option of a kind of part.
+    """An option of a kind of part.
 
-    type: `str`, `bool`, `int`, or `tuple` for a list of texts.
-    default: None if the option must be given.
-    choices: the values that it may have; empty: any of its type.
-    least: the least number, for `int`.
-    may_be_empty: for `str`.
-    one_character: the text is one character, neither more nor less, for `str`.
+    Attributes:
+        type: `str`, `bool`, `int`, or `tuple` for a list of texts.
+        default: value of an option that is not given; None if the option is required.
+        choices: allowed values; empty: any value of the type.
+        least: smallest allowed number, for `int`.
+        may_be_empty: whether the text may be empty, for `str`.
+        one_character: whether the text must be exactly one character, for `str`.
     """
 
     type: type
@@ -35,7 +36,15 @@ class PartOption(NamedTuple):
     one_character: bool = False
 
     def check(self, what: str, given: object) -> None:
-        """TokctlError unless `given` is a value that the option can have."""
+        """Raise an error unless `given` is an allowed value of the option.
+
+        Args:
+            what: name of the option in error messages.
+            given: value to check.
+
+        Raises:
+            TokctlError: the value has the wrong type, is out of range, or is not UTF-8.
+        """
         if type(given) is not self.type:
             raise TokctlError(
                 f"{what} is {given!r}, and should be {_TYPES[self.type]}",
@@ -76,9 +85,13 @@ _TYPES = {
 
 
 class PartKind(NamedTuple):
-    """A kind of part: what it does, in one line, and its options.
+    """A kind of part and its options.
 
-    main: the options that the text form `kind:VALUE` sets, with `separator` between two.
+    Attributes:
+        about: the effect of the part, in one line.
+        options: options by name.
+        main: options that the text form `kind:VALUE` sets, in order.
+        separator: text between two values of `main`.
     """
 
     about: str
@@ -89,11 +102,15 @@ class PartKind(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Part(Brief):
-    """One normalizer, pre-tokenizer, post-processor or decoder.
+    """A normalizer, pre-tokenizer, post-processor or decoder; immutable.
 
-    Made by `PartFamily.part`, which checks it. `options` holds every option of the kind, in
-    the kind's order; `part["name"]` is the value of one. It never changes, and two parts of
-    the same kind with the same options are equal.
+    `PartFamily.part` creates and checks a part. `part["name"]` is the value of one option. Two
+    parts are equal if their kinds and options are equal.
+
+    Attributes:
+        family: the family of the kind.
+        kind: name of the kind.
+        options: name and value of every option of the kind, defaults included, in the kind's order.
     """
 
     family: PartFamily = field(compare=False, repr=False)
@@ -104,13 +121,13 @@ class Part(Brief):
         return dict(self.options)[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would hold it: the kind, and the options that differ from their default."""
+        """Return the kind, and the options that differ from their default, as JSON data."""
         known = self.family.kinds[self.kind].options
         changed = {name: value for name, value in self.options if value != known[name].default}
         return {"kind": self.kind, **changed}
 
     def __str__(self) -> str:
-        """The text form: `kind`, `kind:VALUE`, or JSON where these can't say it all."""
+        """Return the text form: `kind` or `kind:VALUE` if it says everything, otherwise JSON."""
         import json
 
         kind = self.family.kinds[self.kind]
@@ -131,11 +148,11 @@ class Part(Brief):
 
     @property
     def about(self) -> str:
-        """What it does, in one line."""
+        """Return the effect of the part, in one line."""
         return self.family.abouts.get(str(self), self.family.kinds[self.kind].about)
 
     def _is(self, text: str) -> bool:
-        """Does a text form describe this part?"""
+        """Return whether the text form `text` describes this part."""
         try:
             return self.family.parse(text) == self
         except TokctlError:
@@ -147,11 +164,14 @@ def _value_text(value: Any) -> str:
 
 
 class PartFamily:
-    """All kinds of normalizers, say.
+    """The kinds of one sort of part, for example of normalizers.
 
-    name: what one of them is called in messages.
-    aliases: text forms that stand for another part, `NAME` or `NAME:` (with a value).
-    abouts: of some text forms, what the part does, in one line.
+    Attributes:
+        name: word for one part in messages.
+        kinds: kinds by name.
+        aliases: short text forms, `NAME` or `NAME:VALUE`, with the part that each describes. The
+            option that VALUE sets is None there.
+        abouts: the effect of the part in one line, for text forms with a more specific one.
     """
 
     def __init__(
@@ -167,7 +187,15 @@ class PartFamily:
         self.abouts: Mapping[str, str] = abouts or {}
 
     def part(self, kind: str, **options: Any) -> Part:
-        """The part of that kind; TokctlError if kind or options are wrong."""
+        """Return the part of a kind, with defaults for options that are not given.
+
+        Args:
+            kind: name of the kind.
+            **options: options by name; a list is accepted for a tuple.
+
+        Raises:
+            TokctlError: the kind or an option is unknown, required but missing, or invalid.
+        """
         if not isinstance(kind, str) or kind not in self.kinds:
             near = did_you_mean(kind, self.names()).rstrip()
             hint = near or f"choose one of: {', '.join(self.names())}"
@@ -192,16 +220,21 @@ class PartFamily:
         return Part(self, kind, tuple(values))
 
     def names(self) -> list[str]:
-        """Every name that a text form can start with."""
+        """Return every name that a text form can start with: kinds, then aliases."""
         return [*self.kinds, *(alias for alias in self.aliases if alias not in self.kinds)]
 
     def example(self, kind: str) -> str:
+        """Return the hint that shows the text form of a kind."""
         main = self.kinds[kind].main
         shown = self.kinds[kind].separator.join(name.upper() for name in main)
         return f"write {kind}:{shown}" if main else f"it is called {kind}"
 
     def from_dict(self, data: Any) -> Part:
-        """The part that `to_dict` described."""
+        """Return the part that `Part.to_dict` wrote.
+
+        Raises:
+            TokctlError: `data` is not an object with a kind, or describes no valid part.
+        """
         if not isinstance(data, Mapping) or "kind" not in data:
             raise TokctlError(
                 f"a {self.name} is described by an object with a kind, not {data!r}",
@@ -211,7 +244,15 @@ class PartFamily:
         return self.part(data["kind"], **options)
 
     def parse(self, text: str) -> Part:
-        """The part that a text form describes: `kind`, `kind:VALUE`, or a JSON object."""
+        """Return the part that a text form describes: `kind`, `kind:VALUE`, or a JSON object.
+
+        Raises:
+            TokctlError: the text describes no valid part.
+
+        Example:
+            >>> PRE_TOKENIZERS.parse("punctuation:removed")["behaviour"]
+            'removed'
+        """
         if text.startswith("{"):
             return self._from_json(text)
         name, colon, value = text.partition(":")
@@ -264,8 +305,10 @@ class PartFamily:
         return self.from_dict(data)
 
     def parse_list(self, text: str) -> list[Part]:
-        """The parts of a list with commas between. One whose value is a free text takes
-        all that follows it."""
+        """Return the parts of a comma-separated list of text forms.
+
+        A JSON object, or a kind with a free text as value, extends to the end of the list.
+        """
         parts: list[Part] = []
         while text:
             name = text.split(",", 1)[0].split(":", 1)[0]
@@ -286,7 +329,13 @@ class PartFamily:
         return any(kind.options[n].type is str and not kind.options[n].choices for n in kind.main)
 
     def steps(self, steps: PartsLike) -> tuple[Part, ...]:
-        """A sequence of parts from parts, text forms and descriptions; `none` is not a step."""
+        """Return parts for a sequence of parts, text forms and dictionaries, skipping `none`.
+
+        A single part, text form or dictionary counts as a sequence of one.
+
+        Raises:
+            TokctlError: an entry describes no part of this family.
+        """
         if isinstance(steps, (str, Part, Mapping)):
             steps = [steps]
         found: list[Part] = []
@@ -305,12 +354,12 @@ class PartFamily:
         return tuple(found)
 
 
-#: What a sequence of parts can be given as.
+#: The forms in which callers can give a sequence of parts.
 PartsLike = str | Part | Mapping[str, Any] | Sequence[str | Part | Mapping[str, Any]]
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """A sequence of parts in their text form; `none` for no part."""
+    """Return the text forms of the parts, joined by commas; `none` for no parts."""
     return ", ".join(map(str, parts)) or "none"
 
 
@@ -319,9 +368,9 @@ _ADDED_TOKENS = (
 )
 _TRUE = PartOption(bool, True)
 _FALSE = PartOption(bool, False)
-#: Texts that rules leave alone: the user-defined pieces of a SentencePiece model.
+#: Texts that SentencePiece's rules leave unchanged: the user-defined pieces of a model.
 _KEEP = {"keep": PartOption(tuple, ())}
-#: A normalizer, and a decoder.
+#: Shared by the normalizer and the decoder `replace`.
 _REPLACE = PartKind(
     "replaces a text, or whatever a pattern matches, by another text",
     {
@@ -331,7 +380,7 @@ _REPLACE = PartKind(
     },
     main=("pattern", "content"),
 )
-#: Of the pre-tokenizer `metaspace` and of the decoder.
+#: Options that the pre-tokenizer and the decoder `metaspace` share.
 _METASPACE = {
     "prepend": PartOption(str, "always", choices=("always", "first", "never")),
     "replacement": PartOption(str, "▁", one_character=True),
@@ -490,14 +539,14 @@ _LOSSLESS = {
 
 
 def is_lossless(part: Part) -> bool:
-    """Does the pre-tokenizer keep every byte of the text as it is?"""
+    """Return whether the pre-tokenizer keeps every byte of the text unchanged."""
     if part.kind in ("split", "punctuation"):
         return bool(part["behaviour"] != "removed")
     return part.kind in _LOSSLESS
 
 
-#: What a decoder makes of byte tokens that spell no UTF-8, as Hugging Face's decoder, SentencePiece
-#: and llama.cpp do.
+#: What a decoder writes for byte tokens that are not valid UTF-8, in the order of the libraries:
+#: Hugging Face's decoder, SentencePiece, llama.cpp.
 INVALID_BYTES = ("replace-run", "replace-bytes", "keep")
 
 DECODERS = PartFamily(
@@ -569,7 +618,13 @@ POST_PROCESSORS = PartFamily(
 
 
 class TemplatePiece(NamedTuple):
-    """One piece of a template: `A` or `B` for a text, else a special token, and its type id."""
+    """A piece of a template.
+
+    Attributes:
+        sequence: `A` or `B` for the first or second text; None for a special token.
+        token: the special token; None for a text.
+        type_id: type id of the piece.
+    """
 
     sequence: str | None
     token: str | None
@@ -577,10 +632,10 @@ class TemplatePiece(NamedTuple):
 
 
 def template_pieces(template: str) -> list[TemplatePiece]:
-    """The pieces of a template such as `[CLS] $A [SEP] $B:1 [SEP]:1`, in order.
+    """Return the pieces of a template such as `[CLS] $A [SEP] $B:1 [SEP]:1`, in order.
 
     Raises:
-        TokctlError: `$C`, a type id that is none, a text named twice.
+        TokctlError: the template names a text other than `$A` and `$B`.
     """
     pieces = []
     for word in template.split():
@@ -598,7 +653,7 @@ def template_pieces(template: str) -> list[TemplatePiece]:
 
 
 def with_invalid_bytes(decoders: Iterable[Part], invalid: str) -> tuple[Part, ...]:
-    """Return the decoders, with `invalid` (of `INVALID_BYTES`) as the rule for invalid bytes."""
+    """Return the decoders with `invalid` (of `INVALID_BYTES`) as the rule for invalid bytes."""
     return tuple(
         DECODERS.part(part.kind, invalid=invalid) if part.kind == "byte-fallback" else part
         for part in decoders
@@ -606,30 +661,43 @@ def with_invalid_bytes(decoders: Iterable[Part], invalid: str) -> tuple[Part, ..
 
 
 def bert_template(cls: str = "[CLS]", sep: str = "[SEP]") -> Part:
-    """Hugging Face's BertProcessing as a template."""
+    """Return the template of Hugging Face's BertProcessing."""
     c, s, pair = _word(cls), _word(sep), _word(sep, 1)
     return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} $B:1 {pair}")
 
 
 def roberta_template(cls: str = "<s>", sep: str = "</s>") -> Part:
-    """The template of Hugging Face's RobertaProcessing: every type id is 0."""
+    """Return the template of Hugging Face's RobertaProcessing, with type id 0 everywhere."""
     c, s = _word(cls), _word(sep)
     return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} {s} $B {s}")
 
 
 def _word(token: str, type_id: int = 0) -> str:
-    """A special token as a template spells it."""
+    """Return a special token as a template spells it.
+
+    Raises:
+        TokctlError: the token contains white space or starts with `$`.
+    """
     if len(token.split()) != 1 or token != token.strip() or token.startswith("$"):
         raise TokctlError(
             f"a template can't name the special token {token!r}",
             "it is a word without white space, and does not start with $",
         )
-    # A token that ends as a type id does is told from one by a type id of its own.
+    # An explicit type id keeps a token that ends like `:1` from being read as token and type id.
     return f"{token}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", token) else token
 
 
 def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> None:
-    """TokctlError unless both templates hold their texts once and name special tokens only."""
+    """Raise an error unless both templates are valid for the special tokens.
+
+    Args:
+        single: template for one text.
+        pair: template for two texts.
+        special_tokens: the tokens that the templates may name.
+
+    Raises:
+        TokctlError: a text is missing or named twice, or a token is not a special token.
+    """
     for template, texts in ((single, ["A"]), (pair, ["A", "B"])):
         pieces = template_pieces(template)
         if sorted(piece.sequence for piece in pieces if piece.sequence) != texts:
@@ -647,7 +715,7 @@ def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> N
                 )
 
 
-#: Kinds that are rules of SentencePiece's, with the name that these have there.
+#: Normalizers that are SentencePiece rule sets, with SentencePiece's names for them.
 CHARS_MAPS = {
     "nmt_nfkc": "nmt_nfkc",
     "nmt_nfkc_cf": "nmt_nfkc_cf",
@@ -657,7 +725,7 @@ CHARS_MAPS = {
 
 
 def native_parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
-    """Descriptions of the parts for the core: the kind and every option."""
+    """Return the kind and all options of each part, in the form that the native core takes."""
     return [_native(part) for part in parts]
 
 
@@ -680,30 +748,29 @@ def _native(part: Part) -> dict[str, Any]:
 
 
 class AddedToken(NamedTuple):
-    """A token that is matched as a whole, whatever the model would make of its text.
+    """A token that is matched as a whole in a text, before the model segments the rest.
 
-    Models have hundreds of thousands of them, so they are checked together, by `check_added`,
-    when a model is made.
+    Models have hundreds of thousands of added tokens, so `check_added` checks them together when a
+    model is created.
 
     Attributes:
-        text: its spelling in a text and in the vocabulary.
-        id: its id.
-        special: matched only where the caller allows special tokens; others always are.
-        single_word: only where no word character stands beside it.
-        strip_left, strip_right: it takes white space on that side along.
+        text: spelling in a text and in the vocabulary.
+        id: the id.
+        special: matched only if the caller allows special tokens; other tokens are always matched.
+        single_word: matched only without a word character on either side.
+        strip_left, strip_right: the match includes white space on this side.
         normalized: matched in the normalized text, not in the text as given.
-        literal: where it is matched in the normalized text, by its spelling as it is;
-            otherwise its spelling is normalized, too, and decoded so, as Hugging Face does.
-        ordinary: the model may make it of ordinary text, too. Of the special ones this is true
-            only of those that are special by name.
-        named: it is special only in that the recipe names it, as its unknown token or in a
-            template. Where special tokens are left out, it stays; where it is listed, it is
-            always found.
-        listed: it is found in text. False for a token that Hugging Face's file only names.
-        made: of a special one: where it is allowed, the model may make it of text, too, which
-            its vocabulary has it for.
-        longest_first: where tokens overlap, the longest is found, as in llama.cpp, and not the one
-            that starts first. One such token makes all of a model so.
+        literal: for `normalized`, matched by the unchanged spelling. Otherwise the spelling is
+            normalized too, and decoding returns the normalized spelling, as in Hugging Face.
+        ordinary: the model may also produce the id from ordinary text. Among special tokens this
+            is true only of tokens that are `named`.
+        named: special only because the recipe names it, as unknown token or in a template. It is
+            kept where special tokens are left out; if `listed`, it is always matched.
+        listed: matched in text. False for a token that Hugging Face's file names without listing.
+        made: for a special token that is allowed, the model may also produce the id from text,
+            because the vocabulary contains the token.
+        longest_first: of overlapping matches, the longest is taken, as in llama.cpp, not the one
+            that starts first. One such token sets this rule for the whole model.
     """
 
     text: str
@@ -722,7 +789,11 @@ class AddedToken(NamedTuple):
 
 
 def check_added(tokens: Sequence[AddedToken]) -> None:
-    """TokctlError unless each has a text, an id and flags, and no two share a text or an id."""
+    """Raise an error unless the added tokens are valid together.
+
+    Raises:
+        TokctlError: a text, id or flag is invalid, or two tokens share a text or an id.
+    """
     if not tokens:
         return
     texts, ids, *flags = zip(*tokens, strict=True)

@@ -1,4 +1,4 @@
-"""Splitting a text into pre-tokens: native scanners by name, any other pattern by `regex`."""
+"""Splitting text into pre-tokens: named patterns natively, other patterns with `regex`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _LLAMA3 = (
 )
 _CASED = r"\p{Lm}\p{Lo}\p{M}]"
 
-#: What each name stands for, as a pattern of the `regex` package. The first four drop
-#: what the pattern does not match; the others keep every byte.
+#: The pattern of each named pre-tokenizer, in the syntax of the `regex` package. The first four
+#: drop the text between matches; the others keep every byte.
 PATTERNS = {
     "whitespace": r"\S+",
     "whitespace-punctuation": r"\w+|[^\w\s]+",
     "bert": r"[^\s\p{P}$+<=>^`|~]+|[\p{P}$+<=>^`|~]",
     "gpt2-words": r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+",
     "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    # tiktoken's cl100k_base keeps white space at the end of a text together; the files
-    # that were converted to Hugging Face's format do not: those are llama3.
+    # tiktoken's cl100k_base keeps white space at the end of a text together. Files converted to
+    # Hugging Face's format do not; their pattern is llama3.
     "cl100k": (
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|"
         r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
@@ -45,8 +45,8 @@ PATTERNS = {
     "graphemes": r"\X",
 }
 
-#: The patterns of DeepSeek-V3 (`deepseek-v3`), which isolate their matches one after the
-#: other. In that model's file CR and LF stand in the third one as themselves.
+#: The patterns of DeepSeek-V3 (`deepseek-v3`), applied one after the other; each isolates its
+#: matches. DeepSeek's own file has literal CR and LF characters in the third pattern.
 DEEPSEEK_V3 = (
     r"\p{N}{1,3}",
     "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
@@ -54,28 +54,28 @@ DEEPSEEK_V3 = (
     r" ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
 )
 
-#: Other libraries' engines repeat a part no more often than this, or become slow.
+#: Longest digit group: other libraries' engines refuse more repetitions or become slow.
 LONGEST_GROUP = 1000
 
 
 def digit_groups(length: int) -> str:
-    """The pattern whose matches are the groups of `digit-groups`."""
+    """Return the pattern that matches the groups of the pre-tokenizer `digit-groups`."""
     return rf"\p{{N}}{{1,{length}}}(?=(?:\p{{N}}{{{length}}})*(?!\p{{N}}))"
 
 
 def group_length(pattern: str) -> int | None:
-    """The length whose `digit_groups` a pattern is; None for every other pattern."""
+    """Return the length for which `pattern` equals `digit_groups(length)`, else None."""
     found = re.match(r"\\p\{N\}\{1,([1-9]\d{0,3})\}", pattern)
     length = int(found[1]) if found else None
     return length if length and pattern == digit_groups(length) else None
 
 
-#: Patterns that model files are known to hold, and the native scanner that splits a text
-#: as a `Split` at the pattern does whose matches are isolated. Each pattern matches
-#: everything, so one that is inverted and removed does the same.
+#: Patterns found in known model files, with the native scanner that splits a text like a Hugging
+#: Face `Split` at the pattern with isolated matches. Each pattern matches all text, so `Split`
+#: with `invert` and the behaviour `removed` gives an equal result.
 KNOWN_PATTERNS: dict[str, str] = {
     **{PATTERNS[name]: name for name in ("gpt2", "cl100k", "llama3", "qwen2", "o200k")},
-    # tiktoken's later spellings of the same: r50k_base, and cl100k_base before `\s++$`.
+    # tiktoken's later spellings: r50k_base, and cl100k_base before `\s++$`.
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
     r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+""": "gpt2",
@@ -85,7 +85,7 @@ KNOWN_PATTERNS: dict[str, str] = {
     ): "llama3",
 }
 
-#: Sequences of patterns whose matches are isolated one after the other.
+#: Like `KNOWN_PATTERNS`, for patterns that isolate their matches one after the other.
 KNOWN_SEQUENCES: dict[tuple[str, ...], str] = {
     DEEPSEEK_V3: "deepseek-v3",
     tuple(part.replace(r"\r\n", "\r\n") for part in DEEPSEEK_V3): "deepseek-v3",
@@ -94,7 +94,11 @@ KNOWN_SEQUENCES: dict[tuple[str, ...], str] = {
 
 @lru_cache(maxsize=64)
 def compile_pattern(name: str) -> Any:
-    """The compiled PATTERN of `regex:PATTERN`; TokctlError if it does not compile."""
+    """Return the compiled PATTERN of `regex:PATTERN`.
+
+    Raises:
+        TokctlError: the pattern is empty, too large, or does not compile.
+    """
     import regex
 
     pattern = name.removeprefix("regex:")
@@ -110,12 +114,12 @@ def compile_pattern(name: str) -> Any:
         ) from None
 
 
-#: A pattern is compiled to as many copies of a part as a quantifier counts, and quantifiers
-#: multiply: no more parts than these, which are a tenth of a second and of a hundred megabytes.
+#: Most parts of a compiled pattern. `regex` copies a part once per repetition, and nested
+#: quantifiers multiply. This many parts take about 0.1 s and 100 MB.
 _MOST_PARTS = 100_000
-#: In characters, as it is written.
+#: Most characters of a pattern, before compilation.
 _LONGEST = 100_000
-#: What is open at the end goes on to the end, so that every pattern is read in linear time.
+#: One syntax element. An unclosed class extends to the end, so scanning takes linear time.
 _PART = re.compile(
     r"\\[pPNgk]\{[^}]{0,99}\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|\\?\Z)|\{(\d*)(?:,(\d*))?\}|.",
     re.DOTALL,
@@ -123,7 +127,11 @@ _PART = re.compile(
 
 
 def check_size(pattern: str) -> None:
-    """TokctlError, before it is compiled, for a pattern that would fill the memory."""
+    """Raise an error if compiling the pattern would take too much memory.
+
+    Raises:
+        TokctlError: the pattern has too many characters, or too many parts after repetition.
+    """
     if len(pattern) > _LONGEST:
         raise TokctlError(
             f"the pattern {pattern[:40]!r}… has {len(pattern):,} characters",
@@ -150,18 +158,18 @@ def check_size(pattern: str) -> None:
 
 @lru_cache(maxsize=64)
 def can_backtrack(pattern: str) -> bool:
-    """Could a search for the pattern take more than quadratic time?
+    """Return whether a search for the pattern could take more than quadratic time.
 
-    It could where a repeated group can match the same text in several ways, as in `(a|aa)+`, where
-    three repetitions stand one after the other, and where a pattern calls itself. Atomic groups
-    and possessive quantifiers never look back.
+    Three constructs can cause this: a repeated group that matches one text in several ways, as in
+    `(a|aa)+`; three repetitions in a row; and a pattern that calls itself. Atomic groups and
+    possessive quantifiers never backtrack.
     """
     if re.search(r"\(\?(?:R|&|P>|[+-]?\d)", pattern):
         return True
     outer: list[tuple[int, int, bool, bool]] = []
-    loops = most = 0  # of this alternative, and of those before it
+    loops = most = 0  # repetitions in this alternative; most in an earlier alternative
     choices = False
-    inner: tuple[int, bool] = (0, False)  # loops and choices of the group that was just closed
+    inner: tuple[int, bool] = (0, False)  # loops and choices of the group that just closed
     parts = list(_PART.finditer(pattern))
     at = 0
     while at < len(parts):
@@ -199,27 +207,30 @@ def can_backtrack(pattern: str) -> bool:
     return False
 
 
-#: Repetitions one behind the other.
+#: Repetitions in a row from which a search may take more than quadratic time.
 _LOOPS = 3
-#: As often a part is repeated without a limit, as good as.
+#: A bounded repetition with at least this maximum counts as unbounded.
 _MANY = 10
 
 
 def seconds(size: int) -> float:
-    """Processor time that a search in so many bytes may take where `can_backtrack` says that it
-    could go on for ages. All threads of the process are counted, and may be at work elsewhere."""
+    """Return the time limit, in seconds of processor time, for a search in `size` bytes.
+
+    The limit is for patterns with `can_backtrack`. Processor time is summed over all threads of
+    the process, which may be busy with other work, so the limit grows with the processors.
+    """
     return (1 + size / 50_000) * (os.cpu_count() or 1)
 
 
 def split(name: str, text: bytes) -> list[tuple[int, int]]:
-    """The pre-tokens of `text` as byte ranges, in order.
+    """Return the pre-tokens of `text` as byte ranges, in order.
 
-    For `regex:PATTERN` these are the matches that are not empty and the stretches
-    between them: nothing is dropped.
+    For `regex:PATTERN` the pre-tokens are the non-empty matches and the text between them, so
+    nothing is dropped.
     """
     if not name.startswith("regex:"):
         return _native.pre_tokens(name, text)
-    # A byte that is not UTF-8 is a character of its own, as for the native scanners.
+    # Each byte that is not UTF-8 becomes one character, as in the native scanners.
     characters = text.decode("utf-8", "surrogateescape")
     ranges = list(matches_and_gaps(name, characters))
     if len(characters) == len(text):
@@ -229,7 +240,7 @@ def split(name: str, text: bytes) -> list[tuple[int, int]]:
 
 
 def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
-    """The pre-tokens of `regex:PATTERN` as character ranges, one after the other."""
+    """Yield the pre-tokens of `regex:PATTERN` as character ranges, in order and without gaps."""
     pattern = name.removeprefix("regex:")
     limit = seconds(len(text)) if can_backtrack(pattern) else None
     try:
@@ -252,15 +263,18 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[int, int]]:
-    """The matches of a compiled pattern as character ranges, ascending, none in another.
+    """Return the matches of a compiled pattern as ascending, disjoint character ranges.
 
-    As Oniguruma and Rust's `regex` search, and unlike Python: no match is empty where the last one
-    ended, and behind an empty one the search goes on a character further.
+    Matching follows Oniguruma and Rust's `regex`, not Python: a match may not be empty at the end
+    of the previous match, and the search continues one character after an empty match.
 
-    limit: processor time in seconds.
+    Args:
+        compiled: pattern of the `regex` package.
+        text: the text to search.
+        limit: most processor time, in seconds; None: no limit.
 
     Raises:
-        TimeoutError: the search took longer.
+        TimeoutError: the search took longer than `limit`.
     """
     found: list[tuple[int, int]] = []
     done = 0
@@ -268,7 +282,7 @@ def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[
         start, end = match.span()
         if start == end:
             return found + _with_empty_ones(compiled, text, (done, bool(found)), limit)
-        # A pattern with look-behind or \K can match behind what is done already.
+        # A pattern with look-behind or \K can match inside text that is already covered.
         if done <= start < end:
             found.append((start, end))
             done = end
@@ -278,9 +292,13 @@ def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[
 def _with_empty_ones(
     compiled: Any, text: str, behind: tuple[int, bool], limit: float | None
 ) -> list[tuple[int, int]]:
-    """The matches from a place on, where any may be empty.
+    """Return the matches from an offset on, empty ones included.
 
-    behind: that place, and whether a match ends there.
+    Args:
+        compiled: pattern of the `regex` package.
+        text: the text to search.
+        behind: the character offset to start from, and whether a match ends there.
+        limit: most processor time, in seconds; None: no limit.
     """
     found: list[tuple[int, int]] = []
     done, is_behind = behind
@@ -302,7 +320,7 @@ def _with_empty_ones(
 
 
 def takes_too_long(pattern: str, size: int) -> str:
-    """The message for a search that was given up."""
+    """Return the error message for a search in `size` bytes that exceeded its time limit."""
     return (
         f"the pattern {pattern!r:.80} takes too long for a text of {size:,} bytes: it tries "
         "the same characters in too many ways"
@@ -310,7 +328,10 @@ def takes_too_long(pattern: str, size: int) -> str:
 
 
 def byte_offsets(text: str) -> list[int]:
-    """For every character of `text`, and its end, the offset in its UTF-8 bytes."""
+    """Return the offset in UTF-8 bytes of each character of `text`, and of its end.
+
+    A surrogate from `surrogateescape` counts as one byte.
+    """
     widths = (
         1
         if char < "\x80" or "\udc80" <= char <= "\udcff"

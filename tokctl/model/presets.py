@@ -1,4 +1,4 @@
-"""The default recipe of each algorithm, and the recipes that have a name."""
+"""The default recipe of each algorithm, and the named recipes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tokctl.model import ALGORITHMS, Marker, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
 from tokctl.values import did_you_mean
 
-#: The recipe of each algorithm when nothing else is asked for.
+#: The default recipe of each algorithm, by the algorithm's name.
 DEFAULTS = {
     name: Recipe(name=name, algorithm=name, **one.default) for name, one in ALGORITHMS.items()
 }
@@ -18,11 +18,20 @@ WORDPIECE = DEFAULTS["wordpiece"]
 UNIGRAM = DEFAULTS["unigram"]
 WORD = DEFAULTS["word"]
 CHAR = DEFAULTS["char"]
+#: BPE on characters, the default recipe for `--chars`.
 BPE_CHARACTERS = replace(BPE, **ALGORITHMS[BPE.algorithm].default_characters)
 
 
 def preset(name: str) -> Recipe:
-    """The recipe called `name`; TokctlError with the known names where there is none."""
+    """Return the recipe of the preset `name`.
+
+    Raises:
+        TokctlError: no preset has this name; the hint lists names.
+
+    Example:
+        >>> preset("bert").algorithm
+        'wordpiece'
+    """
     if name in PRESETS:
         return PRESETS[name][1]
     near = did_you_mean(name, PRESETS).rstrip()
@@ -31,7 +40,15 @@ def preset(name: str) -> Recipe:
 
 
 def default_recipe(algorithm: str, *, characters: bool = False) -> Recipe:
-    """The recipe of an algorithm when nothing else is asked for."""
+    """Return the default recipe of an algorithm.
+
+    Args:
+        algorithm: name of the algorithm.
+        characters: whether symbols are characters where the default recipe uses bytes.
+
+    Raises:
+        TokctlError: no algorithm has this name.
+    """
     if algorithm not in DEFAULTS:
         hint = f"{did_you_mean(algorithm, ALGORITHMS)}choose one of: {', '.join(ALGORITHMS)}"
         raise TokctlError(f"no algorithm is called {algorithm!r}", hint)
@@ -44,7 +61,7 @@ _split = PRE_TOKENIZERS.steps
 _normalize = NORMALIZERS.steps
 _decode = DECODERS.steps
 
-#: WordPiece as Hugging Face trains it: BPE's criterion, its alphabet, its ties.
+#: WordPiece as Hugging Face trains it, with BPE's criterion, alphabet and tie rule.
 _HF_WORDPIECE = replace(
     WORDPIECE,
     score="count",
@@ -77,6 +94,7 @@ def _byte_level(name: str, pattern: str, *special: str, nfc: bool = False) -> Re
 
 _GPT2 = _byte_level("gpt2", "gpt2", "<|endoftext|>")
 
+#: Description and recipe of each preset, by name.
 PRESETS = {
     "wordpiece-likelihood": (
         "WordPiece by likelihood, as this project's documents define it: the same as wordpiece",

@@ -1,4 +1,4 @@
-"""How text becomes tokens: plain data, from normalizer to decoder."""
+"""The description of how text becomes tokens: plain data, from normalizer to decoder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tokctl.model.parts import (
 )
 from tokctl.values import Brief, did_you_mean
 
-#: What the fields of a recipe may say; `ALGORITHMS` has the algorithms.
+#: Allowed values of the fields of a recipe; `ALGORITHMS` lists the algorithms.
 UNITS = ("bytes", "characters")
 MARKER_KINDS = ("none", "end", "end-fused", "start", "continuation")
 SCORES = ("count", "likelihood")
@@ -31,7 +31,7 @@ UNKNOWNS = ("word", "char", "drop")
 ALPHABETS = ("seen", "characters", "bytes")
 PRECISIONS = ("double", "single")
 
-#: Which tokens were taken away, by the segmentation that does the same to a text.
+#: Kind of removed tokens, by the segmentation that applies the removals to a text.
 _REMOVALS = {
     "events": "intermediate",
     "events-to-symbols": "to-symbols",
@@ -41,12 +41,13 @@ _REMOVALS = {
 
 
 class Marker(NamedTuple):
-    """How tokens show where a word starts, goes on or ends.
+    """The mark by which tokens show where a word starts, continues or ends.
 
-    kind: `none`; `end` and `start` (a symbol of its own behind or before the word);
-        `end-fused` (glued to the last character); `continuation` (in front of every
-        symbol but a word's first).
-    text: what it looks like, `##` for instance; empty for `none`.
+    Attributes:
+        kind: `none`; `start` or `end` (a symbol of its own before or after the word);
+            `end-fused` (part of the word's last symbol); `continuation` (a prefix of every
+            symbol of the word except the first).
+        text: the marker's text, for instance `##`; empty for `none`.
     """
 
     kind: str = "none"
@@ -54,43 +55,51 @@ class Marker(NamedTuple):
 
     @property
     def is_continuation(self) -> bool:
-        """Do tokens that go on with a word begin with it (`##ing`)?"""
+        """Return whether the marker is a prefix of the symbols inside a word (`##ing`)."""
         return self.kind == "continuation"
 
     @property
     def is_end_fused(self) -> bool:
-        """Is it glued to a word's last symbol (`w</w>`)?"""
+        """Return whether the marker is part of a word's last symbol (`w</w>`)."""
         return self.kind == "end-fused"
 
     @property
     def is_symbol(self) -> bool:
-        """Is it a symbol of its own, before or after the word?"""
+        """Return whether the marker is a symbol of its own, before or after the word."""
         return self.kind in ("start", "end")
 
     @property
     def starts_words(self) -> bool:
-        """Does a word's first token begin with it (`Ġthe`)?"""
+        """Return whether a word's first token begins with the marker (`Ġthe`)."""
         return self.kind == "start"
 
     @property
     def ends_words(self) -> bool:
-        """Does a word's last token end with it (`the</w>`)?"""
+        """Return whether a word's last token ends with the marker (`the</w>`)."""
         return self.kind in ("end", "end-fused")
 
     def removed_from(self, token: bytes) -> bytes:
-        """The token without the marker, where it carries one."""
+        """Return the token without its marker; a token without marker is unchanged."""
         mark = self.text.encode()
         return token.removesuffix(mark) if self.ends_words else token.removeprefix(mark)
 
     def merged(self, left: AnyStr, right: AnyStr) -> AnyStr:
-        """The token that merging two neighbours makes: the right one's prefix goes."""
+        """Return the token of a merge; a continuation prefix of the right side is dropped."""
         if not self.is_continuation:
             return left + right
         mark = self.text if isinstance(right, str) else self.text.encode()
         return left + right.removeprefix(mark)
 
     def on_symbol(self, text: str, *, first: bool, last: bool) -> str:
-        """How a character is spelled as a symbol of a word; `first` and `last`: of its symbols."""
+        """Return the symbol of a character in a word.
+
+        A `start` or `end` marker is a separate symbol, so only the other kinds change the text.
+
+        Args:
+            text: the character.
+            first: whether the character is the word's first one.
+            last: whether the character is the word's last one.
+        """
         if self.is_continuation and not first:
             return self.text + text
         return text + self.text if self.is_end_fused and last else text
@@ -98,18 +107,18 @@ class Marker(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TrainingStage(Brief):
-    """A part of a training of merges: until when it goes, and what its merges may join.
+    """A stage of merge training, with its end and its limits on merges.
 
     SuperBPE (arXiv 2503.13423) learns words first and then tokens of several words: the first
-    stage splits at words, and the second does not.
+    stage splits text into words, and the second does not.
 
     Attributes:
-        pre_tokenizers: split further what the recipe's pre-tokenizers have split, in this stage
-            alone; none for the last stage.
-        until: where the stage ends, as ids (`"18000"`) or as a share of the vocabulary (`"90%"`);
-            empty for the last stage.
-        max_words: the most words of a new token, parts between spaces that are not empty.
-        forbidden: texts that no new token contains.
+        pre_tokenizers: in this stage alone, split the recipe's pre-tokens further; none for the
+            last stage.
+        until: vocabulary size at the end of the stage, as a number of ids (`"18000"`) or a share
+            of the full vocabulary (`"90%"`); empty for the last stage.
+        max_words: most words in a new token; a word is a non-empty part between spaces.
+        forbidden: texts that no new token may contain.
     """
 
     pre_tokenizers: tuple[Part, ...] = ()
@@ -134,11 +143,17 @@ class TrainingStage(Brief):
 
     @property
     def is_share(self) -> bool:
-        """Does it end at a share of the vocabulary?"""
+        """Return whether the stage ends at a share of the vocabulary, not at a number of ids."""
         return self.until.endswith("%")
 
     def size(self, vocab_size: int) -> int:
-        """The ids of the vocabulary when the stage ends: a share is rounded down."""
+        """Return the number of ids at the end of the stage, at most `vocab_size`.
+
+        A share is rounded down.
+
+        Raises:
+            TokctlError: `until` is neither a number of ids nor a share up to 100%.
+        """
         number = self.until.removesuffix("%")
         whole, _, decimals = number.partition(".")
         digits = whole + decimals
@@ -159,7 +174,7 @@ class TrainingStage(Brief):
         return ids
 
     def to_dict(self) -> dict[str, Any]:
-        """The stage as JSON would hold it."""
+        """Return the stage as JSON data."""
         return {
             "pre_tokenizers": [part.to_dict() for part in self.pre_tokenizers],
             "until": self.until,
@@ -169,7 +184,13 @@ class TrainingStage(Brief):
 
     @classmethod
     def from_dict(cls, data: Any) -> TrainingStage:
-        """The stage that `to_dict` described; TypeError or KeyError if a field is wrong."""
+        """Return the stage that `to_dict` wrote.
+
+        Raises:
+            TypeError: a field has the wrong type.
+            KeyError: a field is missing.
+            TokctlError: a value is invalid.
+        """
         parts, until = data["pre_tokenizers"], data["until"]
         if not isinstance(parts, list) or type(until) is not str:
             raise TypeError("stages")
@@ -182,45 +203,46 @@ class TrainingStage(Brief):
 
 @dataclass(frozen=True, repr=False)
 class Recipe(Brief):
-    """How text becomes tokens.
+    r"""A description of how text becomes tokens, without the vocabulary.
 
-    The parts of the pipeline can be given as `Part`s or in their text form (`"nfkc"`,
-    `["digits", "gpt2"]`, `"regex:\\\\w+"`).
+    The parts of the pipeline can be `Part`s or text forms (`"nfkc"`, `["digits", "gpt2"]`,
+    `"regex:\\w+"`). Invalid or conflicting fields raise `TokctlError`.
 
     Attributes:
-        name: the preset's name, or the algorithm's for a default recipe.
+        name: name of the preset, or of the algorithm for a default recipe.
         algorithm: one of `ALGORITHMS`.
         normalizers: applied to the text in this order.
-        pre_tokenizers: each splits what those before it have split; none: the whole text
-            is one pre-token.
-        units: what a symbol starts as, `bytes` or `characters`.
-        marker: see `Marker`.
-        alphabet: `seen` (initial symbols of the counted pre-tokens), `characters`
-            (these, and every character in its bare form), `bytes` (all 256). A byte-level model
-            that other libraries made may lack some bytes: its alphabet is `seen`.
+        pre_tokenizers: applied in this order; each splits the pieces of the previous one. None:
+            the whole text is one pre-token.
+        units: initial symbols, `bytes` or `characters`.
+        marker: mark of word starts, continuations or ends; see `Marker`.
+        alphabet: `seen` (initial symbols of the counted pre-tokens), `characters` (also every
+            character in its bare form), `bytes` (all 256). A byte-level model from another library
+            may lack some bytes; its alphabet is `seen`.
         score: `count`, or `likelihood`: count(ab) / (count(a) * count(b)).
-        tie_break: which of several best pairs is merged; see `docs/algorithms.md`.
-        segmentation: `merges` by rank, `replay` of the merges in the order learned,
-            `ranks` (any two neighbours that spell a token, the lowest id first),
-            `longest-match`, `viterbi`, `lookup` of the whole pre-token, `symbols`. Where tokens
-            were taken away: `events` (PickyBPE) or `events-to-symbols` (BoundlessBPE), merges and
-            removals in order; `demolish` (Scaffold-BPE); or `remerge` of what residues fall into
-            (LiteToken).
-        unk_token: stands for what has no token; None if nothing needs it, or where
-            an unknown character is to be an error.
-        unknown: `word`, or `char` for the unknown character alone (longest match); `drop`
-            where merges leave out what has no token and nothing stands for, without a trace, as
-            Hugging Face's BPE does.
-        max_input_chars: a longer word is unknown as a whole (longest match); None: no limit.
-        byte_fallback: a character without a token becomes the tokens of its bytes, `<0x0A>`.
-        fuse_unknown: unknown characters side by side are one unknown token.
+        tie_break: rule for choosing among equally good pairs; see `docs/algorithms.md`.
+        segmentation: `merges` by rank; `replay` of the merges in the order learned; `ranks` (merge
+            adjacent tokens that together spell a token, the lowest id first); `longest-match`;
+            `viterbi`; `lookup` of the whole pre-token; `symbols`. For models with removed tokens:
+            `events` (PickyBPE) or `events-to-symbols` (BoundlessBPE), which apply merges and
+            removals in order; `demolish` (Scaffold-BPE); `remerge` (LiteToken), which merges the
+            parts of residue tokens again.
+        unk_token: token for text without a token; None if every text has tokens, or if an unknown
+            character is to be an error.
+        unknown: for longest match, what becomes the unknown token: the whole `word`, or only the
+            unknown character (`char`). For merges, `drop` leaves out unknown characters without a
+            trace, as Hugging Face's BPE does without an unknown token.
+        max_input_chars: for longest match, most characters of a word; a longer word is unknown as
+            a whole. None: no limit.
+        byte_fallback: a character without a token becomes its bytes' tokens, such as `<0x0A>`.
+        fuse_unknown: adjacent unknown characters become one unknown token.
         whole_words: a pre-token that is a token stays whole, whatever the merges say.
-        precision: of the sums of log probabilities: `double`, or `single` as SentencePiece.
-        post_processors: what is put around the tokens, where the caller asks for it.
-        decoders: how tokens become text again; none: the marker says it.
-        special_tokens: these have the lowest ids, in this order, `unk_token` among them.
-        stages: of the training of merges, in their order; none: one stage, which may merge
-            whatever the pre-tokenizers leave together.
+        precision: precision of log probability sums: `double`, or `single` as in SentencePiece.
+        post_processors: add special tokens around the tokens when the caller asks for them.
+        decoders: how tokens become text again; none: the marker decides.
+        special_tokens: `unk_token` and other special tokens, in id order; their ids come first.
+        stages: stages of merge training, in order. None: one stage, which may merge anything
+            inside a pre-token.
     """
 
     name: str
@@ -258,107 +280,116 @@ class Recipe(Brief):
 
     @property
     def traits(self) -> Algorithm:
-        """What holds of every recipe of this algorithm."""
+        """Return the facts that hold for every recipe of this algorithm."""
         return ALGORITHMS[self.algorithm]
 
     @property
     def is_byte_level(self) -> bool:
-        """Are symbols, and so the alphabet, bytes? If not, they are characters."""
+        """Return whether initial symbols are bytes rather than characters."""
         return self.units == "bytes"
 
     @property
     def has_every_byte(self) -> bool:
-        """Has each of the 256 bytes a token, so that nothing is ever unknown?"""
+        """Return whether each of the 256 bytes has a token, so that no text is unknown."""
         return self.alphabet == "bytes"
 
     @property
     def drops_unknown(self) -> bool:
-        """Is what has no token left out without a trace?"""
+        """Return whether text without a token is left out without a trace."""
         return self.unknown == "drop"
 
     @property
     def has_bare_characters(self) -> bool:
-        """Has every character of the training text an id in its bare form, too?"""
+        """Return whether every training character also has an id in its bare form."""
         return self.alphabet == "characters"
 
     @property
     def merges_by_likelihood(self) -> bool:
-        """Is the pair of the highest `count(ab) / (count(a) * count(b))` merged, not that of the
-        highest count?"""
+        """Return whether training merges the pair of highest likelihood, not highest count."""
         return self.score == "likelihood"
 
     @property
     def matches_longest(self) -> bool:
-        """Is the longest token taken that matches, from left to right?"""
+        """Return whether segmentation takes the longest matching token, from left to right."""
         return self.segmentation == "longest-match"
 
     @property
     def looks_up_pre_tokens(self) -> bool:
-        """Is every pre-token one token: a word, or a grapheme split off before?"""
+        """Return whether every pre-token is one token: a word, or a grapheme split off earlier."""
         return self.segmentation == "lookup"
 
     @property
     def emits_symbols(self) -> bool:
-        """Is every character a token, with nothing merged?"""
+        """Return whether every character is one token, without merges."""
         return self.segmentation == "symbols"
 
     @property
     def replays_merges(self) -> bool:
-        """Are the merges made one after the other, in the order learned?"""
+        """Return whether segmentation makes the merges one after the other, as learned."""
         return self.segmentation == "replay"
 
     @property
     def has_ranks(self) -> bool:
-        """Do any two neighbours merge that spell a token, by its rank? Then there is no list of
-        merges, as in tiktoken's files."""
+        """Return whether adjacent tokens merge by the rank of the token that they spell.
+
+        Such a model has no list of merges, like a tiktoken file.
+        """
         return self.segmentation == "ranks"
 
     @property
     def segments_by_merging(self) -> bool:
-        """Is a pre-token merged from its symbols, however merges are chosen?"""
+        """Return whether merges, however chosen, build a pre-token's tokens from its symbols."""
         return self.segmentation in ("merges", "replay", "ranks")
 
     @property
     def lists_merges(self) -> bool:
-        """Is the merge of the lowest rank made first, of a list of merges?"""
+        """Return whether a list of merges exists and the lowest rank merges first."""
         return self.segmentation == "merges"
 
     @property
     def rounds_to_single(self) -> bool:
-        """Are sums of log probabilities rounded to 32 bits, as SentencePiece's?"""
+        """Return whether sums of log probabilities are rounded to 32 bits, as in SentencePiece."""
         return self.precision == "single"
 
     @property
     def removal(self) -> str:
-        """Which tokens were taken away: by training, `intermediate` (PickyBPE), `to-symbols` (the
-        same in BoundlessBPE: what is left of a token falls into symbols) or `scaffold`
-        (Scaffold-BPE); afterwards, `residue` (LiteToken). Empty if none were; else the model
-        has `Events`, and no merges that others could make."""
+        """Return the kind of tokens that were removed; empty if none were.
+
+        Training removes `intermediate` tokens (PickyBPE), `to-symbols` tokens (BoundlessBPE: like
+        PickyBPE, but a removed token splits into symbols) or `scaffold` tokens (Scaffold-BPE).
+        LiteToken removes `residue` tokens afterwards. A model with removals has `Events` and no
+        merges that other libraries could apply.
+        """
         return _REMOVALS.get(self.segmentation, "")
 
     @property
     def has_threshold(self) -> bool:
-        """Is a token removed where a share of its occurrences has become another one?"""
+        """Return whether a token is removed once a share of its occurrences merged into another."""
         return self.removal in ("intermediate", "to-symbols")
 
     def with_threshold(self) -> Recipe:
-        """The recipe whose training removes tokens by a threshold; the same where it does, or where
-        the algorithm knows none."""
+        """Return the recipe whose training removes tokens by a threshold.
+
+        The recipe itself is returned if its training already does, or if the algorithm has no
+        threshold.
+        """
         if self.has_threshold or "threshold" not in self.traits.options:
             return self
         return replace(self, name="custom", segmentation="events-to-symbols")
 
     def is_byte_token(self, token: bytes) -> bool:
-        """Does byte fallback make the token?"""
+        """Return whether byte fallback produces the token."""
         return self.byte_fallback and token in BYTE_TOKENS
 
     def is_initial_symbol(self, token: bytes) -> bool:
-        """Can segmentation start from the token: a byte, a character (one that carries a fused
-        marker, too), a marker that is a symbol of its own, or what byte fallback makes?
+        """Return whether segmentation can start from the token.
 
-        `start` and `end` markers are symbols of their own, so a token of one and a character
-        is merged from two; `end-fused` and `continuation` are part of a symbol. Training on
-        from a model (`native/core`: `train/extend.rs`) tells them apart in the same way.
+        Initial symbols are bytes, characters (also with a fused marker), markers that are symbols
+        of their own, and the tokens of byte fallback.
+
+        `start` and `end` markers are symbols of their own, so a token of a marker and a character
+        is the result of a merge. `end-fused` and `continuation` markers are part of a symbol.
+        Continued training (`native/core`: `train/extend.rs`) uses this rule too.
         """
         if self.is_byte_level:
             return len(token) == 1
@@ -369,7 +400,14 @@ class Recipe(Brief):
         return len((self.marker.removed_from(token) or token).decode()) == 1
 
     def with_transition(self, *ends: str) -> Recipe:
-        """This recipe with other ends of its stages but the last: ids or shares."""
+        """Return the recipe with other ends for all stages but the last.
+
+        Args:
+            *ends: numbers of ids (`"18000"`) or shares of the vocabulary (`"90%"`), one per stage.
+
+        Raises:
+            TokctlError: the number of ends is wrong, or an end is invalid.
+        """
         if len(ends) != max(0, len(self.stages) - 1):
             raise TokctlError(
                 f"the recipe {self.name} has {len(self.stages)} stages, and {len(ends)} ends are "
@@ -381,22 +419,25 @@ class Recipe(Brief):
 
     @property
     def splitting(self) -> str:
-        """The pre-tokenizers in their text form, `none` for no splitting."""
+        """Return the text forms of the pre-tokenizers; `none` without pre-tokenizers."""
         return text_of(self.pre_tokenizers)
 
     @property
     def uses_regex(self) -> bool:
-        """Is a part searched for by a regular expression, so that documents are read whole?"""
+        """Return whether a normalizer or pre-tokenizer uses a regular expression.
+
+        If one does, documents are read whole.
+        """
         parts = (*self.normalizers, *self.pre_tokenizers)
         return any(dict(part.options).get("regex", False) for part in parts)
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Recipe:
-        """This recipe with more special tokens, after those it has."""
+        """Return the recipe with more special tokens after its own; duplicates are skipped."""
         added = [token for token in dict.fromkeys(tokens) if token not in self.special_tokens]
         return replace(self, special_tokens=(*self.special_tokens, *added))
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as JSON would hold it."""
+        """Return the recipe as JSON data."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in _FAMILIES:
             data[name] = [part.to_dict() for part in data[name]]
@@ -409,7 +450,11 @@ class Recipe(Brief):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Recipe:
-        """The recipe that `to_dict` described; TokctlError if a field is not as it should be."""
+        """Return the recipe that `to_dict` wrote, also in the older format 1.
+
+        Raises:
+            TokctlError: a field is unknown, missing or wrong.
+        """
         known = {entry.name: entry for entry in fields(cls)}
         values = _of_format_1(data) if "pre_tokenizer" in data else dict(data)
         if unknown := set(values) - set(known):
@@ -446,15 +491,19 @@ _FAMILIES = {
 
 
 def strings(values: Any) -> tuple[str, ...]:
-    """The texts of a list; TypeError if it is none."""
+    """Return the texts of a list as a tuple.
+
+    Raises:
+        TypeError: `values` is not a list of texts.
+    """
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError("list of texts")
     return tuple(values)
 
 
-#: An unknown token has a text.
+#: An unknown token may not be empty: this field and value together are refused.
 _NO_UNKNOWN = ("unk_token", "")
-#: The types of the values that a field can have, by its annotation.
+#: Accepted types of a field's values, by the field's annotation.
 _TYPES = {
     "bool": (bool,),
     "int": (int,),
@@ -468,12 +517,12 @@ _TYPES = {
 
 
 def has_type(field: Field[Any], value: Any) -> bool:
-    """Is the value of the type that the field of a dataclass is annotated with?"""
+    """Return whether the type of `value` matches the annotation of a dataclass field."""
     return type(value) in _TYPES[str(field.type)]
 
 
 def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a recipe that names one pre-tokenizer and its normalizers."""
+    """Return the current fields of a recipe in format 1, which names one pre-tokenizer."""
     values = dict(data)
     splitting = values.pop("pre_tokenizer")
     if not isinstance(splitting, str):
@@ -484,7 +533,11 @@ def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(recipe: Recipe) -> None:
-    """TokctlError, with a hint, where two fields do not fit or one says what is not known."""
+    """Raise an error if a field is invalid or two fields conflict.
+
+    Raises:
+        TokctlError: names the field or the conflict, and how to resolve it.
+    """
     for name, value, allowed in (
         ("algorithm", recipe.algorithm, tuple(ALGORITHMS)),
         ("units", recipe.units, UNITS),
@@ -530,7 +583,7 @@ def check(recipe: Recipe) -> None:
 def _check_patterns(parts: tuple[Part, ...]) -> None:
     patterns = [part["pattern"] for part in parts if dict(part.options).get("regex", False)]
     if patterns:
-        # Imported late: few recipes have a pattern, and every start would pay for the library.
+        # Imported late: few recipes have a pattern, and importing `regex` slows down every start.
         from tokctl.model.patterns import compile_pattern
 
         for pattern in patterns:
@@ -540,7 +593,7 @@ def _check_patterns(parts: tuple[Part, ...]) -> None:
 def _check_rules(normalizers: tuple[Part, ...]) -> None:
     for part in normalizers:
         if part.kind == "precompiled":
-            # Imported late: few recipes hold rules, and not every command needs the core.
+            # Imported late: few recipes hold rules, and not every command needs the native core.
             from tokctl import _native
 
             try:
@@ -609,7 +662,7 @@ def _check_pre_tokenizers(recipe: Recipe) -> None:
 
 def _check_marker(recipe: Recipe) -> None:
     kind, text = recipe.marker
-    # Continuations that look as starts of words do are found by the longest match alone.
+    # Only longest match can have continuations that look like starts of words.
     bare = kind == "continuation" and recipe.matches_longest
     if (kind == "none") != (text == "") and not bare:
         raise TokctlError(
@@ -682,7 +735,7 @@ def _check_stages(recipe: Recipe) -> None:
 
 
 def _check_around(recipe: Recipe) -> None:
-    """TokctlError unless post-processors and decoders fit the model."""
+    """Raise an error unless post-processors and decoders fit the model."""
     for part in recipe.post_processors:
         if part.kind == "template":
             check_template(part["single"], part["pair"], recipe.special_tokens)

@@ -1,13 +1,12 @@
-"""Parser of regular expressions in all dialects, and their printers.
+r"""Parser and printers of regular expressions in three dialects.
 
-A pattern is parsed into a syntax tree whose meaning depends on no dialect: a set of characters is
-written out with its case variants, and shorthands such as `\\b`, `$` or `\\R` stand as what they
-match. So two patterns that have the same tree match alike, whatever dialect each is written in, and
-a tree that was parsed from one dialect is printed in another.
+A pattern is parsed into a syntax tree that is independent of the dialect: sets of characters
+include their case variants, and shorthands such as `\b`, `$` or `\R` are expanded. Two patterns
+with equal trees match alike, and a tree from one dialect can be printed in another.
 
-The dialects are Oniguruma (of `tokenizer.json`), Python's `regex` package (of a recipe) and Rust's
-`fancy-regex` (of tiktoken). What a dialect can't express raises `UnsupportedRegexError`, which
-names the construct and its position.
+The dialects are Oniguruma (`tokenizer.json`), Python's `regex` package (recipes) and Rust's
+`fancy-regex` (tiktoken). A construct that a dialect can't express raises `UnsupportedRegexError`,
+which names the construct and its position.
 """
 
 from __future__ import annotations
@@ -19,52 +18,62 @@ from functools import cache
 from itertools import chain
 from typing import Literal, TypeAlias
 
-#: Groups in groups, at most.
+#: Greatest nesting depth of groups.
 DEEPEST = 50
 
 
 class UnsupportedRegexError(ValueError):
-    """A pattern that a dialect does not have, or that another one can't express."""
+    """A pattern that its dialect does not allow, or that another dialect can't express."""
 
 
 # -- sets of characters ------------------------------------------------------------------------
 
+#: First and last code point of a range, both included.
 Span: TypeAlias = tuple[int, int]
 _LAST = 0x10FFFF
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Code points, as ascending spans with both ends, none next to another."""
+    """A set of code points as ascending spans that neither overlap nor touch."""
 
     spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """The characters with a Unicode property, by its name in the `regex` package."""
+    """The set of characters with a Unicode property, by the property's name in `regex`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
+    """The characters that are in at least one of the members."""
+
     members: tuple[CharSet, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Intersection:
+    """The characters that are in all members."""
+
     members: tuple[CharSet, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Complement:
+    """The characters that are not in a set."""
+
     of: CharSet
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A set under `(?i)`, as Python's `regex` reads one; no explicit set says the same."""
+    """A set with the flag `i`, as Python's `regex` reads it.
+
+    No explicit set of characters has this meaning.
+    """
 
     of: CharSet
 
@@ -75,7 +84,7 @@ ANYTHING = Complement(NOTHING)
 
 
 def codes(*spans: Span) -> Codes:
-    """Return the code points of spans in any order."""
+    """Return the set of code points in the spans, which may overlap and have any order."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1] + 1:
@@ -86,23 +95,23 @@ def codes(*spans: Span) -> Codes:
 
 
 def characters(text: Iterable[str]) -> Codes:
-    """Return the set of the characters of a text."""
+    """Return the set of the characters of `text`."""
     return codes(*((ord(char), ord(char)) for char in text))
 
 
 def union(*members: CharSet) -> CharSet:
-    """Return the union of sets, in the one form that equal unions have."""
+    """Return the union of sets in canonical form: equal unions give equal objects."""
     flat = [one for member in members for one in _members_of(Union, member)]
     listed = codes(*chain.from_iterable(one.spans for one in flat if isinstance(one, Codes)))
     others: set[CharSet] = {one for one in flat if not isinstance(one, Codes)}
-    # `regex` finds everything for `[^\D\d]`.
+    # Simplified because `regex` matches everything with `[^\D\d]`.
     if ANYTHING in others or any(complement(one) in others for one in (*others, listed)):
         return ANYTHING
     return _one_of(Union, ([listed] if listed.spans or not others else []), others)
 
 
 def intersection(*members: CharSet) -> CharSet:
-    """Return the intersection of sets, in the one form that equal intersections have."""
+    """Return the intersection of sets in canonical form: equal intersections are equal objects."""
     flat = {one for member in members for one in _members_of(Intersection, member)}
     others = flat - {ANYTHING}
     if NOTHING in others or any(complement(one) in others for one in others):
@@ -111,7 +120,7 @@ def intersection(*members: CharSet) -> CharSet:
 
 
 def complement(of: CharSet) -> CharSet:
-    """Return the characters that a set does not have."""
+    """Return the set of the characters that are not in a set."""
     return of.of if isinstance(of, Complement) else Complement(of)
 
 
@@ -127,7 +136,7 @@ def _one_of(
 
 
 def only_character(chars: CharSet) -> str | None:
-    """Return the character of a set that has only one."""
+    """Return the character of a set with exactly one, else None."""
     if isinstance(chars, Codes) and len(chars.spans) == 1:
         start, end = chars.spans[0]
         return chr(start) if start == end else None
@@ -146,17 +155,21 @@ class Chars:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
+    """A node that matches its items one after the other."""
+
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
+    """A node that matches the first of its items that leads to a match."""
+
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A group that a back reference names by its number."""
+    """A group whose text a back reference repeats; groups are numbered from 1."""
 
     body: Node
     number: int
@@ -164,14 +177,21 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """A group that is never entered again to match something else."""
+    """A group that keeps its first match: no backtracking into it."""
 
     body: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A quantifier. most: None if there is no limit."""
+    """A quantifier.
+
+    Attributes:
+        body: the repeated node.
+        least: fewest repetitions.
+        most: most repetitions; None: no limit.
+        is_lazy: whether few repetitions are tried first.
+    """
 
     body: Node
     least: int
@@ -181,7 +201,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class LookAround:
-    """Look-ahead or look-behind, which takes no characters."""
+    """A look-ahead or look-behind, which matches no characters."""
 
     body: Node
     is_behind: bool = False
@@ -190,13 +210,15 @@ class LookAround:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    r"""The start or the end of the text; or `\K`, where a match is made to start."""
+    r"""The start or end of the text, or `\K`, which restarts the match at its position."""
 
     at: Literal["start", "end", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
 class BackReference:
+    """A reference to the text that a captured group matched."""
+
     number: int
 
 
@@ -221,7 +243,7 @@ EMPTY = Sequence(())
 
 
 def sequence(items: Iterable[Node]) -> Node:
-    """Return the items one after the other."""
+    """Return a node for the items in a row; nested sequences are flattened."""
     flat = tuple(
         one for item in items for one in (item.items if isinstance(item, Sequence) else (item,))
     )
@@ -229,13 +251,13 @@ def sequence(items: Iterable[Node]) -> Node:
 
 
 def alternatives(items: Iterable[Node]) -> Node:
-    """Return the first of the items that matches."""
+    """Return a node for alternatives, tried in order; a single item is returned unchanged."""
     listed = tuple(items)
     return listed[0] if len(listed) == 1 else Alternatives(listed)
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the nodes that a node is made of."""
+    """Return the child nodes of a node."""
     if isinstance(node, (Sequence, Alternatives)):
         return node.items
     if isinstance(node, (Capture, Atomic, Repeat, LookAround)):
@@ -244,14 +266,14 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and all that are inside."""
+    """Yield the node and all its descendants, parents first."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
 def least_width(node: Node) -> int:
-    """Return how many characters the shortest match has, at least."""
+    """Return a lower bound for the number of characters in a match."""
     match node:
         case Chars() | Grapheme():
             return 1
@@ -268,16 +290,16 @@ def least_width(node: Node) -> int:
 
 # -- case folding, as Oniguruma does it --------------------------------------------------------
 
-#: Blocks in which characters fold to others.
+#: Blocks that contain characters with case foldings.
 _FOLDING_BLOCKS = (
     *((0x41, 0x590), (0x10A0, 0x1100), (0x13A0, 0x1400), (0x1C80, 0x1CC0), (0x1E00, 0x2190)),
     *((0x24B0, 0x24F0), (0x2C00, 0x2D00), (0xA640, 0xA7FF), (0xAB70, 0xABC0), (0xFB00, 0xFB20)),
     *((0xFF20, 0xFF60), (0x10400, 0x10600), (0x10C80, 0x10D00), (0x118A0, 0x118E0)),
     *((0x16E40, 0x16E80), (0x1E900, 0x1E950)),
 )
-#: Letters whose folding Unicode has defined after version 16, which is Oniguruma's.
+#: Letters whose case folding is newer than Unicode 16, the version of Oniguruma.
 _FOLDED_SINCE = codes((0xA7CE, 0xA7CF), (0xA7D2, 0xA7D5), (0x16EA0, 0x16ED3))
-#: Letters of version 16 and what they fold to: Python's tables may be older.
+#: Case foldings that are new in Unicode 16; Python's tables may be older.
 _FOLDED_IN_16 = {
     **{code: code + 0x20 for code in range(0x10D50, 0x10D66)},
     0x1C89: 0x1C8A,
@@ -290,7 +312,7 @@ _FOLDED_IN_16 = {
 
 @cache
 def foldings() -> dict[str, str]:
-    """Return what the characters fold to that fold to something else, of Unicode 16."""
+    """Return the case folding of each character that folds to another text, as of Unicode 16."""
     late = {code for start, end in _FOLDED_SINCE.spans for code in range(start, end + 1)}
     letters = (chr(code) for block in _FOLDING_BLOCKS for code in range(*block) if code not in late)
     folds = {char: char.casefold() for char in letters if char.casefold() != char}
@@ -299,7 +321,7 @@ def foldings() -> dict[str, str]:
 
 @cache
 def _variants() -> dict[str, str]:
-    """Return the characters that fold to each text that any folds to, itself included."""
+    """Return, for each case folding, the characters that fold to it; a single one is included."""
     found: dict[str, list[str]] = {}
     for char, folded in foldings().items():
         found.setdefault(folded, []).append(char)
@@ -311,31 +333,31 @@ def _variants() -> dict[str, str]:
 
 @cache
 def _cased() -> str:
-    """Return all characters that have case variants."""
+    """Return all characters that have case variants, sorted."""
     return "".join(sorted(set("".join(_variants().values()))))
 
 
 @cache
 def _long_foldings() -> dict[str, str]:
-    """Return the characters that fold to each text of two or three."""
+    """Return, for each case folding of two or three characters, the characters that fold to it."""
     return {folded: chars for folded, chars in _variants().items() if len(folded) > 1}
 
 
 def case_variants(char: str) -> str:
-    """Return the characters that equal one but for their case."""
+    """Return the characters that differ from `char` at most in case, as one string."""
     folded = foldings().get(char, char)
     return _variants().get(folded, char)
 
 
 def _with_variants(chars: CharSet) -> CharSet:
-    """Return the set with all case variants of its characters."""
+    """Return the set extended by all case variants of its characters."""
     held = characters_in(chars, _cased())
     missing = {other for char in held for other in case_variants(char)} - held
     return union(chars, characters(missing)) if missing else chars
 
 
 def characters_in(chars: CharSet, text: str) -> set[str]:
-    """Return the characters of a text that are in a set."""
+    """Return the characters of `text` that are in the set."""
     if chars == NOTHING:
         return set()
     import regex
@@ -345,7 +367,7 @@ def characters_in(chars: CharSet, text: str) -> set[str]:
 
 @cache
 def first_outside(chars: CharSet) -> str:
-    """Return the first character that a set does not have; empty if it has all."""
+    """Return the first character outside a set; empty if the set holds every character."""
     import regex
 
     every = _every_character()
@@ -359,8 +381,10 @@ def _every_character() -> str:
 
 
 def _folded(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the stretches of a text that match as a whole but for case: each one's length, and
-    what it folds to. Most have one character."""
+    """Yield the length and the case folding of each part of `text` that folds as a unit.
+
+    Most parts have one character.
+    """
     folds = foldings()
     at = 0
     while at < len(text):
@@ -378,7 +402,7 @@ def _folded(text: str) -> Iterator[tuple[int, str]]:
 
 
 def any_case(text: str) -> Node:
-    """Return a tree for the text in any case: `ss` also matches `ß`."""
+    """Return a tree that matches the text in any case: `ss` also matches `ß`."""
     found: list[Node] = []
     for _, folded in _folded(text):
         if len(folded) == 1:
@@ -396,8 +420,8 @@ def _spelled(folded: str) -> Node:
 
 _DIGIT, _SPACE, _WORD = Property("Nd"), Property("White_Space"), Property("Word")
 _HEX = codes((48, 57), (65, 70), (97, 102))
-#: Oniguruma's `\w` in a class, which joins no words, and alone: it takes the characters below
-#: U+0100 from a table of Latin-1 that has six more.
+#: Oniguruma's `\w` inside a class (without U+200C and U+200D) and alone. The lone `\w` takes
+#: characters below U+0100 from a Latin-1 table, which has six more characters.
 _CLASS_WORD = union(Property("Alphabetic"), Property("M"), _DIGIT, Property("Pc"))
 _LONE_WORD = union(_CLASS_WORD, characters("²³¹¼½¾"))
 _LINE_FEED = codes((10, 10))
@@ -406,8 +430,12 @@ _TEXT_START, _TEXT_END = Anchor("start"), Anchor("end")
 
 
 def _boundary(word: CharSet, *, is_inside: bool) -> Node:
-    """Return a tree for a place between a word character and another one; or, inside, for any
-    other place."""
+    """Return a tree for a word boundary, or for a position that is none.
+
+    Args:
+        word: set of word characters.
+        is_inside: whether the tree matches all positions except word boundaries.
+    """
     behind, ahead = LookAround(Chars(word), is_behind=True), LookAround(Chars(word))
     not_behind, not_ahead = replace(behind, is_negative=True), replace(ahead, is_negative=True)
     second = (ahead, not_ahead) if is_inside else (not_ahead, ahead)
@@ -426,16 +454,19 @@ _LINE_BREAK = Atomic(
 
 @dataclass(frozen=True)
 class Dialect:
-    """The spellings of a dialect of regular expressions.
+    """The syntax of a dialect of regular expressions.
 
-    sets: escapes that stand for a set of characters, outside of a class and inside one.
-    anchors: escapes and signs that match between characters.
-    controls: escapes that stand for one character.
-    named: properties that `regex` knows by another name, or that differ there.
-    posix: the POSIX brackets, `[:alpha:]`.
-    flags: letters of `(?i)`, and what each switches on: case, dot, lines or spaces.
-    nests: whether classes stand inside classes.
-    group_names: what begins a group with a name.
+    Attributes:
+        name: name in messages.
+        sets: escapes for a set of characters, outside a class.
+        sets_in_class: escapes for a set of characters, inside a class.
+        anchors: escapes and signs that match between characters.
+        controls: escapes for one character.
+        named: properties whose name or characters differ from those in `regex`.
+        posix: POSIX brackets, such as `[:alpha:]`.
+        flags: letters of `(?i)` and the flag that each sets: case, dot, lines or spaces.
+        nests: whether a class may contain classes.
+        group_names: openings of a named group.
     """
 
     name: str
@@ -451,7 +482,7 @@ class Dialect:
 
 
 def _both(sets: dict[str, CharSet]) -> dict[str, CharSet]:
-    """Return the escapes with their complements, which have the capital letter."""
+    """Return the escapes with their complements, whose letter is upper-case."""
     return sets | {name.upper(): complement(chars) for name, chars in sets.items()}
 
 
@@ -544,7 +575,7 @@ _SCRIPTS = (
     *("Hebrew", "Hiragana", "Katakana", "Latin", "Tamil", "Thai"),
 )
 _BINARY = ("Alphabetic", "Lowercase", "Uppercase", "White_Space")
-#: Names of properties as this module spells them, by what they are without case and signs.
+#: Property names as this module spells them, by their lower-case letters and digits.
 _SPELLED_NAMES = {
     re.sub("[ _-]", "", name).lower(): name for name in (*_GENERAL_CATEGORIES, *_SCRIPTS, *_BINARY)
 }
@@ -578,15 +609,19 @@ class _Flags:
 
 @dataclass(frozen=True)
 class _AnyCase:
-    """Characters that are compared without case, as one text: several can fold together."""
+    """A text to compare without case; several of its characters can fold together."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class _CaseClass:
-    """A class that ignores case, and the texts that it also matches because a character of it
-    folds to them."""
+    """A class that ignores case.
+
+    Attributes:
+        chars: the characters of the class with their case variants.
+        texts: texts of several characters that a character of the class folds to.
+    """
 
     chars: CharSet
     texts: tuple[str, ...]
@@ -620,15 +655,16 @@ _EXOTIC = {
     r"\Y": "a text segment boundary",
     r"\M-": "a meta character",
 }
-#: A pattern with more is refused before it is parsed.
+#: Most characters of a pattern; a longer one is refused before parsing.
 LONGEST = 100_000
 
 
 class _Parser:
-    """Recursive descent, from alternatives down to the members of a class.
+    """Recursive descent parser, from alternatives down to members of a class.
 
-    at: how many characters are read.
-    groups: the numbers of the capturing groups by name, or by number as text.
+    Attributes:
+        at: index of the next character to read.
+        groups: numbers of the capturing groups, by name and by number as text.
     """
 
     def __init__(self, pattern: str, dialect: Dialect) -> None:
@@ -637,7 +673,7 @@ class _Parser:
         self.at = 0
         self.is_oniguruma = dialect is ONIGURUMA
         self.nests = dialect.nests
-        #: Where a named group stands, Oniguruma's other groups don't capture.
+        #: In Oniguruma, unnamed groups don't capture if the pattern has a named group.
         self.captures = not (self.is_oniguruma and re.search(r"\(\?(?:<[^=!]|')", pattern))
         self.groups: dict[str, list[int]] = {}
         self.closed: set[int] = set()
@@ -669,7 +705,7 @@ class _Parser:
         return found
 
     def skip(self, flags: _Flags) -> None:
-        """Skip comments and, under `(?x)`, white space."""
+        """Skip comments and, with the flag `x`, white space."""
         while self.at < len(self.pattern):
             if self.ahead("(?#"):
                 end = self.pattern.find(")", self.at)
@@ -707,7 +743,7 @@ class _Parser:
         return sequence(map(self.node, merged))
 
     def alternatives(self, flags: _Flags) -> list[_Item]:
-        """The only alternative as its items, else one node."""
+        """Parse alternatives; return the items of a single alternative, else one node."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise UnsupportedRegexError(f"its groups are more than {DEEPEST} deep")
@@ -724,12 +760,12 @@ class _Parser:
             if self.at == len(self.pattern) or self.pattern[self.at] in "|)":
                 return found
             if (switched := self.switched(flags)) is not None:
-                # Flags hold up to the end of the group, its other alternatives included.
+                # Flags apply up to the end of the group, including its later alternatives.
                 return [*found, self.sequence_of(self.alternatives(switched))]
             found += self.quantified(flags)
 
     def switched(self, flags: _Flags) -> _Flags | None:
-        """The flags that `(?i)` leaves, if one is ahead."""
+        """Return the flags after an inline flag group; None if no flag group follows."""
         found = _FLAGS.match(self.pattern, self.at)
         if not found or found[3] == ":":
             return None
@@ -767,7 +803,7 @@ class _Parser:
             else:
                 body = self.sequence_of(items)
             if (least, most) == (1, 1):
-                # Oniguruma forgets it: a text without case goes on behind it.
+                # Oniguruma ignores {1}: a text without case continues after it.
                 items = items if self.is_oniguruma else [body]
                 was_quantified = True
                 continue
@@ -776,22 +812,29 @@ class _Parser:
             is_counted = least > 1 or (most is not None and most > 1)
             is_plain = isinstance(body, Repeat) and isinstance(body.body, Chars)
             if self.is_oniguruma and is_counted and not is_plain and least_width(body) == 0:
-                # Oniguruma leaves out rounds that would match nothing.
+                # Oniguruma skips repetitions that match nothing.
                 raise self.refuse("a counted repetition of what can match nothing", start)
             made: Node = Repeat(body, least, most, is_lazy and least != most)
             items = [Atomic(made) if is_possessive else made]
             was_quantified = True
 
     def repeated_class(self, item: _CaseClass) -> Node:
-        """A class under `*` or `+`, which need not match several characters at once if it
-        matches each of them."""
+        """Return a node for a case-insensitive class under `*` or `+`.
+
+        The texts of the class can be left out if the class matches each of their characters.
+        """
         singly = {other for text in item.texts for char in text for other in case_variants(char)}
         if singly <= characters_in(item.chars, "".join(singly)):
             return Chars(item.chars)
         return self.node(item)
 
     def times(self) -> tuple[int, int | None, bool, bool] | None:
-        """A quantifier: the least and the greatest number, and whether it is lazy or possessive."""
+        """Parse a quantifier.
+
+        Returns:
+            Fewest and most repetitions, whether it is lazy, and whether it is possessive; None if
+            no quantifier follows.
+        """
         sign = self.pattern[self.at : self.at + 1]
         if sign and sign in "*+?":
             self.at += 1
@@ -812,11 +855,11 @@ class _Parser:
             raise self.refuse("a quantifier whose numbers descend")
         self.at = found.end()
         if is_swapped:
-            # Oniguruma's way to write a possessive interval.
+            # Oniguruma's notation for a possessive interval.
             assert most is not None
             return most, least, False, True
         if self.is_oniguruma:
-            # `{n}?` and `{n,m}+` are quantifiers of a quantifier there.
+            # In Oniguruma, `{n}?` and `{n,m}+` are quantified quantifiers.
             return least, most, not is_fixed and self.takes("?"), False
         lazy = self.takes("?")
         return least, most, lazy, not lazy and self.takes("+")
@@ -855,7 +898,7 @@ class _Parser:
         return Chars(self.dialect_variants(characters(char)))
 
     def in_any_case(self, chars: CharSet, flags: _Flags) -> _Item:
-        """A class, with the variants of its characters under `(?i)`."""
+        """Return an item for a class, with case variants if the flag `i` is set."""
         if not flags.case:
             return Chars(chars)
         if not self.is_oniguruma:
@@ -922,7 +965,7 @@ class _Parser:
         return [Capture(body, number)]
 
     def inside(self, flags: _Flags, start: int) -> list[_Item]:
-        """Parse the content of a group, and its end."""
+        """Parse the content of a group and its closing bracket."""
         items = self.alternatives(flags)
         if not self.takes(")"):
             raise self.refuse("the group has no end", start)
@@ -937,7 +980,7 @@ class _Parser:
                 return self.reference(found, flags, start)
         two = self.pattern[start : start + 2]
         if two in self.dialect.anchors:
-            # Oniguruma finds other things with these in a look-behind of several lengths.
+            # In a look-behind of several lengths, Oniguruma gives other results for these.
             if self.is_behind and two in (r"\b", r"\B", r"\X", r"\R", r"\K"):
                 raise self.refuse("it stands in a look-behind", length=2)
             if two == r"\K" and self.depth > 1:
@@ -955,7 +998,10 @@ class _Parser:
         return self.literal(self.character_escape(in_class=False), flags)
 
     def caseless(self, chars: Chars, flags: _Flags) -> Node:
-        """A set outside a class: Oniguruma compares it as it is."""
+        """Return a set outside a class, with case variants if the flag `i` is set.
+
+        Oniguruma has no case variants for such sets.
+        """
         if flags.case and not self.is_oniguruma:
             return Chars(self.dialect_variants(chars.of))
         return chars
@@ -985,7 +1031,7 @@ class _Parser:
         return complement(chars) if is_negative else chars
 
     def character_escape(self, *, in_class: bool) -> str:
-        """An escape that stands for one character."""
+        """Parse an escape for one character and return the character."""
         start = self.at
         if found := self.match(_HEX_CODE):
             code = int(found[1] or found[2] or found[3], 16)
@@ -1024,18 +1070,18 @@ class _Parser:
                 if int(digits[0], 8) < 128:
                     return chr(int(digits[0], 8))
             elif sign not in "89xuocCM" and not (sign == "k" and self.ahead("<")):
-                return sign  # a letter that nothing is called by stands for itself
+                return sign  # a letter without a meaning stands for itself
         raise self.refuse("this escape is not known", start)
 
     # -- classes
 
     def char_class(self, *, is_nested: bool = False) -> CharSet:
-        """A class, with what it nests and intersects."""
+        """Parse a class with its nested classes and intersections."""
         start = self.at
         self.at += 1
         is_negated = self.takes("^")
         parts: list[list[CharSet]] = [[]]
-        last: str | None = None  # a character that a range can start with
+        last: str | None = None  # the previous character, which may start a range
         is_first = True
         negates_inside = False
         while True:
@@ -1075,17 +1121,17 @@ class _Parser:
         listed = [union(*part) for part in parts]
         is_combined = is_nested or is_negated or len(parts) > 1
         if self.is_oniguruma and is_combined and any(map(_holds_everything, listed)):
-            # Oniguruma miscounts its characters.
+            # Oniguruma miscounts the characters of this kind of class.
             raise self.refuse("a combined class that lists all characters", start)
         if self.is_oniguruma and is_negated and negates_inside and len(parts) > 1:
-            # Here it forgets characters beyond ASCII.
+            # Oniguruma loses the characters beyond ASCII in this kind of class.
             raise self.refuse("a negated intersection with a negated class", start)
         whole = intersection(*listed)
         self.was_negated = is_negated
         return complement(whole) if is_negated else whole
 
     def member(self) -> CharSet:
-        """A character, a set or a class inside a class."""
+        """Parse one member of a class: a character, a set or a nested class."""
         start = self.at
         first = self.pattern[start : start + 1]
         if first == "[":
@@ -1119,8 +1165,14 @@ _ANY_LINE_START = alternatives([_TEXT_START, _BEHIND_LINE])
 def parse(pattern: str, dialect: Dialect) -> Node:
     """Return the syntax tree of a pattern.
 
+    Groups that no back reference needs are not captures in the tree.
+
+    Args:
+        pattern: the pattern.
+        dialect: dialect of the pattern.
+
     Raises:
-        UnsupportedRegexError: the dialect does not have the pattern, or it holds what no tree says.
+        UnsupportedRegexError: the pattern is invalid in the dialect, or no tree can express it.
     """
     parser = _Parser(pattern, dialect)
     if len(pattern) > LONGEST:
@@ -1167,7 +1219,7 @@ def _is_run_of_dots(node: Node) -> bool:
 
 
 def _without_captures(node: Node) -> Node:
-    """Return the tree without the groups that nothing refers to, and the others numbered anew."""
+    """Return the tree with captures only for back references, numbered from 1 without gaps."""
     used = sorted({one.number for one in walk(node) if isinstance(one, BackReference)})
     numbers = {old: new for new, old in enumerate(used, 1)}
 
@@ -1191,12 +1243,12 @@ def _without_captures(node: Node) -> Node:
 
 # -- printers ----------------------------------------------------------------------------------
 
-#: Properties with the same characters in all dialects.
+#: Properties that contain the same characters in all dialects.
 _KNOWN_PROPERTIES = frozenset(_SPELLED_NAMES.values())
 _SIGNS = frozenset("\\[](){}*+?|^$.")
 _SIGNS_IN_CLASS = frozenset("\\[]^-&|~")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-#: Characters that a reader would not see.
+#: Characters that are printed as escapes because a reader would not see them.
 _UNSEEN = (
     *((0x7F, 0xA0), (0xAD, 0xAD), (0x300, 0x36F), (0x61C, 0x61C), (0x115F, 0x1160)),
     *((0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x3000, 0x3000)),
@@ -1209,9 +1261,11 @@ _UNSEEN = (
 class _Text:
     """A printed node.
 
-    is_atom: whether a quantifier behind it applies to all of it.
-    folds: how it is written inside of `(?i:…)`, where it may stand; None if it must not. What has
-        no case is the same there.
+    Attributes:
+        text: the printed text.
+        is_atom: whether a quantifier after the text applies to all of it.
+        folds: the text inside `(?i:…)`; None if the node must not be written inside it. Equal to
+            `text` for a node without case.
     """
 
     text: str
@@ -1290,7 +1344,7 @@ class _Printer:
             else one
             for item, one in zip(items, map(self.node, items), strict=True)
         ]
-        # Neighbours that are compared without case must not fold together.
+        # Adjacent characters that `(?i:…)` would fold together are printed outside of it.
         if any(one.is_folded() for one in printed):
             text = "".join(map(_letter, items, printed))
             for at, (length, _) in zip(_starts(text), _folded(text), strict=True):
@@ -1301,9 +1355,10 @@ class _Printer:
         return _Text("".join(self.runs(items, printed)), False, whole)
 
     def runs(self, items: tuple[Node, ...], printed: list[_Text]) -> Iterator[str]:
-        """The items of a sequence, with `(?i:…)` around those behind its start that are shorter so.
+        """Yield the items of a sequence, grouping runs that case-insensitive groups shorten.
 
-        Where a pattern begins, `regex` takes the whole set of first characters to be without case.
+        The group `(?i:…)` is never used at the start of a pattern, where `regex` would ignore the
+        case of the whole set of first characters.
         """
         run: list[_Text] = []
         width = 0
@@ -1327,7 +1382,7 @@ class _Printer:
         return self.plain(chars)
 
     def plain(self, chars: CharSet) -> _Text:
-        """A set as it is outside `(?i:…)`."""
+        """Return a set as printed outside a case-insensitive group."""
         char = only_character(chars)
         if char is not None:
             text = self.character(char)
@@ -1350,7 +1405,7 @@ class _Printer:
         return _Text(self.bracketed(chars), True)
 
     def bracketed(self, chars: CharSet) -> str:
-        """A class, with classes in it where they are needed."""
+        """Return a set as a class in brackets, with nested classes only if necessary."""
         flat = self.flat(chars)
         if flat is not None:
             return f"[{flat}]"
@@ -1367,7 +1422,7 @@ class _Printer:
         return self.bracketed(chars)
 
     def flat(self, chars: CharSet) -> str | None:
-        """The members of a class without brackets, if none stands for a class."""
+        """Return the members of a class without brackets; None if a nested class is needed."""
         if chars in self.sets_in_class:
             return self.sets_in_class[chars]
         match chars:
@@ -1413,7 +1468,7 @@ def _is_cased(char: str) -> bool:
 
 
 def _letter(node: Node, printed: _Text) -> str:
-    """The character that a node is, in whatever case; NUL if it is something else."""
+    """Return the one character, in any case, that a node matches; NUL for other nodes."""
     char = only_character(node.of) if isinstance(node, Chars) else None
     return printed.folds if printed.folds and len(printed.folds) == 1 else char or "\0"
 
@@ -1445,27 +1500,37 @@ def _times(least: int, most: int | None) -> str:
 
 
 def print_tree(node: Node, dialect: Dialect) -> str:
-    """Return the pattern of a dialect that has this syntax tree.
+    """Return a pattern in `dialect` that has this syntax tree.
 
     Raises:
-        UnsupportedRegexError: the dialect can't express a part of it.
+        UnsupportedRegexError: the dialect can't express a part of the tree.
     """
     return _Printer(dialect).whole(node)
 
 
 def print_python(node: Node) -> str:
+    """Return a pattern for Python's `regex` package that has this syntax tree."""
     return print_tree(node, PYTHON)
 
 
 def translate(pattern: str, source: Dialect, target: Dialect) -> str:
-    """Return a pattern of one dialect in another: as it is, if both read it alike.
+    r"""Return a pattern of one dialect in another, unchanged if both read it alike.
+
+    Args:
+        pattern: the pattern.
+        source: dialect of the pattern.
+        target: dialect of the result.
 
     Raises:
-        UnsupportedRegexError: it can't be parsed, or the other dialect can't express it.
+        UnsupportedRegexError: the pattern can't be parsed, or the target can't express it.
+
+    Example:
+        >>> translate(r"\h+", ONIGURUMA, PYTHON)
+        '[0-9A-Fa-f]+'
     """
     tree = parse(pattern, source)
     if target is PYTHON and ("(?i" in pattern or Chars(NOTHING) in walk(tree)):
-        # `regex` goes wrong with both: see `_Printer.runs` and `union`.
+        # `regex` reads both constructs wrongly: see `_Printer.runs` and `union`.
         return print_tree(tree, target)
     try:
         if parse(pattern, target) == tree:

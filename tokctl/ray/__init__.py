@@ -1,5 +1,4 @@
-"""tokctl on Ray (https://ray.io): a cluster counts and encodes, with the same results, byte for
-byte.
+"""tokctl on Ray (https://ray.io): a cluster counts and encodes, with byte-identical results.
 
     import tokctl.ray
 
@@ -38,19 +37,23 @@ __all__ = ["Cluster", "count", "encode", "train"]
 def train(
     data: Any, *, text: str = "text", cluster: Cluster | None = None, **options: Any
 ) -> Tokenizer:
-    """Trains on paths or addresses, or on a `ray.data.Dataset`. The model is byte for byte the one
-    that `Tokenizer.train` makes on one machine.
+    """Train on paths or addresses, or on a `ray.data.Dataset`.
+
+    The model is byte for byte the one that `Tokenizer.train` makes on one machine.
 
     Args:
         data: sources as for `Tokenizer.train`, or a dataset, whose rows are read in its order.
         text: the column of a dataset that holds the texts.
         cluster: the cluster; None: `Cluster()`.
-        options: those of `Tokenizer.train`. `memory` is the memory of each worker. `sample`, and
+        options: options of `Tokenizer.train`. `memory` is the memory of each worker. `sample`, and
             algorithms that read the texts twice (BoundlessBPE), are not possible.
 
     Raises:
         TokctlError: as `Tokenizer.train`; the cluster can't be reached; the workers of a part died
             repeatedly.
+
+    Example:
+        tokenizer = tokctl.ray.train("corpus/", vocab_size=50_000)
     """
     if isinstance(data, ray.data.Dataset):
         data = dataset_source(data, text)
@@ -66,16 +69,23 @@ def count(
     errors: str = "strict",
     memory: int | None = None,
 ) -> pa.Table:
-    """The distinct pre-tokens of paths, addresses or a `ray.data.Dataset`, in first-seen order: a
-    table on this machine, as `tokctl.arrow.count_table` returns it.
+    """Return the distinct pre-tokens of paths, addresses or a dataset, in first-seen order.
+
+    The result is a table on this machine, as `tokctl.arrow.count_table` returns it.
 
     Args:
-        data, text, cluster: as those of `train`.
-        recipe, errors: as those of `count_table`.
+        data: see `train`.
+        recipe: see `count_table`.
+        text: see `train`.
+        cluster: see `train`.
+        errors: see `count_table`.
         memory: the maximum memory of a worker in bytes; None: 1 GiB.
 
     Raises:
         TokctlError: as `train`.
+
+    Example:
+        table = tokctl.ray.count("corpus/", "bpe")
     """
     sources = opened(dataset_source(data, text) if isinstance(data, ray.data.Dataset) else data)
     options = Options(1, errors=errors, memory=memory)
@@ -86,13 +96,19 @@ def count(
 def encode(
     dataset: ray.data.Dataset, model: Tokenizer | str | Path, text: str = "text", **options: Any
 ) -> ray.data.Dataset:
-    """The dataset with ids: applies `tokctl.arrow.encode_table` to each block when the dataset is
-    read.
+    """Return the dataset with ids.
+
+    `tokctl.arrow.encode_table` is applied to each block when the dataset is read.
 
     Args:
+        dataset: a dataset with a column of texts.
         model: a tokenizer or a path. A path is read once by each worker, and must lead to the same
             file everywhere.
-        options: those of `encode_table`.
+        text: the column that holds the texts.
+        options: options of `encode_table`.
+
+    Example:
+        dataset = tokctl.ray.encode(ray.data.read_parquet("corpus/"), "book.json")
     """
     given = {"model": model, "text": text, **options}
     encoded: Any = arrow.encode_table

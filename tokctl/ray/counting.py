@@ -1,11 +1,12 @@
-"""Counting on Ray, for a training.
+"""Counting of pre-tokens on Ray, for a training.
 
-Texts are cut into parts: files, stretches of long ones, row groups, blocks of a dataset. Each is
-counted by a task, which gives its counts in partitions by a hash of the pre-token; others merge
-them, partition by partition, and divide what is too large for a worker further. A pre-token's place
-of first occurrence goes along, so that the merged counts have the order in which one machine would
-have seen them, and the training, which runs where it was called, gives the same file. Tasks depend
-on nothing but their input: one that is lost with its worker or its node is run again by Ray.
+The texts are divided into parts: files, stretches of long files, row groups, blocks of a dataset. A
+task counts a part and returns the counts in partitions by a hash of the pre-token. Other tasks
+merge the counts, partition by partition, and divide partitions that are too large for a worker.
+Each pre-token keeps the position where it was first seen. So the merged counts have the order in
+which one machine sees the pre-tokens, and the training, which runs in the calling process, makes
+the same file. Tasks depend only on their input: if a worker or a node is lost, Ray runs its task
+again.
 """
 
 from __future__ import annotations
@@ -50,41 +51,44 @@ if TYPE_CHECKING:
     from tokctl.idfiles.writer import ChunkStream, Target, Written
     from tokctl.model import Recipe
 
-#: Bytes of text in a part. A task takes some milliseconds to start, and about a second for these.
+#: Bytes of text in a part. A task takes some milliseconds to start, and about a second for this
+#: many.
 PART_SIZE = 128 << 20
 
-#: Sources in a task, at most: they are sent with it.
+#: Most sources in a task: they are sent with it.
 _MOST_TOGETHER = 1000
 
-#: So many tables of a partition are merged at a time.
+#: Number of tables of a partition that are merged at a time.
 FAN_IN = 16
 
-#: Bytes that a worker takes, where nobody says how many.
+#: Default memory of a worker in bytes.
 MEMORY = 1 << 30
 
-#: A task gives what it has counted when its tables take this share of the memory, and merges tables
-#: that have this share together, as long as they have: measured, with all that comes beside.
+#: A counting task returns its counts when its tables take 1 / `COUNTED` of the memory. Tables that
+#: are merged together take at most 1 / `MERGED` of it; larger ones are divided. Both shares were
+#: measured with everything else that a worker keeps in memory.
 COUNTED, MERGED = 8, 12
 
-#: Bytes of a row of a table beside its pre-token: where it ends, its count, its source, its place.
+#: Bytes of a table row beside its pre-token: end, count, source and position.
 ROW = 32
 
-#: Bytes of a counter's tables for a byte of text, about, where all pre-tokens are distinct.
+#: Approximate bytes of a counter's tables per byte of text, if all pre-tokens are distinct.
 _TABLES = 4
 
-#: The merged counts are collected in so many stretches of places, at most, of so many rows at
-#: least.
+#: Most stretches in which the merged counts are collected, and fewest rows of a stretch. A stretch
+#: is a range of first positions.
 _STRETCHES = 64
 _STRETCH = 1 << 20
 
-#: What every task needs: recipe, options, and who asks.
+#: Data that every task needs: recipe, options, and the home of the calling process.
 _Asked = tuple["Recipe", Options, Home]
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Ray cluster, for `Tokenizer.train(…, engine=…)`, which counts texts on it, and for
-    `tokctl.idfiles.write(…, engine=…)`, which writes shards.
+    """A Ray cluster that counts texts for a training, or writes shards.
+
+    Pass it as `engine` to `Tokenizer.train` or to `tokctl.idfiles.write`.
 
     Attributes:
         address: `ray://HOST:PORT`, `HOST:PORT` or `auto`, as for `ray.init`. None: the connected
@@ -94,6 +98,9 @@ class Cluster:
         partitions: the number of partitions of the counts; None: the number of processors of the
             cluster, at most 64.
         tell: called with a line for each task that was repeated because its worker was lost.
+
+    Example:
+        Tokenizer.train(["corpus/"], vocab_size=50_000, engine=Cluster("auto"))
     """
 
     address: str | None = None
@@ -108,7 +115,7 @@ class Cluster:
                 raise TokctlError(f"{name} can't be {brief(value)}", "it is a number from 1 up")
 
     def parts(self, sources: Sequence[Source]) -> list[list[SourcePart]]:
-        """The parts of each source."""
+        """Return the parts of each source."""
         for source in sources:
             check_portable(source)
         return [parts_of(source, self.part_size) for source in sources]
@@ -120,13 +127,27 @@ class Cluster:
         options: Options,
         progress: Progress | None = None,
     ) -> tuple[_native.Counts, TextStats]:
-        """What `tokctl.training.counting.count` finds on one machine."""
+        """Return the counts that `tokctl.training.counting.count` finds on one machine.
+
+        Args:
+            sources: the texts.
+            recipe: normalizer, pre-tokenizer and algorithm.
+            options: options of the training; `memory` is the memory of each worker.
+            progress: called with the phases `count`, `merge-counts` and `collect`.
+
+        Returns:
+            The counts of pre-tokens, and the statistics of the texts.
+
+        Raises:
+            TokctlError: as `tokctl.ray.train`.
+        """
         counting.check_parts(recipe, options)
         weights, scale = counting.weigh([source.name for source in sources], options.weights)
         least = counting.scaled(counting.least_count(recipe, options), scale)
         cut = self.parts(sources)
         times = [int(weight * scale) for weight in weights] or [1] * len(sources)
-        # What is read as a whole for its digest goes first: nobody shares it.
+        # Sources that must be read as a whole for their digest go first: one task reads each of
+        # them.
         tasks: list[_Task] = [
             _Task((number,), parts[0].source) for number, parts in enumerate(cut) if parts[0].places
         ]
@@ -136,7 +157,7 @@ class Cluster:
         documents = size = done = 0
         memory = max(options.memory or MEMORY, MERGED)
         with connected(self.address) as processors:
-            # Once, not with each task. Its folder of temporary files is one of this machine.
+            # Sent once, not with each task. `temporary` is a folder of this machine only.
             given = replace(options, extend=None, weights={}, memory=memory, temporary=None)
             asked = ray.put((recipe, given, home()))
             shuffle = _Shuffle(self.partitions or min(processors, 64), memory)
@@ -180,7 +201,7 @@ class Cluster:
             while uneven := shuffle.leveled():
                 queue.first += uneven
                 deque(finished(), maxlen=0)
-            # All are merged a last time, and come in stretches of places.
+            # The last merge returns each partition in stretches of positions.
             stretches: list[list[Any]] = []
             rows = length = 0
             partitions = shuffle.finest
@@ -196,16 +217,20 @@ class Cluster:
         return counts, TextStats(documents, size, digest, tuple(weights), scale)
 
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
-        """Writes shards on the cluster, for `tokctl.idfiles.write(…, engine=…)`; see
-        `tokctl.ray.shards`."""
+        """Write shards on the cluster, for `tokctl.idfiles.write`; see `tokctl.ray.shards`."""
         from tokctl.ray.shards import write_shards
 
         return write_shards(stream, target, self.address, self.part_size, self.tell)
 
 
 class _Task(NamedTuple):
-    """What a task reads: parts of the sources of these numbers, and how often each occurrence
-    counts; or all of one, for its digest."""
+    """Input of a counting task.
+
+    Attributes:
+        sources: indexes of the sources that are read.
+        reads: parts of these sources, each with the number of times that an occurrence counts; or a
+            whole source, for its digest.
+    """
 
     sources: Sequence[int]
     reads: list[tuple[SourcePart, int]] | Source
@@ -214,13 +239,19 @@ class _Task(NamedTuple):
 def together(
     cut: Sequence[Sequence[SourcePart]], times: Sequence[int], size: int
 ) -> Iterator[_Task]:
-    """Tasks of about `size` bytes: parts of long sources, and short ones together."""
+    """Yield tasks of about `size` bytes: one part of a long source, or several short sources.
+
+    Args:
+        cut: parts of each source.
+        times: number of times that an occurrence in each source counts.
+        size: approximate number of bytes of text in a task.
+    """
     numbers: list[int] = []
     reads: list[tuple[SourcePart, int]] = []
     filled = 0
     for number, parts in enumerate(cut):
         for part in parts:
-            # Of a stream, nobody knows how long it is.
+            # The length of a stream is unknown: it fills a task.
             length = size if part.size is None else part.size
             if reads and (filled + length > size or len(reads) == _MOST_TOGETHER):
                 yield _Task(numbers, reads)
@@ -233,7 +264,10 @@ def together(
 
 
 class _Queue:
-    """Tasks: those that have come up meanwhile, then the others. At its end more can come up."""
+    """Queue of tasks: urgent ones first, then the others.
+
+    Tasks can be added even when the queue is empty.
+    """
 
     def __init__(self, others: Iterator[_Count]) -> None:
         self.first: deque[_Count | _Merge] = deque()
@@ -247,10 +281,15 @@ class _Queue:
 
 
 class _Facts(NamedTuple):
-    """What a task has read (see `counting.PartCounts`), and what it gives: of each table, or of
-    each round of counting, rows and bytes of pre-tokens.
+    """Numbers that a task returns about its input and its tables.
 
-    `more`: there are more rounds than it was asked for.
+    Attributes:
+        documents: documents read; see `counting.PartCounts`.
+        bytes: bytes of text read.
+        digests: digests of each source.
+        rows: rows of each table, or of each round of counting.
+        lengths: bytes of the pre-tokens of each table, or of each round of counting.
+        more: whether there are more rounds than were requested.
     """
 
     documents: int = 0
@@ -262,10 +301,10 @@ class _Facts(NamedTuple):
 
 
 class _Count(NamedTuple):
-    """A task that counts, or takes a digest.
+    """A task that counts parts, or takes the digest of a source.
 
-    What fits the memory is a round. A task gives as many as are expected; where there are more,
-    another one reads the same again for those that are `skipped` by now.
+    A round is what fits the memory. A task returns the expected number of rounds. If there are
+    more, another task reads the same parts again and leaves out the first `skipped` rounds.
     """
 
     number: int
@@ -293,9 +332,11 @@ class _Group:
     """Tables of counts, as references, one for each partition.
 
     Attributes:
-        rows, length: of all of them, and bytes of their pre-tokens.
-        level: how often they have been merged.
-        missing: partitions that are not made yet.
+        tables: references to the tables.
+        rows: number of rows of all tables.
+        length: bytes of the pre-tokens of all tables.
+        level: number of times that the counts have been merged.
+        missing: number of partitions that are not merged yet.
     """
 
     tables: list[Any]
@@ -310,8 +351,10 @@ class _Group:
 
 
 class _Merge(NamedTuple):
-    """A task that merges tables of one partition, and divides it further, into `parts`; or cuts
-    what it gives at the places of `cuts`."""
+    """A task that merges the tables of one partition.
+
+    It divides the result into `parts` finer partitions, or at the positions `cuts`.
+    """
 
     into: _Group
     partition: int
@@ -330,23 +373,23 @@ class _Merge(NamedTuple):
 
 
 class _Shuffle:
-    """Merges tables of counts as they come: each once for each power of `FAN_IN` in their number.
+    """Merges of the tables of counts as they arrive: a table is merged once per power of `FAN_IN`.
 
-    Where the tables of a partition are too large to be merged in a worker's memory, the task merges
-    one part of it after the other, by more digits of the hash. These parts are partitions from then
-    on: so tables stay as small, however many are merged.
+    If the tables of a partition are too large for a worker's memory, the task merges one part of
+    the partition after the other, by more digits of the hash. These parts are partitions from then
+    on. So tables stay small, however many are merged.
     """
 
     def __init__(self, partitions: int, memory: int) -> None:
         self.partitions = partitions
         self._memory = memory
-        #: By level and number of partitions.
+        #: Groups by level and number of partitions.
         self._waiting: dict[tuple[int, int], list[_Group]] = {}
-        #: Of each task that counts the rows that it has given.
+        #: Number of rows that each counting task has returned.
         self._rows: dict[int, int] = {}
 
     def _add(self, group: _Group) -> list[_Merge]:
-        """What is to be merged now."""
+        """Add a group, and return the merges to do now."""
         of = group.level, len(group.tables)
         waiting = self._waiting.setdefault(of, [])
         waiting.append(group)
@@ -367,7 +410,7 @@ class _Shuffle:
         ]
 
     def counted(self, task: _Count, facts: _Facts, found: list[Any]) -> list[_Merge]:
-        """What a task has given; what is to be merged now."""
+        """Take the tables of a counting task, and return the merges to do now."""
         merges = []
         for number, (rows, length) in enumerate(zip(facts.rows, facts.lengths, strict=True)):
             tables = found[number * task.partitions : (number + 1) * task.partitions]
@@ -376,6 +419,7 @@ class _Shuffle:
         return merges
 
     def merged(self, task: _Merge, facts: _Facts, found: list[Any]) -> list[_Merge]:
+        """Take the tables of a merge, and return the merges to do now."""
         into = task.into
         into.tables[task.partition :: task.partitions] = found
         into.rows += sum(facts.rows)
@@ -385,12 +429,14 @@ class _Shuffle:
 
     @property
     def finest(self) -> int:
-        """The most partitions that tables have; once they are leveled, all have so many."""
+        """Largest number of partitions of any tables; after leveling, the number of all tables."""
         return max((partitions for _, partitions in self._waiting), default=self.partitions)
 
     def leveled(self) -> list[_Merge]:
-        """What divides all tables into the same partitions, so many that each can be merged;
-        nothing where they are."""
+        """Return the merges that give all tables the same partitions, small enough to be merged.
+
+        The list is empty if they have them already.
+        """
         groups = [group for some in self._waiting.values() for group in some]
         partitions = self.finest * self._parts(groups, self.finest)
         merges = []
@@ -401,8 +447,10 @@ class _Shuffle:
         return merges
 
     def last(self, least: int) -> Iterator[_Merge]:
-        """Gives each partition as one table, without what occurs less often than that, cut into
-        stretches of places."""
+        """Yield the last merge of each partition, cut into stretches of positions.
+
+        Pre-tokens that occur fewer than `least` times are dropped.
+        """
         groups = [group for some in self._waiting.values() for group in some]
         self._waiting.clear()
         cuts = _cuts(self._rows)
@@ -414,8 +462,16 @@ class _Shuffle:
 
 
 def parts_of_each(size: float, partitions: int, memory: int) -> int:
-    """Into how many each of so many partitions of tables, of so many bytes together, is divided so
-    that it can be merged."""
+    """Return into how many parts each partition must be divided so that it can be merged.
+
+    Args:
+        size: bytes of all tables.
+        partitions: number of partitions.
+        memory: memory of a worker in bytes.
+
+    Returns:
+        A power of two.
+    """
     parts = 1
     while size > parts * partitions * (memory // MERGED):
         parts *= 2
@@ -423,7 +479,13 @@ def parts_of_each(size: float, partitions: int, memory: int) -> int:
 
 
 def _cuts(rows: dict[int, int]) -> list[tuple[int, int]]:
-    """First places that divide so many rows of each source into stretches of about as many."""
+    """Return the first positions of stretches with about equal numbers of rows.
+
+    The first stretch, which begins with the first row, is left out.
+
+    Args:
+        rows: number of rows of each source.
+    """
     total = sum(rows.values())
     count = min(total // _STRETCH + 1, _STRETCHES)
     sources = sorted(rows)
@@ -438,7 +500,7 @@ def _cuts(rows: dict[int, int]) -> list[tuple[int, int]]:
 def _fetched(
     partitions: list[list[Any]], progress: Progress | None = None
 ) -> Iterator[list[pa.Table]]:
-    """Of each stretch the tables of all partitions, which can go then."""
+    """Yield the tables of all partitions for each stretch; references are released."""
     stretches = [list(some) for some in zip(*partitions, strict=True)][::-1]
     partitions.clear()
     total = len(stretches)
@@ -522,12 +584,12 @@ def _merge(
 
 
 def _length(table: pa.Table) -> int:
-    """Bytes of all its pre-tokens."""
+    """Return the bytes of all pre-tokens."""
     return sum(table_columns.text_column(chunk).size for chunk in table["pre_token"].chunks)
 
 
 def _place(table: pa.Table, source: int, place: int) -> int:
-    """The first row of a merged table that is not before that place."""
+    """Return the index of the first row of a merged table at or after a position."""
     if not table.num_rows:
         return 0
     sources, places = (
@@ -538,7 +600,12 @@ def _place(table: pa.Table, source: int, place: int) -> int:
 
 
 def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
-    """The rows of a dataset, in its order, as records."""
+    """Return the rows of a dataset, in its order, as a source of records.
+
+    Args:
+        dataset: the dataset.
+        text: the column that holds the texts.
+    """
     blocks = dataset.to_arrow_refs()
     name = "the dataset"
 

@@ -1,8 +1,8 @@
-"""What counting on a cluster will take, from a sample of the texts: before the work starts.
+"""Estimates of the cost of counting on a cluster, from a sample of the texts.
 
-Distinct pre-tokens grow with the text by Heaps' law (Herdan 1960, Heaps 1978):
-`k * bytes ** beta`. The sample gives both numbers, and the seconds that this machine takes for a
-byte or a pre-token. The cluster's machines may take others.
+The number of distinct pre-tokens grows with the text by Heaps' law (Herdan 1960, Heaps 1978): `k *
+bytes ** beta`. The sample gives `k` and `beta`, and the seconds that this machine takes for a byte
+or a pre-token. The machines of the cluster may be slower or faster.
 """
 
 from __future__ import annotations
@@ -30,36 +30,39 @@ from tokctl.sources.parts import SourcePart
 from tokctl.training import counting, training
 from tokctl.training.options import Options, Timing
 
-#: Parts that the sample is taken of, and bytes of each.
+#: Number of parts in the sample; bytes of text to read of each; and bytes as stored to read at
+#: least of a source without parts, which may be compressed.
 _SAMPLED = 16
 _HEAD = 2 << 20
 _PACKED = 3 * BLOCK_SIZE
 
-#: Bytes of a worker's process, of a row while it is counted, and for each byte of a table while it
-#: is merged, measured.
+#: Measured bytes: of a worker's process, of a row while it is counted, and of each byte of a table
+#: while it is merged.
 _PROCESS = 64 << 20
 _COUNTING = 250
 _MERGING = 8
 
-#: Bytes of a row in the counter's table, where that is rather empty.
+#: Bytes of a row in the counter's table when the table is sparse.
 _SLOT = 64
 
-#: Seconds that Ray takes to start a task and to hand over what it gives, measured.
+#: Seconds that Ray takes to start a task and to hand over its results, measured.
 _TASK = 0.005
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a sample has shown. Seconds are those of one processor.
+    """Costs found with a sample, in seconds of one processor.
 
     Attributes:
-        k, beta: distinct pre-tokens of n bytes are `k * n ** beta`.
-        length: bytes of a distinct pre-token, on average.
-        expansion: bytes of text for each byte as it lies there: above 1 for what is compressed.
-        count, digest: seconds for a byte of text.
-        merge: seconds for a row of a table that is merged.
-        collect, train: seconds for a distinct pre-token: to read the merged counts where the
-            training runs, and to train.
+        k: factor of Heaps' law: n bytes have `k * n ** beta` distinct pre-tokens.
+        beta: exponent of Heaps' law, from 0 to 1.
+        length: mean number of bytes of a distinct pre-token.
+        expansion: bytes of text for each byte as stored: above 1 for compressed texts.
+        count: seconds to count a byte of text.
+        digest: seconds for the digest of a byte of text.
+        merge: seconds to merge a row of a table.
+        collect: seconds to read a distinct pre-token of the merged counts in the calling process.
+        train: seconds of training for each distinct pre-token.
         task: seconds to start a task.
     """
 
@@ -75,25 +78,26 @@ class Costs:
     task: float = _TASK
 
     def distinct(self, size: float) -> float:
-        """Distinct pre-tokens of so many bytes of text."""
+        """Return the estimated number of distinct pre-tokens of `size` bytes of text."""
         return min(self.k * float(size**self.beta), size)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done, and what it will take, about.
+    """Estimated work of counting and training.
 
     Attributes:
-        tasks: that count; others take digests, and merge.
-        bytes: of text.
-        distinct: pre-tokens, before any is dropped.
-        partitions: of the counts, when they are merged for the last time.
-        worker_memory: bytes that a worker takes, without the store of objects, which its node's
-            workers share: what `--memory` limits.
-        shuffled: bytes of counts that go from one task to another.
-        final_memory: bytes of the merged counts where the training runs.
-        seconds: of each step, where `workers` share it: `count`, `digest`, `merge`, `collect`,
-            `train`. The last two run on one machine.
+        tasks: number of counting tasks; tasks for digests and merges are extra.
+        bytes: bytes of text.
+        workers: number of workers.
+        distinct: number of distinct pre-tokens before any is dropped.
+        partitions: number of partitions of the counts in the last merge.
+        worker_memory: bytes that a worker takes, which `--memory` limits; without the object store,
+            which the workers of a node share.
+        shuffled: bytes of counts that are sent from one task to another.
+        final_memory: bytes of the merged counts in the calling process.
+        seconds: seconds of each step: `count`, `digest` and `merge` are shared by the workers;
+            `collect` and `train` run on one machine.
     """
 
     tasks: int
@@ -110,11 +114,21 @@ class Plan:
 def plan(
     cluster: Cluster, sources: Sequence[Source], recipe: Recipe, options: Options
 ) -> tuple[Costs, Plan]:
-    """What `Cluster.count` and the training after it will take, about. A sample is counted, and
-    trained on, on this machine.
+    """Estimate the cost of `Cluster.count` and of the training after it.
+
+    A sample is counted, and trained on, on this machine.
+
+    Args:
+        cluster: the cluster; it is connected to find its number of processors.
+        sources: the texts.
+        recipe: normalizer, pre-tokenizer and algorithm.
+        options: options of the training.
+
+    Returns:
+        The costs found with the sample, and the estimate.
 
     Raises:
-        TokctlError: as a training raises it.
+        TokctlError: as a training.
     """
     counting.check_parts(recipe, options)
     parts = cluster.parts(sources)
@@ -144,17 +158,21 @@ def planned(
     memory: int = MEMORY,
     partitions: int | None = None,
 ) -> Plan:
-    """What so many tasks on so many workers take.
+    """Return the estimated work for a number of tasks and workers.
 
     Args:
+        costs: costs found with a sample.
+        tasks: number of counting tasks.
         size: bytes of text.
-        longest: of the longest source that is read in parts, which one task reads for its digest.
-        memory: of a worker.
-        partitions: of what is counted; None: as many as there are workers, up to 64.
+        longest: bytes of the longest source that is read in parts; one task reads all of it for its
+            digest.
+        workers: number of workers.
+        memory: memory of a worker in bytes.
+        partitions: number of partitions of the counts; None: the number of workers, at most 64.
     """
     row = costs.length + ROW
     shared = min(workers, max(tasks, 1))
-    # A round is what a task counts until its memory is full.
+    # In a round, a task counts until its memory is full.
     rounds = math.ceil(costs.distinct(size / max(tasks, 1)) * _SLOT * COUNTED / memory)
     tables = max(tasks * rounds, 1)
     each = size / tables
@@ -165,7 +183,7 @@ def planned(
         merged = min(tables, FAN_IN)
         given = merged * costs.distinct(each)
         parts = parts_of_each(given * row, partitions, memory)
-        # Of what is divided, a number for each row stays.
+        # While a table is divided, a 64-bit number for each row stays in memory.
         numbers = 8 * given / partitions if parts > 1 else 0.0
         merging = max(merging, given * row / partitions / parts * _MERGING + numbers)
         rows += tables * costs.distinct(each)
@@ -192,10 +210,15 @@ def planned(
 
 
 def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Costs:
-    """Counts a sample of the parts on this machine, and trains on it.
+    """Count a sample of the parts on this machine, train on it, and return the costs.
+
+    Args:
+        parts: parts of all sources.
+        recipe: normalizer, pre-tokenizer and algorithm.
+        options: options of the training.
 
     Raises:
-        TokctlError: as a training raises it.
+        TokctlError: as a training.
     """
     alone = replace(options, threads=1, weights={}, extend=None)
     step = max(1, len(parts) // _SAMPLED)
@@ -209,7 +232,7 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Co
     timing.lap("digest")
     size, distinct = max(read.bytes, 1), max(len(counts), 1)
     text = arrow.table_of_counts(counts, 0)
-    timing.lap("")  # pyarrow was imported
+    timing.lap("")  # not counted: the import of pyarrow
     arrow.merge_counts([text, arrow.table_of_counts(half, 1)])
     timing.lap("merge")
     some = arrow.partition_counts(text, 16)
@@ -237,11 +260,11 @@ def measure(parts: Sequence[SourcePart], recipe: Recipe, options: Options) -> Co
 
 
 class _Head:
-    """The beginning of a part, in memory.
+    """Beginning of a part, in memory.
 
     Attributes:
         texts: blocks of a text, or records.
-        taken: bytes that were read for it, as they lie there.
+        taken: bytes as stored that were read for it.
     """
 
     def __init__(self, part: SourcePart) -> None:
@@ -252,12 +275,12 @@ class _Head:
             self.texts += some
             size += sum(map(len, some))
             self.taken = size if part.places or not source.tell else source.tell()
-            # What is compressed is read in blocks, which become longer texts.
+            # A compressed source is read in blocks, which expand to more text.
             if size >= _HEAD and (part.places or self.taken >= _PACKED):
                 break
 
     def first(self, share: int) -> Source:
-        """The first half of it, the first third, … as a source."""
+        """Return a source with the first 1 / `share` of the texts."""
         name = self._source.name
         if isinstance(self._source, Document):
             data = b"".join(self.texts)
@@ -268,12 +291,12 @@ class _Head:
 
 
 def _texts(source: Document | Records, part: SourcePart) -> Iterator[Sequence[bytes]]:
-    """What is read of a part: blocks, or texts of records."""
+    """Yield the blocks of a part's text, or the texts of its records."""
     found: Any
     if isinstance(source, Document):
         found = source.blocks()
         if part.places and source.places:
-            # Near enough for a sample: no pre-token matters.
+            # Cutting at a space is good enough for a sample: a single pre-token does not matter.
             between = source.places().between(part.places, part.number, _behind_space)
             found = between.blocks()
         yield from ([block] for block in found)

@@ -7,7 +7,7 @@
     cluster = tokctl.ray.Cluster("auto")
     idfiles.write(tokenizer, ["corpus/"], "shards", form="bin", shard_size=10**8, engine=cluster)
 
-`tokctl.idfiles.shared_shards` says how; here its tasks are Ray's.
+`tokctl.idfiles.shared_shards` describes the method; this module runs its tasks on Ray.
 """
 
 from __future__ import annotations
@@ -46,25 +46,33 @@ def write_shards(
     part_size: int,
     tell: Tell | None = None,
 ) -> Written:
-    """Writes the ids of a stream as shards: byte for byte the folder of
-    `tokctl.idfiles.shards.write_shards`, which all workers must find at the same path or address.
-    `tell` is told of tasks whose workers were lost.
+    """Write the ids of a stream as shards.
+
+    The folder has the same bytes as with `tokctl.idfiles.shards.write_shards`. All workers must
+    find it at the same path or address.
+
+    Args:
+        stream: the sources and their encoder.
+        target: the folder, the form and the size of a shard.
+        address: address of the cluster; see `Cluster`.
+        part_size: approximate number of bytes of text in a task.
+        tell: called with a line for each task that was repeated because its worker was lost.
 
     Raises:
-        TokctlError: as that; stdin is a source; a cluster that can't be reached; a task whose
-            worker died again and again. What is whole stays, and can be resumed.
+        TokctlError: as `tokctl.idfiles.shards.write_shards`; or stdin is a source, the cluster
+            can't be reached, or the worker of a task died repeatedly. Complete files stay, and the
+            run can be resumed.
     """
     for source in stream.sources:
         check_portable(source)
     with ExitStack() as stack:
-        # Behind the end of the workers, if they end with this.
+        # Runs after the workers have ended, if they end with this call.
         stack.callback(shared_shards.sweep, target)
         return shared_shards.write_shards(stream, target, _Workers(address, part_size, stack, tell))
 
 
 class _Workers:
-    """Those of a cluster, which is connected when there is something to do; see
-    `shared_shards.Workers`."""
+    """Workers of a cluster, connected when the first task runs; see `shared_shards.Workers`."""
 
     def __init__(
         self, address: str | None, part_size: int, stack: ExitStack, tell: Tell | None
@@ -80,7 +88,7 @@ class _Workers:
     ) -> Iterator[tuple[Task, Result]]:
         if self._processors is None:
             self._processors = self._stack.enter_context(connected(self._address))
-        # Once, not with each task.
+        # Sent once, not with each task.
         packed, here = ray.put(job.packed()), home()
 
         def start(task: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Running tasks on Ray: the cluster, tasks as they end, their errors."""
+"""Tasks on Ray: the connection to a cluster, results as they arrive, and errors."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from tokctl.errors import TokctlError
 from tokctl.sources import Source
 from tokctl.values import available_threads
 
-#: A task whose worker or node is lost is run again so many times.
+#: Number of times that a task is repeated if its worker or node is lost.
 RETRIES = 10
 
-#: What begins the address of a cluster's server for clients.
+#: Prefix of the address of a cluster's server for clients.
 _CLIENT = "ray://"
 
-#: Seconds that it has to take a connection.
+#: Seconds to wait for the server to accept a connection.
 _PATIENCE = 10
 
-#: Tasks that wait for a worker, for each of the cluster's processors.
+#: Tasks queued for each processor of the cluster.
 _AHEAD = 3
 
 T = TypeVar("T")
 
-#: Told of a task that was done again, in a line.
+#: Function that gets a line about a task that was repeated.
 Tell = Callable[[str], None]
 
-#: Of whoever asks: its folder, and its version of tokctl.
+#: Working folder and tokctl version of the process that starts the tasks.
 Home = tuple[str, str]
 
 
 class Tried(NamedTuple):
-    """What a task gives first.
+    """First result of a task.
 
     Attributes:
-        given: its result.
-        lost: workers that were lost at it before.
+        given: what the task computed.
+        lost: number of workers that were lost at the task before.
     """
 
     given: Any
@@ -54,18 +54,27 @@ class Tried(NamedTuple):
 
 
 def tried(given: Any) -> Tried:
-    """What a task gives first, from within it; also where it is called as a function."""
+    """Return the first result of a task, from within it; also works outside of Ray."""
     if not ray.is_initialized():
         return Tried(given, 0)
     core = ray.get_runtime_context().worker.core_worker
-    # Ray tells it nowhere else. Whether it was lost changes no result.
+    # Ray has no public function for the number of attempts. The number does not change any result.
     number = getattr(core, "get_current_task_attempt_number", None)
     return Tried(given, number() if number else 0)
 
 
 @contextlib.contextmanager
 def connected(address: str | None) -> Iterator[int]:
-    """The cluster is there, with so many processors; one that was started for this is ended."""
+    """Connect to the cluster, and yield its number of processors.
+
+    A cluster that was started here is stopped when the block ends.
+
+    Args:
+        address: see `Cluster.address`.
+
+    Raises:
+        TokctlError: the cluster can't be reached, or the process is connected to another one.
+    """
     if ray.is_initialized():
         if address is not None:
             raise TokctlError(
@@ -74,7 +83,7 @@ def connected(address: str | None) -> Iterator[int]:
             )
         yield _processors()
         return
-    # Its own reports to its makers; and a warning about graphics cards.
+    # Turns off usage reports to Ray's makers, and a warning about graphics cards.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     own: dict[str, Any] = {}
@@ -86,7 +95,7 @@ def connected(address: str | None) -> Iterator[int]:
         _check_answers(address)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they say what the error says
+            warnings.simplefilter("ignore")  # the error below says the same
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
@@ -94,8 +103,8 @@ def connected(address: str | None) -> Iterator[int]:
             f"can't reach the cluster {address or 'of Ray'}: {reason or type(error).__name__}",
             "see `ray status`; an address is HOST:PORT, ray://HOST:PORT or auto",
         ) from None
-    # Whatever `log_to_driver` says, Ray prints to stdout what it knows of lost workers. `run` tells
-    # of them.
+    # Ray prints messages about lost workers to stdout, even without `log_to_driver`. `run` reports
+    # lost workers instead.
     said, worker._worker_logs_enabled = worker._worker_logs_enabled, False
     try:
         yield _processors()
@@ -105,7 +114,7 @@ def connected(address: str | None) -> Iterator[int]:
 
 
 def _check_answers(address: str) -> None:
-    """TokctlError if nobody is there: Ray would try for half a minute, and not say why."""
+    """Raise TokctlError if no server answers: Ray would try for half a minute, and not say why."""
     host, colon, port = address.removeprefix(_CLIENT).partition("/")[0].rpartition(":")
     if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
         raise TokctlError(
@@ -133,19 +142,23 @@ def run(
     processors: int,
     tell: Tell | None = None,
 ) -> Generator[tuple[T, Any, list[Any]], None, None]:
-    """Each task as it ends, with what it gives first, and references to what else it gives. No
-    more are on their way at a time than keep the workers busy.
+    """Yield each task as it ends, with its first result and references to its other results.
 
-    Whatever ends this, those few end by themselves, at the latest with the connection. They are not
-    cancelled: Ray can abort this process where a task ends at that moment (its pull request 54527).
+    Only as many tasks are started at a time as keep the workers busy.
+
+    If the caller stops early, these few tasks end by themselves, at the latest with the connection.
+    They are not cancelled: Ray can abort this process if a task ends at that moment (its pull
+    request 54527).
 
     Args:
-        start: starts a task; references to what it gives, of which the first is `Tried`.
-        name: of what a task reads, for messages.
-        tell: is told of tasks whose workers were lost.
+        tasks: the tasks, in the order in which they are started.
+        start: function that starts a task and returns references to its results, `Tried` first.
+        name: function that returns what a task reads, for messages.
+        processors: number of processors of the cluster.
+        tell: called with a line for each task whose workers were lost.
 
     Raises:
-        TokctlError: that of a task; a task whose workers died.
+        TokctlError: a task raised it, or the workers of a task died repeatedly.
     """
     running: dict[Any, tuple[T, list[Any]]] = {}
     waiting = iter(tasks)
@@ -166,14 +179,20 @@ def run(
 
 
 def home() -> Home:
-    """That of this process."""
+    """Return the working folder and the tokctl version of this process."""
     return str(Path.cwd()), __version__
 
 
 @contextlib.contextmanager
 def at_home(of: Home) -> Iterator[None]:
-    """In a task: in the folder of whoever asked, for relative paths. TokctlError if tokctl has
-    another version here."""
+    """Run a task in the working folder of the process that started it, for relative paths.
+
+    Args:
+        of: folder and version of that process.
+
+    Raises:
+        TokctlError: this node has another version of tokctl.
+    """
     folder, version = of
     if version != __version__:
         raise TokctlError(
@@ -186,7 +205,11 @@ def at_home(of: Home) -> Iterator[None]:
 
 @contextlib.contextmanager
 def explained(name: str) -> Iterator[None]:
-    """What a task raised, as it raised it; TokctlError if its workers died."""
+    """Raise the errors of a task as the task raised them; TokctlError if its workers died.
+
+    Args:
+        name: what the task reads, for messages.
+    """
     try:
         yield
     except ray.exceptions.RayTaskError as error:
@@ -207,7 +230,7 @@ def explained(name: str) -> Iterator[None]:
 
 
 def at_nodes(error: TokctlError) -> TokctlError:
-    """The error of a task; where a node does not find what is here, it says that each must."""
+    """Return the error of a task; if only a node lacks a file, say that every node needs it."""
     name = error.message.removeprefix("can't read ").partition(": ")[0]
     if error.message.startswith("can't read ") and Path(name).exists():
         hint = "every node of the cluster must find it at this path; or give an address"
@@ -216,7 +239,7 @@ def at_nodes(error: TokctlError) -> TokctlError:
 
 
 def check_portable(source: Source) -> None:
-    """TokctlError for what other processes can't open."""
+    """Raise TokctlError if other processes can't open a source."""
     try:
         ray.cloudpickle.dumps(source)  # type: ignore[no-untyped-call]
     except Exception:

@@ -1,1 +1,4 @@
-"""What a person looks at. Only this room imports Rich; it sees result types only."""
+"""Output for people: terminal, Markdown, LaTeX, HTML pages, charts.
+
+Only this package imports Rich. It reads result types and computes no results.
+"""

@@ -1,4 +1,4 @@
-"""A model file's speeds as a document."""
+"""Encoding speeds of a model file as a document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def bench_answer(found: Bench) -> Answer:
-    """All of a measurement."""
+    """Return the document of a speed measurement."""
     return Answer(
         "bench",
         "Speed",
@@ -79,7 +79,7 @@ def _difference(each: object) -> str:
 
 
 def _records(found: Bench) -> Iterator[Record]:
-    """The kind of each line stands first."""
+    """Yield one record per library, omission and difference; the first field is the kind."""
     for speed in found.speeds:
         yield (
             "speed",

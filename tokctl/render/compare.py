@@ -1,5 +1,7 @@
-"""What a comparison says, once for all forms: a document, the rows of its tables, and its notes
-in words (which the page has, too); and what metrics are."""
+"""Comparisons as documents: tables, notes in words and definitions of metrics, for all forms.
+
+The HTML page takes its notes and rows from here, too.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,16 @@ from tokctl.render.visible import safe
 from tokctl.wording import file_names, listed, plural, times
 
 _USE = "vocabulary use is of the ids that text can become: no special ones but the unknown token"
-#: The sign, which is as wide as a plus.
+#: Minus sign, as wide as a plus.
 MINUS = "\u2212"
 POINTS = "pp: percentage points; % otherwise: of the baseline's figure"
 
-#: A label, and one cell per model.
+#: Label, and one cell per model.
 Row = tuple[str, list[str]]
 
 
 def comparison_answer(comparison: Comparison) -> Answer:
-    """All of a comparison."""
+    """Return the document of a comparison."""
     return Answer("compare", "Comparison", lambda: _blocks(comparison), data=comparison.to_dict)
 
 
@@ -70,7 +72,7 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
 
 
 def body(comparison: Comparison) -> Iterator[Block]:
-    """All of a comparison after its opening lines."""
+    """Yield all blocks of a comparison after its opening lines."""
     models = tuple(safe(model.name) for model in comparison.models)
     if comparison.findings:
         yield _heading("What the figures say")
@@ -124,7 +126,7 @@ def _notes(lines: Iterable[str]) -> Iterator[Paragraph]:
     return (Paragraph(safe(line), "dim") for line in lines)
 
 
-#: Verdicts, by what a cell ends with.
+#: Verdict by the end of a cell.
 _VERDICTS = {"*": "best", "better ": "better", "worse  ": "worse", "unclear": "unclear"}
 
 
@@ -139,8 +141,10 @@ def _figure(cell: str) -> Span:
 
 
 def _sweep(comparison: Comparison, metric: Metric) -> Iterator[Block]:
-    """The figure by size and model, each with a bar; the longest bar of all models is the
-    highest figure."""
+    """Yield a metric's figures by size and model, each with a bar.
+
+    The longest bar, over all models, belongs to the highest figure.
+    """
     yield _heading(f"{metric.label} {'↓↑'[metric.higher_is_better]} by vocabulary size")
     models, lines = sweep_rows(comparison, metric.name)
     numbers = {
@@ -202,13 +206,13 @@ def _of_pairs(comparison: Comparison, models: tuple[str, ...]) -> Iterator[Block
 
 
 def opening(comparison: Comparison) -> list[str]:
-    """What is said first: at which size, on what text, and what the models knew of it before."""
+    """Return the opening lines: vocabulary sizes that were not reached, texts and training data."""
     first = [] if comparison.training is None else _sizes(comparison, comparison.training)
     return [*first, headline(comparison), *measured_on(comparison)]
 
 
 def headline(comparison: Comparison) -> str:
-    """What was compared on what."""
+    """Return a line with the compared texts, their sizes and the baseline of NSL."""
     total, training = comparison.total, comparison.training
     what = _texts([text.name for text in comparison.texts])
     many = f"{plural(total.documents, 'document')}, "
@@ -227,7 +231,7 @@ def _texts(names: Sequence[str]) -> str:
 
 
 def _sizes(comparison: Comparison, training: Training) -> list[str]:
-    """That the text does not suffice for the size that was asked for."""
+    """Return a line saying that the text is too short for the requested vocabulary size."""
     if training.size is not None:
         return [
             f"The text is too short for {training.asked:,} ids: the models are compared at "
@@ -241,7 +245,10 @@ def _sizes(comparison: Comparison, training: Training) -> list[str]:
 
 
 def measured_on(comparison: Comparison) -> list[str]:
-    """What the models were trained on, as far as it is known, and whether they knew the text."""
+    """Return lines that say which texts the models were trained on and measured on.
+
+    Models loaded from files name their training texts if these are known.
+    """
     training = comparison.training
     if training is None:
         known: dict[tuple[str, ...], list[str]] = {}
@@ -278,7 +285,7 @@ def measured_on(comparison: Comparison) -> list[str]:
 
 
 def _rule(texts: Sequence[TrainedText]) -> str:
-    """How it was held out, for people."""
+    """Return how much of the texts was held out, in words."""
     one = texts[0]
     if len(texts) == 1:
         unit = one.unit if one.unit == "documents" else f"blocks of {one.unit}"
@@ -288,7 +295,7 @@ def _rule(texts: Sequence[TrainedText]) -> str:
 
 
 def metric_rows(comparison: Comparison, metrics: Iterable[Metric] = METRICS) -> list[Row]:
-    """One row per metric; the best figure has a star after it."""
+    """Return one row per metric; the best figure ends with a star."""
     rows: list[Row] = []
     for metric in metrics:
         best = comparison.best(metric)
@@ -300,7 +307,7 @@ def metric_rows(comparison: Comparison, metrics: Iterable[Metric] = METRICS) -> 
     return rows
 
 
-#: Texts that are shown one by one, and those that a note names.
+#: Most texts with a row of their own; most texts named in a note.
 MOST_TEXTS, _NAMED = 40, 8
 
 
@@ -310,7 +317,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def text_rows(comparison: Comparison) -> list[Row]:
-    """Bytes per token, text by text, of the first texts; nothing for a single text."""
+    """Return bytes per token for each of the first texts; no rows for a single text."""
     if len(comparison.texts) < 2:
         return []
     metric = metric_named("bytes_per_token")
@@ -328,8 +335,11 @@ def text_rows(comparison: Comparison) -> list[Row]:
 
 
 def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
-    """The models beside the baseline, and for each headline metric how they differ from it, in
-    words that say which is better. No rows for a single model."""
+    """Return the names of the other models, and their differences from the baseline.
+
+    Each headline metric has a row of differences, which say whether they are better. A single model
+    gives no rows.
+    """
     others = [model for model in comparison.models if model.name != comparison.baseline]
     rows = []
     for metric in HEADLINE:
@@ -340,7 +350,7 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
 
 
 def difference_words(comparison: Comparison, model: ModelReport, metric: Metric) -> str:
-    """How a model differs from the baseline, and whether that is better."""
+    """Return how a model differs from the baseline, and whether the difference is better."""
     found = comparison.against_baseline(model, metric)
     if isinstance(found, Absent):
         return "n/a"
@@ -353,12 +363,12 @@ def difference_words(comparison: Comparison, model: ModelReport, metric: Metric)
         word = "unclear"
     shown = f"{100 * found.amount:+,.1f}"
     if found.relative and shown == "-100.0" and found.amount > -1:
-        shown = "-99.9"  # something is left
+        shown = "-99.9"  # the model still has something, which rounding hides
     return f"{shown}{unit} {word}".replace("-", MINUS)
 
 
 def difference_notes(comparison: Comparison) -> list[str]:
-    """What the words and units of the differences mean."""
+    """Return notes that explain the words and units of the differences."""
     unclear = "unclear: the 95% interval of the difference, over lines, holds 0"
     _, found = difference_rows(comparison)
     some = any(cell.endswith("unclear") for _, cells in found for cell in cells)
@@ -370,7 +380,7 @@ def _has_intervals(comparison: Comparison) -> bool:
 
 
 def interval_rows(comparison: Comparison) -> list[Row]:
-    """The 95 % interval of each figure; of metrics that have one in some model."""
+    """Return the 95 % interval of each figure, for metrics with an interval in some model."""
     if not _has_intervals(comparison):
         return []
     rows = []
@@ -382,14 +392,14 @@ def interval_rows(comparison: Comparison) -> list[Row]:
 
 
 def interval_words(model: ModelReport, metric: Metric) -> str:
-    """Between which numbers a figure lies; n/a where that is not known."""
+    """Return the interval of a figure as "LOW to HIGH", or "n/a" if it is unknown."""
     found = model.intervals.get(metric.name)
     if not isinstance(found, Interval):
         return "n/a"
     return f"{metric.written(found.low)} to {metric.written(found.high)}"
 
 
-#: What the intervals are of.
+#: Note on the intervals.
 RESAMPLED = (
     f"the lines of the texts resampled {RESAMPLES:,} times, the same ones for all models; "
     "vocabulary use and the efficiencies are no sums over lines"
@@ -397,7 +407,7 @@ RESAMPLED = (
 
 
 def speed_rows(comparison: Comparison) -> list[Row]:
-    """Megabytes of text per second, where it was measured."""
+    """Return encoding and decoding speeds in MB/s; no rows if a model was not measured."""
     speeds = [model.speed for model in comparison.models]
     if None in speeds:
         return []
@@ -409,7 +419,7 @@ def speed_rows(comparison: Comparison) -> list[Row]:
 
 
 def speed_note(comparison: Comparison) -> str:
-    """What was measured, and that it is a matter of the moment."""
+    """Return a note on the text and threads of the measurement, and on its variation."""
     speed = next(model.speed for model in comparison.models if model.speed)
     return (
         f"measured just now on up to {max(m.speed.bytes for m in comparison.models if m.speed):,} "
@@ -419,15 +429,16 @@ def speed_note(comparison: Comparison) -> str:
 
 
 def metric_named(name: str) -> Metric:
+    """Return the metric called `name`."""
     return next(metric for metric in METRICS if metric.name == name)
 
 
-#: What a sweep's tables show, with the direction that is better.
+#: Metrics that the tables of a sweep show.
 SWEEP_TABLES = ("tokens", "strr")
 
 
 def sweep_rows(comparison: Comparison, name: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The models of a sweep, and for each size asked for the figure `name` of each."""
+    """Return the models of a sweep, and for each requested size the models' figures `name`."""
     metric = metric_named(name)
     points = {(point.model, point.asked): point for point in comparison.sweep}
     models = list(dict.fromkeys(model for model, _ in points))
@@ -439,7 +450,7 @@ def sweep_rows(comparison: Comparison, name: str) -> tuple[list[str], list[tuple
 
 
 def sweep_notes(comparison: Comparison) -> list[str]:
-    """Which trainings had to stop early, the least that was asked of each model."""
+    """Return notes on models whose training ended early, each with its smallest unreached size."""
     short: dict[str, SweepPoint] = {}
     for point in comparison.sweep:
         if point.exhausted:
@@ -451,7 +462,7 @@ def sweep_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-#: Figures of languages, with their labels, that tables show.
+#: Figures in the tables of languages, with the tables' titles.
 LANGUAGE_TABLES = (
     ("parity", "Parity: tokens over those of {reference}"),
     ("fertility", "Fertility: tokens per word"),
@@ -460,7 +471,7 @@ LANGUAGE_TABLES = (
 
 
 def language_rows(comparison: Comparison, name: str) -> list[Row]:
-    """A figure by language; under parity, the Gini coefficient of all."""
+    """Return the figure `name` by language; under parity, a last row has the Gini coefficients."""
     found = comparison.languages
     if found is None:
         return []
@@ -476,7 +487,7 @@ def language_rows(comparison: Comparison, name: str) -> list[Row]:
 
 
 def language_notes(comparison: Comparison) -> list[str]:
-    """That texts are not parallel, where their lines say so."""
+    """Return a note if the texts' numbers of lines show that they are not parallel."""
     found = comparison.languages
     if found is None:
         return []
@@ -490,18 +501,18 @@ def language_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-#: How the words that are explained are counted.
+#: Note on how the explained words are counted.
 COUNTED = "counted without punctuation; elsewhere a word is the text between spaces"
 
 
 def story_title(story: WordStory, comparison: Comparison) -> str:
-    """How often the word is in the text that explains it."""
+    """Return how often the word occurs in the training text or, without training, in the text."""
     where = "the training text" if comparison.training else "the text"
     return f"{times(story.count)} in {where}" if story.count else f"not in {where}"
 
 
 def made_of(provenance: MadeFrom) -> Iterator[tuple[str, str]]:
-    """Command line, date, version, and digests of texts and models."""
+    """Yield the command line, the date, the version, and the digests of texts and models."""
     if provenance.command:
         yield "command", provenance.command
     if provenance.date:
@@ -518,7 +529,7 @@ def made_of(provenance: MadeFrom) -> Iterator[tuple[str, str]]:
 
 
 def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> list[Row]:
-    """A square of figures; its diagonal says nothing."""
+    """Return a square of figures, with a dash on its diagonal."""
     return [
         (
             safe(model.name),
@@ -529,7 +540,7 @@ def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> l
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Why figures are absent, and what needs saying about the others."""
+    """Return notes on absent figures, and on metrics that need explaining."""
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for metric in METRICS:
         reasons: dict[str, list[str]] = {}
@@ -548,7 +559,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def _partly(comparison: Comparison) -> list[str]:
-    """That figures of all texts together hold texts that have none by themselves."""
+    """Return notes on figures over all texts that include texts without a figure of their own."""
     first = comparison.models[0]
     lacking = {
         metric.label: names
@@ -567,12 +578,12 @@ def _partly(comparison: Comparison) -> list[str]:
     ]
 
 
-#: What is said of a figure that nothing is better about.
+#: Description of each direction of a metric.
 _BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}
 
 
 def definitions_answer(definitions: Sequence[Definition]) -> Answer:
-    """What metrics are: formula, unit, what is better, source, when it misleads."""
+    """Return definitions of metrics: formula, unit, better direction, source, and pitfalls."""
     return Answer(
         "compare",
         "Metrics",

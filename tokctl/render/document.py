@@ -1,7 +1,7 @@
-"""What a command answers, as a document: the one thing that all writers take.
+"""Command results as documents, in one form that all writers take.
 
-An `Answer` is built once from a result. `tokctl.render.terminal`, `markdown` and `latex` write its
-blocks, for people; pipes get its records, a tab between fields; and JSON its data.
+A result becomes one `Answer`. `tokctl.render.terminal`, `markdown` and `latex` write its blocks for
+people. Pipes get its records as tab-separated lines, and `--json` writes its data.
 """
 
 from __future__ import annotations
@@ -15,35 +15,38 @@ from tokctl.render.visible import brief, safe
 
 
 class Span(NamedTuple):
-    """Text with a style: words of Rich's, such as `bold`, `dim` and `bold green`, or the name of a
-    verdict on a figure: `best`, `better`, `worse`, `unclear`. The text of the best figure of a row
-    ends with a star, for those who see no colour; writers that have bold leave it out."""
+    """Text with a style.
+
+    `style` holds Rich's style words, such as `bold`, `dim` and `bold green`, or a verdict on a
+    figure: `best`, `better`, `worse` or `unclear`. The best figure of a row ends with a star, for
+    readers who see no colour; writers that print it in bold drop the star.
+    """
 
     text: str
     style: str = ""
 
 
 class Tokens(NamedTuple):
-    """A segmentation: tokens side by side. Those at the places `marked` stand out."""
+    """Segmentation as tokens side by side; tokens whose index is in `marked` stand out."""
 
     tokens: Sequence[str]
     marked: Container[int] = ()
 
 
 class Flow(NamedTuple):
-    """Entries side by side, none cut at the end of a line that fits on the next."""
+    """Entries side by side; an entry moves to the next line whole if it fits there."""
 
     entries: Sequence[Content]
 
 
 Inline = str | Span | Tokens | Flow
-#: A cell, or a paragraph.
+#: Cell or paragraph.
 Content = Inline | list[Inline]
 
 
 @dataclass(frozen=True)
 class Heading:
-    """The title of a part; on a terminal an empty line stands before it."""
+    """Title of a section; a terminal shows an empty line above it."""
 
     text: str
     style: str = "bold"
@@ -51,13 +54,15 @@ class Heading:
 
 @dataclass(frozen=True)
 class Gap:
-    """An empty line on a terminal; paper has its own."""
+    """Empty line on a terminal; Markdown and LaTeX set their own space."""
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Parts of the content that have a style of their own add it to `style`; `not dim` and
-    `not bold` take it back."""
+    """Text in which each part may have its own style.
+
+    The style of a part is added to `style`; `not dim` and `not bold` in a part undo it.
+    """
 
     content: Content
     style: str = ""
@@ -65,14 +70,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Legend:
-    """What the arrows behind metrics mean, and how the best figure of a row is marked."""
+    """Explanation of the arrows behind metrics and of the mark of the best figure in a row."""
 
     text = "↑ more is better, ↓ less is better, {} best of its row"
 
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list; `style` is `dim` for notes, which have no bullets on a terminal."""
+    """List of lines; with style `dim` they are notes, which a terminal shows without bullets."""
 
     lines: tuple[str, ...]
     style: str = ""
@@ -80,22 +85,25 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Code:
-    """A line to be copied: alone, and never folded."""
+    """Line to copy: a paragraph of its own that is never wrapped."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """Column of a table.
 
     Attributes:
-        right: numbers, which end at the same place.
-        fold: cells may go on in a next line; else they stay whole, but where `cut`.
-        style: of every cell.
-        width: characters, where that is fixed.
-        least, most: on a narrower or a wider terminal the column is left out; paper is wide.
-        is_drawing: made of characters as a picture: nothing for paper.
+        right: whether cells are aligned to the right, as numbers are.
+        fold: whether long cells wrap; without it they stay on one line.
+        cut: whether long cells that don't wrap may be shortened with an ellipsis.
+        style: style of every cell.
+        width: fixed width in characters; None fits the width to the cells.
+        least: width of the terminal, in characters, below which the column is left out.
+        most: width of the terminal above which the column is left out; such a column is never
+            printed on paper.
+        is_drawing: whether cells are pictures made of characters, which paper leaves out.
     """
 
     name: str = ""
@@ -111,12 +119,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a line of names, or without names (`has_head`).
+    """Rows of cells, with a line of column names if `has_head`.
 
     Attributes:
-        gap: spaces between columns without a head.
-        strong: places of rows that stand out.
-        title: of a frame around it on a terminal.
+        gap: spaces between columns of a table without a head.
+        strong: indices of the rows that stand out.
+        title: title of the frame that a terminal draws around the table; None draws no frame.
     """
 
     columns: tuple[Column, ...]
@@ -129,13 +137,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures of models: a column for each, which a narrow terminal shows in several tables.
+    """Figures of several models, one column per model; narrow terminals get several tables.
 
     Attributes:
-        label: names the first column.
-        lines: a label, and a cell for each model.
-        shares: for each line the length of a bar after each figure, from 0 to 1; empty
-            without bars.
+        label: name of the first column.
+        lines: label of each line, and one cell per model.
+        shares: for each line, the length of the bar after each figure, from 0 to 1; empty without
+            bars.
     """
 
     label: str
@@ -146,12 +154,13 @@ class Figures:
 
 @dataclass(frozen=True)
 class Segmentations:
-    """A text as several models cut it.
+    """Text with its segmentations by several models.
 
     Attributes:
-        models, tokens: names, and the tokens of each, in the same order.
-        columns: for each model ranges of its tokens, as many as the others have: tokens of
-            ranges at the same place spell the same text.
+        models: names of the models.
+        tokens: tokens of each model, in the order of `models`.
+        columns: for each model its token ranges (first, end). All models have equally many ranges,
+            and ranges with the same index spell the same text.
     """
 
     text: str
@@ -161,7 +170,10 @@ class Segmentations:
 
 
 class CutReason(NamedTuple):
-    """How a model cuts a word, and why; `others`: what it makes of it with other sizes."""
+    """Segmentation of a word by one model, with the reason for it.
+
+    `others` holds labelled segmentations of the word by the model at other vocabulary sizes.
+    """
 
     model: str
     tokens: Sequence[str]
@@ -171,7 +183,7 @@ class CutReason(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedWord:
-    """A word, what is said of it, and how the models cut it."""
+    """Word with a remark on it (`said`) and the segmentations of the models (`cuts`)."""
 
     word: str
     said: str
@@ -180,8 +192,10 @@ class ExplainedWord:
 
 @dataclass(frozen=True)
 class CutWords:
-    """Words with their counts, as several models cut them. `none` is said where there are none,
-    at greater length on a terminal."""
+    """Words with their counts and their segmentations by several models.
+
+    `none` replaces an empty list of words: a longer text for a terminal, a shorter one for paper.
+    """
 
     models: tuple[str, ...]
     rows: tuple[tuple[str, int, tuple[tuple[str, ...], ...]], ...]
@@ -190,18 +204,18 @@ class CutWords:
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree of any depth, of which the upper levels are shown.
+    """Tree of any depth, of which the upper levels are shown.
 
     Attributes:
-        root: a node; its parts are `node.parts`.
-        label: what a node is shown as.
+        root: root node; the children of a node are its `parts`.
+        label: function from a node to the content that stands for it.
     """
 
     root: Any
     label: Callable[[Any], Content]
 
     def upper(self, deepest: int) -> Iterator[tuple[int, Any]]:
-        """The nodes of the first levels with their depths, each before its parts."""
+        """Yield (depth, node) down to depth `deepest`, each node before its parts."""
         waiting = [(0, self.root)]
         while waiting:
             depth, node = waiting.pop()
@@ -210,7 +224,7 @@ class Tree:
                 waiting += [(depth + 1, part) for part in reversed(node.parts)]
 
     def levels(self, most: int) -> int:
-        """How many levels below the root can be shown whole with `most` nodes."""
+        """Return how many levels below the root can be shown whole with at most `most` nodes."""
         level = [self.root]
         nodes = 0
         depth = 0
@@ -223,14 +237,15 @@ class Tree:
 
 @dataclass(frozen=True)
 class Curve:
-    """A chart from top to bottom on a terminal: a bar and a dot in each line. Its numbers stand
-    in a table, too.
+    """Chart that runs down a terminal, with a bar and a dot on each line.
+
+    Markdown and LaTeX leave it out: a table holds the same numbers.
 
     Attributes:
-        names: of the label, the bar's number and the dot's number.
-        points: label, number of the bar, its share of the longest; number of the dot, its
-            place between both ends, from 0 to 1.
-        ends: the least and the greatest number of the dots.
+        names: column names of the label, the bar's number and the dot's number.
+        points: label, the bar's number, the bar's length from 0 to 1, the dot's number, and the
+            dot's position from 0 (`ends[0]`) to 1 (`ends[1]`).
+        ends: lowest and highest number of the dots.
     """
 
     names: tuple[str, str, str]
@@ -253,21 +268,21 @@ Block = (
     | Tree
     | Curve
 )
-#: Fields of a line.
+#: Fields of one output line.
 Record = Iterable[str]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A result, to be written in one of its forms; what the others need is not made.
+    """Result of a command; each form is built only when it is written.
 
     Attributes:
-        command: that gives it: `compare` or `inspect`.
-        title: of the document on paper.
-        blocks: what people are shown, in its order.
-        records: lines for pipes. The fields hold no tab and no line feed; an empty record is
-            an empty line.
-        data: for JSON; dataclasses in it are objects of their fields.
+        command: name of the command, such as `compare` or `inspect`.
+        title: title of the document on paper.
+        blocks: returns the blocks for people, in reading order.
+        records: returns the lines for pipes. Fields contain no tab and no line feed; an empty
+            record is an empty line.
+        data: returns the value for JSON; dataclasses in it become objects of their fields.
     """
 
     command: str
@@ -277,19 +292,21 @@ class Answer:
     data: Callable[[], Any] = dict
 
     def plain(self) -> str:
-        """The records, one to a line, with a tab between fields."""
+        """Return the records as text: one per line, fields separated by tabs."""
         return "".join("\t".join(record) + "\n" for record in self.records())
 
     def json(self) -> bytes:
-        """The data as one JSON document, and a line feed."""
+        """Return the data as one JSON document that ends with a line feed."""
         from tokctl import orjson
 
         return orjson.dumps(self.data(), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def segments(tokens: Sequence[str], most: int, marked: Container[int] = ()) -> list[Inline]:
-    """Up to `most` tokens side by side, those at `marked` places in brackets, and how many
-    more there are."""
+    """Return the first `most` tokens, and a note with the number of the other tokens.
+
+    Tokens whose index is in `marked` stand out.
+    """
     shown: list[Inline] = [Tokens([brief(token) for token in tokens[:most]], marked)]
     if len(tokens) > most:
         shown.append(Span(f" … {len(tokens) - most:,} more", "dim"))
@@ -297,12 +314,12 @@ def segments(tokens: Sequence[str], most: int, marked: Container[int] = ()) -> l
 
 
 def bracketed(tokens: Sequence[str], marked: Container[int]) -> list[str]:
-    """The tokens, those at the places `marked` in brackets."""
+    """Return the tokens, with brackets around tokens whose index is in `marked`."""
     return [f"[{token}]" if place in marked else token for place, token in enumerate(tokens)]
 
 
 def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
-    """Labels and what is said of each, below one another."""
+    """Return a table of labels and texts, one pair per row."""
     rows = [[label, text] for label, text in pairs]
     return Table((Column(style="dim"), Column(fold=True)), rows, title=title)
 
@@ -310,8 +327,11 @@ def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
 def on_paper(
     answer: Answer,
 ) -> Iterator[Heading | Paragraph | Legend | Bullets | Code | Table | Tree]:
-    """The blocks for Markdown and LaTeX: what depends on the width of a terminal becomes tables
-    and paragraphs, and pictures made of characters are left out."""
+    """Yield the blocks for Markdown and LaTeX.
+
+    Blocks whose layout depends on a terminal's width become tables and paragraphs. Pictures made of
+    characters are left out.
+    """
     for block in answer.blocks():
         match block:
             case Gap() | Curve():
@@ -363,7 +383,7 @@ def _paper_table(table: Table) -> Table:
         if column.most is None and not column.is_drawing
     ]
     columns = tuple(table.columns[place] for place in there)
-    # Rows of nothing are space on a terminal.
+    # Rows of empty cells are only spacing on a terminal.
     rows = [[_in_one_line(row[place]) for place in there] for row in table.rows if any(row)]
     return replace(table, columns=columns, rows=rows)
 
@@ -391,7 +411,7 @@ def _in_one_line(content: Content) -> Content:
 
 
 def text_or_bytes(data: bytes) -> dict[str, str]:
-    """`{"text": …}`, or `{"bytes": base64}` for what is not UTF-8."""
+    """Return `{"text": …}` for UTF-8 data, else `{"bytes": …}` in base64."""
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Answers of `tokctl check-exercise`: how an exercise went, and the list of all."""
+"""Answers of `tokctl check-exercise`: the verdict on one exercise, and the list of all."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tokctl.render.document import (
 from tokctl.render.visible import safe
 from tokctl.wording import plural
 
-#: Characters of a value that are shown; JSON has all.
+#: Longest value shown, in characters; JSON has the whole value.
 _MOST = 3000
 
 
 def verdict_answer(verdict: ExerciseVerdict) -> Answer:
-    """How each case went, and the first that failed in full."""
+    """Return the document of a verdict: all cases in short, the first failed one in full."""
     return Answer(
         "check-exercise",
         f"Exercise {verdict.exercise.number}",
@@ -41,7 +41,7 @@ def verdict_answer(verdict: ExerciseVerdict) -> Answer:
 
 
 def exercises_answer(exercises: Iterable[Exercise]) -> Answer:
-    """All exercises, by page."""
+    """Return the document that lists all exercises, grouped by page."""
     found = list(exercises)
     return Answer(
         "check-exercise",

@@ -1,4 +1,4 @@
-"""Documents as LaTeX: sections with tables, to be put into a document of one's own."""
+"""Documents as LaTeX: sections with tables, to be included in another document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PREAMBLE = """\
 % Written by tokctl COMMAND. Needs \\usepackage{booktabs,array}, and LuaLaTeX or XeLaTeX with a font
 % that has the characters of the texts."""
 
-#: What LaTeX would take for a command, and what stands for it; and signs of ours.
+#: LaTeX for characters that are commands there, and for the symbols that tokctl writes.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -46,7 +46,7 @@ _ESCAPES = str.maketrans(
         '"': r"\textquotedbl{}",
         "'": r"\textquotesingle{}",
         "`": r"\textasciigrave{}",
-        "-": r"{-}",  # two of them would be a dash
+        "-": r"{-}",  # two hyphens would become a dash
         "\u2191": r"$\uparrow$",
         "\u2193": r"$\downarrow$",
         "\u2212": r"$-$",
@@ -59,12 +59,12 @@ _ESCAPES = str.maketrans(
 )
 
 
-#: Nodes and levels of a tree that are written; LaTeX nests no more than four lists.
+#: Most nodes and levels of a tree that are written; LaTeX nests at most four lists.
 _NODES, _LEVELS = 200, 3
 
 
 def latex(answer: Answer) -> str:
-    """Sections, without the preamble of a document."""
+    """Return the document as LaTeX sections, without a preamble."""
     parts = [text for block in on_paper(answer) if (text := _block(block))]
     return "\n\n".join([_PREAMBLE.replace("COMMAND", answer.command), *parts]) + "\n"
 
@@ -94,7 +94,7 @@ def _items(lines: Iterable[str]) -> str:
 
 
 def _tree(tree: Tree) -> str:
-    """Nested lists."""
+    """Return the tree as nested lists."""
     lines: list[str] = []
     last = -1
     for depth, node in tree.upper(min(max(2, tree.levels(_NODES)), _LEVELS)):
@@ -116,14 +116,17 @@ def _table(table: Table) -> str:
     return "\n".join(lines)
 
 
-#: Characters of a cell from which on its column is folded, and the share of a line that such
+#: Cells longer than this many characters make their column wrap; share of a line that all such
 #: columns take together.
 _LONG, _SHARE = 24, 0.62
 
 
 def _columns(table: Table) -> str:
-    """Numbers end at the same place, and columns of text with long cells are folded; but not
-    the labels of a table of numbers."""
+    """Return the column specification of a table.
+
+    Columns of numbers are right-aligned, and columns of text with long cells wrap. In a table where
+    all columns but the first are numbers, the first does not wrap.
+    """
     right = [column.right for column in table.columns]
     if all(right[1:]):
         return "".join("r" if is_right else "l" for is_right in right)
@@ -154,7 +157,7 @@ def _length(content: Content) -> int:
 
 
 def _line(cells: Sequence[str]) -> str:
-    # An opening bracket behind the end of a line would be taken for its argument.
+    # After `\\`, LaTeX would take an opening bracket in the next row for an optional argument.
     return "{}" + " & ".join(cells) + r" \\"
 
 
@@ -177,5 +180,5 @@ def _inline(content: Content) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that LaTeX sets as it is."""
+    """Return text with LaTeX's special characters escaped."""
     return safe(text).translate(_ESCAPES)

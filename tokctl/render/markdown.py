@@ -1,4 +1,4 @@
-"""Documents as Markdown, with tables as GitHub draws them."""
+"""Documents as Markdown, with tables in GitHub's syntax."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tokctl.render.document import (
 )
 from tokctl.render.visible import BAR, drawn, safe
 
-#: Nodes and levels of a tree that are written.
+#: Most nodes and levels of a tree that are written.
 _NODES, _LEVELS = 200, 12
 
 
 def markdown(answer: Answer) -> str:
-    """The whole document."""
+    """Return the document as Markdown, with its title as a heading."""
     parts = [f"# {_plain(answer.title)}"]
     parts += [text for block in on_paper(answer) if (text := _block(block))]
     return "\n\n".join(parts) + "\n"
@@ -66,7 +66,7 @@ def _table(table: Table) -> str:
 
 
 def _inline(content: Content) -> str:
-    """A cell or a paragraph."""
+    """Return a cell or a paragraph as Markdown on one line."""
     if isinstance(content, str):
         return _plain(content)
     return _beginning(_part(content).strip() if isinstance(content, list) else _part(content))
@@ -83,7 +83,7 @@ def _part(content: Content) -> str:
         case Span(text, "best"):
             return f"**{_escaped(text.removesuffix('*'))}**"
         case Span(text, style) if "bold" in style.split() and "not" not in style and text.strip():
-            # Stars must stand at the text itself.
+            # Markdown reads `**` as bold only next to text, not next to a space.
             before, after = text[: -len(text.lstrip())], text[len(text.rstrip()) :]
             return f"{before}**{_escaped(text.strip())}**{after}"
         case Span(text):
@@ -92,25 +92,25 @@ def _part(content: Content) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown takes as it is, on one line."""
+    """Return text on one line that Markdown shows literally."""
     return _beginning(_escaped(text))
 
 
 def _escaped(text: str) -> str:
-    """Text with what Markdown would read as signs of its own escaped, wherever they stand."""
+    """Return text with Markdown's special characters escaped, except at the start of a line."""
     shown = re.sub(r"([\\`*_\[\]<>|#~&])", r"\\\1", safe(text))
-    # What GitHub would make a link of.
+    # GitHub would turn URLs into links.
     return re.sub(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)", r"\\", shown, flags=re.IGNORECASE)
 
 
 def _beginning(line: str) -> str:
-    """The line, escaped where it would begin a list, a ruler or a block of code."""
+    """Return the line, escaped if it would start a list, a rule or a code block."""
     shown = re.sub(r"^(\d+(?=[.)]( |$))|(?=[-=])|(?=\+( |$)))", r"\1\\", line)
     return f"&#32;{shown[1:]}" if shown.startswith(" ") else shown
 
 
 def _code(tokens: Sequence[str]) -> str:
-    """Tokens as code, a bar between them: the box-drawing one, which ends no cell."""
+    """Return tokens as inline code, separated by the box-drawing bar, which does not end a cell."""
     text = BAR.join(drawn(token) for token in tokens).replace("|", "\\|")
     if not text:
         return ""

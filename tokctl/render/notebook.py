@@ -1,4 +1,4 @@
-"""What a notebook shows of a tokenizer, an encoding and a comparison: `_repr_html_`."""
+"""HTML for notebooks (`_repr_html_`) of a tokenizer, an encoding and a comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tokctl.render.visible import BACKGROUNDS, brief, names
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.encoding import Encoding
 
-#: Tokens of an encoding, and special tokens of a tokenizer, that are shown.
+#: Shown at most: tokens of an encoding, special tokens of a tokenizer.
 _TOKENS, _SPECIAL = 500, 20
 
 _CHIP = "color:#fff;background:{};border-radius:3px;padding:1px 2px;margin:1px;white-space:pre"
@@ -24,11 +24,13 @@ _QUIET = "opacity:.7;font-size:85%"
 
 @singledispatch
 def to_html(shown: Any) -> str:
-    """A piece of a page, as notebooks show it: a tokenizer's facts, the tokens of an encoding in
-    colours, the tables of a comparison. It needs no style sheet and no script.
+    """Return HTML that a notebook shows for a tokenizer, an encoding or a comparison.
+
+    A tokenizer becomes a table of facts, an encoding coloured tokens, and a comparison its tables.
+    The HTML needs no style sheet and no script.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: `shown` has another type.
     """
     raise TypeError(
         f"a Tokenizer, an Encoding or a Comparison is shown, not {type(shown).__name__}"
@@ -61,14 +63,14 @@ def _encoding(shown: Encoding) -> str:
         for token, surface, id_, place in columns
     ]
     more = f" … {len(shown) - _TOKENS:,} more" if len(shown) > _TOKENS else ""
-    # A place to break a line after each, which is not copied.
+    # `<wbr>` allows a line break after each token and is not copied with the text.
     tokens = "<wbr>".join(chips)
     size = f'<div style="{_QUIET}">{len(shown):,} tokens</div>'
     return f'<div style="line-height:1.9">{tokens}{more}</div>{size}'
 
 
 def _page(answer: Answer) -> str:
-    """The document by way of Markdown, whose escapes keep its texts from being tags."""
+    """Return the document as HTML, by way of Markdown: its escapes keep text from becoming tags."""
     from markdown_it import MarkdownIt
 
     return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown(answer)))

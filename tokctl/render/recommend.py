@@ -1,4 +1,4 @@
-"""A recommendation as a document: its sentences, the curves, and the command to run."""
+"""Recommendations as documents: advice, curves by vocabulary size, and the command to run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _NONE = "-"
 
 
 def recommendation_answer(found: Recommendation, command: str | None) -> Answer:
-    """All of a recommendation.
+    """Return the document of a recommendation.
 
     Args:
-        command: that trains what is recommended; None if nothing is.
+        found: recommendation, with the curves of its candidates.
+        command: command line that trains the recommended tokenizer; None without a recommendation.
     """
     return Answer(
         "recommend",
@@ -42,7 +43,7 @@ def recommendation_answer(found: Recommendation, command: str | None) -> Answer:
 
 
 def opening(found: Recommendation) -> str:
-    """What was read, and what of it was used for what."""
+    """Return the size of the corpus, and the bytes used for training and for measuring."""
     corpus = found.corpus
     read = f"{plural(corpus.documents, 'document')}, {corpus.bytes:,} bytes"
     if corpus.sampled is not None:
@@ -73,7 +74,7 @@ def _blocks(found: Recommendation, command: str | None) -> Iterator[Block]:
 
 
 def _all_curves(found: Recommendation) -> Figures:
-    """Sizes that several candidates have, and the recommended one."""
+    """Return bytes per token at sizes that several candidates have, and at the recommended size."""
     sizes = {point.size for curve in found.curves for point in curve.points}
     lines = []
     for size in sorted(sizes):
@@ -103,7 +104,7 @@ def _notes(found: Recommendation) -> Iterator[str]:
 
 
 def _one_curve(found: Recommendation, curve: SizeCurve) -> Figures:
-    """All its sizes; the recommended one stands out."""
+    """Return all sizes of one candidate; the recommended one stands out."""
     shape = found.shape
     names = ["bytes per token", "tokens saved"]
     if shape:
@@ -124,7 +125,7 @@ def _one_curve(found: Recommendation, curve: SizeCurve) -> Figures:
 
 
 def _records(found: Recommendation, command: str | None) -> Iterator[Record]:
-    """The kind of each line stands first."""
+    """Yield the records; the first field is the kind of line."""
     corpus, shape = found.corpus, found.shape
     if command:
         yield ("vocabulary", str(found.size))

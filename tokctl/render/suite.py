@@ -1,5 +1,4 @@
-"""What the suite of `compare` says, once for all forms: sections of figures, a row for each thing
-that is measured and a column for each model."""
+"""Results of `compare --suite`, for all forms: a row per figure, a column per model."""
 
 from __future__ import annotations
 
@@ -36,18 +35,20 @@ from tokctl.render.document import (
 from tokctl.render.visible import brief, safe
 from tokctl.wording import file_names, listed, plural, times
 
-#: A label, and one cell for each model; the best of a row ends with a star.
+#: Label, and one cell per model; the best cell of a row ends with a star.
 Row = tuple[str, list[str]]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table of the suite.
+    """Table of the suite.
 
     Attributes:
-        metric: the name of what is shown, as `--explain` takes it.
-        label: names the first column.
-        notes: what needs saying about the figures.
+        metric: name of the metric shown, as `--explain` takes it.
+        title: heading of the table.
+        label: name of the first column.
+        rows: rows of the table.
+        notes: remarks on the figures.
     """
 
     metric: str
@@ -58,12 +59,12 @@ class Section:
 
     @property
     def has_best(self) -> bool:
-        """Does a figure have a star?"""
+        """Return whether a cell has the star of the best figure."""
         return any(cell.endswith("*") for _, cells in self.rows for cell in cells)
 
 
 def suite_answer(suite: Suite, comparison: Comparison) -> Answer:
-    """All of the suite, and the ordinary comparison of the same models after it."""
+    """Return the document of the suite, followed by the ordinary comparison of its models."""
 
     def data() -> dict[str, Any]:
         return {**comparison.to_dict(), "suite": suite.to_dict()}
@@ -92,7 +93,7 @@ def _blocks(suite: Suite, comparison: Comparison) -> Iterator[Block]:
 
 
 def suite_blocks(suite: Suite) -> Iterator[Block]:
-    """The tables of the suite."""
+    """Yield the tables of the suite."""
     models = tuple(safe(model.name) for model in suite.models)
     for section in sections(suite):
         yield _heading(section.title)
@@ -112,7 +113,7 @@ def _heading(text: str) -> Heading:
 
 
 def _records(suite: Suite) -> Iterator[Record]:
-    """A line for each figure: metric, row, model, figure."""
+    """Yield one record per figure: metric, row, model, figure."""
     for section in sections(suite):
         for label, cells in section.rows:
             for model, cell in zip(suite.models, cells, strict=True):
@@ -120,7 +121,7 @@ def _records(suite: Suite) -> Iterator[Record]:
 
 
 def sections(suite: Suite) -> Iterator[Section]:
-    """The tables with rows, in their order."""
+    """Yield the sections that have rows, in reading order."""
     parts = (
         *(_domains, _languages, _characters, _numbers, _code),
         *(_stability, _undertrained, _candidates, _morphology),
@@ -192,7 +193,7 @@ def _size(domain: DomainReport, model: DomainFigures) -> str:
     mark = "*" if model.model == domain.fewest else "~" if model.within_noise else " "
     if not reads(model.figures):
         mark = "?"
-    # One model has nothing to be better than.
+    # A single model gets no star: its figures have no rival.
     mark = mark if len(domain.models) > 1 or mark == "?" else " "
     return written(model.figures["bytes_per_token"], "ratio") + mark
 
@@ -249,7 +250,7 @@ def _characters(suite: Suite) -> Iterator[Section]:
 
 # -- Numbers and code --------------------------------------------------------------------------
 
-#: One of `splits.WAYS` as a row.
+#: Row labels of `splits.WAYS`.
 _WAYS = {
     "unknown": "unknown",
     "whole": "one token",
@@ -346,7 +347,7 @@ def _code(suite: Suite) -> Iterator[Section]:
 
 # -- Stability, training, morphology -----------------------------------------------------------
 
-#: The figures of a variation, and how each is written.
+#: Figures of a variation, and how each is written.
 _OF_VARIATIONS = {"changed": "share", "token_ratio": "ratio", "kept": "share"}
 
 
@@ -391,12 +392,12 @@ def _undertrained(suite: Suite) -> Iterator[Section]:
     )
 
 
-#: Candidates that are shown.
+#: Most candidates that are shown.
 _CANDIDATES = 10
 
 
 def _candidates(suite: Suite) -> Iterator[Section]:
-    """The tokens with the least trained embeddings, a table for each model that has some."""
+    """Yield a table per model with embeddings: the tokens whose embeddings look untrained."""
     for place, model in enumerate(suite.models):
         facts = model.undertrained.embeddings
         if not isinstance(facts, EmbeddingFacts):
@@ -449,6 +450,6 @@ def _share(figure: Figure) -> str:
 
 
 def _reasons(figures: Iterable[Figure]) -> tuple[str, ...]:
-    """Why figures are absent."""
+    """Return the reasons for absent figures, each once."""
     reasons = dict.fromkeys(figure.reason for figure in figures if isinstance(figure, Absent))
     return tuple(f"n/a: {reason}" for reason in reasons)

@@ -1,4 +1,4 @@
-"""Documents on a terminal, by Rich: colours, tables that fit the width, trees."""
+"""Documents on a terminal, through Rich: colours, trees, and tables that fit the width."""
 
 from __future__ import annotations
 
@@ -39,16 +39,25 @@ from tokctl.render.document import (
 from tokctl.render.visible import BACKGROUNDS, BAR, drawn, safe
 from tokctl.values import screen_size
 
-#: Width of output that is not for a terminal: wide enough that no table is folded.
+#: Width of output that is not for a terminal; wide enough that tables do not wrap.
 UNFOLDED = 160
 #: Spaces between the columns of a table of models.
 GAP = 2
-#: How verdicts on figures look; other styles are Rich's.
+#: Styles of verdicts on figures; all other styles are Rich's own.
 _STYLES = {"best": "bold green", "better": "green", "worse": "red", "unclear": "dim"}
 
 
 def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
-    """A console that writes to `stream`; it colours only if `color`."""
+    """Return a console that writes to `stream`, in colour only if `color`.
+
+    The width is `COLUMNS` if set, else the terminal's; output that is not for a terminal has
+    `UNFOLDED` columns.
+
+    Args:
+        stream: text stream to write to.
+        color: whether to write colours.
+        is_terminal: whether `stream` is a terminal.
+    """
     said = screen_size(os.environ.get("COLUMNS", ""))
     width = said or (None if is_terminal else UNFOLDED)
     return Console(
@@ -65,8 +74,7 @@ def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
 
 
 def show(answer: Answer, on: Console) -> None:
-    """Prints the blocks; what is too wide for the console is folded, or stands in several
-    tables below one another."""
+    """Print the blocks of an answer; wide text wraps, wide tables are split."""
     for block in answer.blocks():
         for part in _parts(block, on):
             on.print(part, soft_wrap=isinstance(block, Code))
@@ -105,7 +113,7 @@ def _parts(block: Block, on: Console) -> Iterator[RenderableType]:
 
 
 def _apart(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
-    """The parts with an empty line between them."""
+    """Yield the parts with an empty line between them."""
     for place, part in enumerate(parts):
         if place:
             yield Text()
@@ -139,10 +147,16 @@ def _text(content: Content, width: int, style: str = "") -> Text:
 
 
 def segmentation(tokens: Sequence[str], marked: Container[int] = (), first: int = 0) -> Text:
-    """Tokens side by side: coloured backgrounds, and a bar between them for readers
-    (and terminals) without colour. Those whose places are `marked` stand out: bold and
-    underlined, and in brackets. `first` is the number of the first one in its text, so that
-    neighbours differ in colour across lines and columns."""
+    """Return tokens side by side on coloured backgrounds.
+
+    A bar between tokens separates them without colour, too.
+
+    Args:
+        tokens: tokens to show.
+        marked: indices of tokens that stand out: bold, underlined and in brackets.
+        first: index of the first token in its text, so that neighbours differ in colour across
+            lines and columns.
+    """
     text = Text()
     for place, token in enumerate(tokens):
         if place:
@@ -193,8 +207,10 @@ def _table(block: Table, width: int) -> RichTable:
 
 
 def _bars_beside(block: Table, width: int) -> list[str]:
-    """The bars of a table, shortened in proportion to fit beside its other columns; none where
-    hardly any room is left."""
+    """Return the bars of a table, shortened in proportion to fit beside its other columns.
+
+    The list is empty if the room is narrower than `_LEAST_BAR` and too narrow for the longest bar.
+    """
     if not block.rows or not any(column.is_drawing for column in block.columns):
         return []
     bars, room = [], width
@@ -224,12 +240,12 @@ def _empty_table() -> RichTable:
     return RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
 
 
-#: Columns of a bar: fewer say nothing, more say no more.
+#: Narrowest and widest bar in columns: a shorter one shows nothing, a longer one no more.
 _LEAST_BAR, _MOST_BAR = 6, 24
 
 
 def _figures(block: Figures, width: int) -> Iterator[RichTable]:
-    """Tables of as many models as fit the width."""
+    """Yield tables with as many models each as fit the width."""
     if block.shares:
         yield from _bars(block, width)
         return
@@ -238,7 +254,7 @@ def _figures(block: Figures, width: int) -> Iterator[RichTable]:
     cells = [max(cell_len(row[n].text) for _, row in lines) for n in range(len(block.models))]
     columns = [max(cell_len(name), cell) for name, cell in zip(block.models, cells, strict=True)]
     if sum(columns) + GAP * len(columns) > width - label:
-        # Fold long names rather than have one model per table.
+        # Wrap long names; otherwise most tables would hold one model.
         columns = [min(column, max(cell, 12)) for column, cell in zip(columns, cells, strict=True)]
     for first, last in _groups(columns, width - label):
         table = _empty_table()
@@ -253,7 +269,7 @@ def _figures(block: Figures, width: int) -> Iterator[RichTable]:
 
 
 def _bars(block: Figures, width: int) -> Iterator[RichTable]:
-    """Each figure with a bar; without bars where they don't fit."""
+    """Yield tables of figures with a bar after each, or without bars if they don't fit."""
     models, lines = block.models, block.lines
     label = max(cell_len(name) for name in (block.label, *(name for name, _ in lines)))
     cells = max(len(cell.text) for _, row in lines for cell in row)
@@ -278,13 +294,13 @@ def _bars(block: Figures, width: int) -> Iterator[RichTable]:
 
 
 def _bar(share: float, width: int) -> str:
-    """A bar of that share of the columns, to an eighth of one."""
+    """Return a bar of `share` times `width` columns, to an eighth of a column."""
     eighths = round(share * width * 8)
     return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
 
 
 def _groups(columns: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
-    """Ranges of columns that fit the width together, one at least."""
+    """Yield (first, end) ranges of columns that fit `width` together, at least one column each."""
     first, used = 0, 0
     for place, column in enumerate(columns):
         if place > first and used + column + GAP > width:
@@ -295,7 +311,7 @@ def _groups(columns: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
 
 
 def _broken(name: str, width: int) -> Text:
-    """A name in lines of at most `width` columns, broken behind a sign where there is one."""
+    """Return a name in lines of at most `width` columns, broken after punctuation if possible."""
     lines = []
     width = max(width, 1)
     while cell_len(name) > width:
@@ -306,11 +322,11 @@ def _broken(name: str, width: int) -> Text:
 
 
 def _folded(tokens: Sequence[str], width: int) -> Text:
-    """A segmentation in lines of at most `width` columns, cut between tokens."""
+    """Return a segmentation in lines of at most `width` columns, broken between tokens."""
     lines: list[list[str]] = [[]]
     used = 0
     for token in tokens:
-        cells = cell_len(drawn(token)) + 1  # and the bar behind it
+        cells = cell_len(drawn(token)) + 1  # one more for the bar
         if lines[-1] and used + cells > width:
             lines.append([])
             used = 0
@@ -320,7 +336,7 @@ def _folded(tokens: Sequence[str], width: int) -> Text:
 
 
 def _segmentations(block: Segmentations, width: int) -> Group:
-    """The text, and under it a line for each model; as many such blocks as it takes."""
+    """Return the text, then one line of tokens per model for each stretch that fits the width."""
     name = min(max(map(cell_len, block.models)), width // 4)
     count = max(len(str(len(tokens))) for tokens in block.tokens)
     room = max(width - name - count - 2 * GAP, 1)
@@ -341,8 +357,11 @@ def _segmentations(block: Segmentations, width: int) -> Group:
 
 
 def _aligned(block: Segmentations, room: int) -> list[list[Text]] | None:
-    """Blocks of one line for each model, up to `room` wide; None if a column, which no
-    model cuts at the same place as all others, is wider than that."""
+    """Return one list of lines per stretch of the text, with a line per model in each.
+
+    Tokens that spell the same text are aligned in a column. The result is None if a column, which
+    has no boundary that all models share, is wider than `room`.
+    """
     cells = [
         [tokens[first:last] for first, last in ranges]
         for tokens, ranges in zip(block.tokens, block.columns, strict=True)
@@ -351,7 +370,7 @@ def _aligned(block: Segmentations, room: int) -> list[list[Text]] | None:
     if any(width > room for width in widths):
         return None
     blocks: list[list[Text]] = []
-    if not any(widths):  # a line for each model all the same
+    if not any(widths):  # no tokens: still one line per model
         return [[Text() for _ in cells]]
     used = room
     placed = [0] * len(cells)
@@ -364,7 +383,7 @@ def _aligned(block: Segmentations, room: int) -> list[list[Text]] | None:
         for number, line in enumerate(blocks[-1]):
             tokens = cells[number][place]
             if used >= 0:
-                # Where a model has nothing, two bars would look like a token between them.
+                # No bar where a model has no token: two bars would look like a token between them.
                 line.append(BAR if tokens else " ", style="dim")
             line.append_text(segmentation(tokens, first=placed[number]))
             line.append(" " * (width - _width(tokens)))
@@ -378,7 +397,7 @@ def _width(tokens: Sequence[str]) -> int:
 
 
 def _explained(block: ExplainedWord, width: int) -> Group:
-    """A word, and for each model its tokens with the reason below."""
+    """Return a word, and for each model its tokens with the reason below."""
     name = min(max(cell_len(cut.model) for cut in block.cuts), width // 4)
     room = max(width - name - GAP, 1)
     title = Text(drawn(block.word), style="bold")
@@ -397,7 +416,7 @@ def _explained(block: ExplainedWord, width: int) -> Group:
 
 
 def _cut_words(block: CutWords, width: int) -> Iterator[RenderableType]:
-    """Tables of words with their counts, as many models in each as fit the width."""
+    """Yield tables of words with their counts, with as many models each as fit the width."""
     if not block.rows:
         yield Text(block.none[0])
         return
@@ -426,13 +445,16 @@ def _cut_words(block: CutWords, width: int) -> Iterator[RenderableType]:
         yield table
 
 
-#: Nodes of a tree that are shown: whole levels of them.
+#: Most nodes of a tree that are shown; levels are shown whole.
 _NODES = 200
 
 
 def _tree(block: Tree, width: int) -> RichTree:
-    """The levels that are as wide as the terminal and have up to `_NODES` nodes."""
-    # Each level takes four columns.
+    """Return the levels that fit the terminal's width and have at most `_NODES` nodes.
+
+    At least two levels below the root are shown.
+    """
+    # Each level is indented by four columns.
     deepest = max(2, min((width - 24) // 4, block.levels(_NODES)))
     root = RichTree(_text(block.label(block.root), width), guide_style="dim")
     branches = [root]
@@ -446,9 +468,9 @@ def _tree(block: Tree, width: int) -> RichTree:
     return root
 
 
-#: Columns of a curve beside its two drawings: three numbers and the space between.
+#: Columns of a curve besides its two drawings: three numbers and the space between.
 _BESIDE = 38
-#: Columns of the longest bar of a curve.
+#: Width of a curve's longest bar, in columns.
 _LONGEST_BAR = 40
 
 
@@ -460,7 +482,7 @@ def _curve(block: Curve, width: int) -> RichTable:
     table.add_column(bar, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, style="cyan")
     table.add_column(dot, justify="right", no_wrap=True)
-    # The ends of the axis, where there is room for them.
+    # The header shows the ends of the axis if they fit.
     between = room - sum(map(len, block.ends))
     scale = (" " * between).join(block.ends) if between > 0 else ""
     table.add_column(scale, no_wrap=True, header_style="dim")

@@ -1,4 +1,4 @@
-"""What `train` and `corpora` show to people: steps, the summary of a training, the named texts."""
+"""Terminal output of `train` and `corpora`: training steps, training summaries, named corpora."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tokctl.render.visible import visible
 from tokctl.sources.corpora import Corpus
 from tokctl.wording import plural
 
-#: Merges, or pieces, at either end of the list that are shown.
+#: Merges or pieces shown from each end of the list.
 _ENDS = 5
 
-#: Rounds at either end whose sizes are shown.
+#: Rounds at each end whose sizes are shown.
 _ROUNDS = 4
 
-#: A space in a row at which no line is broken; `visible` leaves none in a token.
+#: Space at which a row is not wrapped; `visible` leaves no such character in a token.
 _HELD = "\u00a0"
 
-#: Columns of the summary's labels.
+#: Width of the labels of the summary, in columns.
 _LABEL = 12
 
 
@@ -41,12 +41,15 @@ def show_training(
     verbose: bool = False,
     replaced: str | None = None,
 ) -> None:
-    """The summary of a training: what was read, what came of it, and how long it took.
+    """Print the summary of a training: the text read, the resulting model, and the time taken.
 
     Args:
-        tokens: of the model, as they are spelled.
-        seconds: of each phase.
-        replaced: the path of the file that the model replaced; None: no file had its name.
+        console: console to print on.
+        model: trained model; a model without a training record prints nothing.
+        tokens: spelling of the model's tokens, by id.
+        seconds: duration of each phase, in seconds.
+        verbose: whether to add the digest of the text and the recipe.
+        replaced: path of the file that the model replaced; None if the file is new.
     """
     record = model.training
     if record is None:
@@ -59,7 +62,7 @@ def show_training(
         rows.append(("sha256", record.sha256))
         rows.append(("recipe", _recipe_line(recipe)))
     rows.append(("pre-tokens", f"{record.pre_tokens:,} ({record.distinct_pre_tokens:,} distinct)"))
-    if record.alphabet_size:  # of words there is none
+    if record.alphabet_size:  # 0 for an alphabet of words
         rows.append(("alphabet", f"{record.alphabet_size:,}"))
     vocabulary = f"{len(model.tokens):,}" + (f" ({special} special)" if special else "")
     if record.extended:
@@ -111,7 +114,7 @@ def _merge_rows(merges: Sequence[Merge], tokens: Sequence[str]) -> list[tuple[st
 
 
 def _stage_rows(model: FilledRecipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
-    """Where each later stage of a training began, and how many words its tokens have."""
+    """Yield where each later stage of a training began, and how many words its tokens have."""
     ends = [*record.stage_ends, len(model.tokens)]
     for number, (begin, end) in enumerate(pairwise(ends), start=2):
         tokens = (model.tokens[id_].split(b" ") for id_ in range(begin, end))
@@ -124,7 +127,7 @@ def _stage_rows(model: FilledRecipe, record: TrainingRecord) -> Iterator[tuple[s
 
 
 def _superword_rows(model: FilledRecipe, tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The supermerges: where their ids begin, and at which count the first one's turn came."""
+    """Yield the number of supermerges, their first id, and the count of the first one."""
     found = model.supermerges
     if found:
         words = len(model.tokens) - len(found)
@@ -133,12 +136,12 @@ def _superword_rows(model: FilledRecipe, tokens: Sequence[str]) -> Iterator[tupl
         yield "superwords", f"{len(found):,}, {counted}: {first}"
 
 
-#: Languages that are shown; of more, half of them from each end.
+#: Most languages that are shown; of a longer list, half from each end.
 _LANGUAGES = 12
 
 
 def _language_rows(found: LanguageShares) -> list[tuple[str, str]]:
-    """The languages, those that cost most first."""
+    """Return one row per language, the costliest first, and the Gini coefficients."""
     cost = {one.name: one.cost_after for one in found.languages}
     ordered = sorted(
         found.languages, key=lambda one: c if not isinstance(c := cost[one.name], Absent) else 0.0
@@ -175,10 +178,10 @@ def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
 
 
 def _piece_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
-    """The pieces with the highest scores and with the lowest; they have ids in this order."""
+    """Return the highest and the lowest scores; ids of pieces are in the order of their scores."""
     reserved = model.reserved_ids
     scores = model.scores
-    # Special tokens, and bytes to fall back to, have no score.
+    # Special tokens and fallback bytes have no score.
     ids = [id_ for id_ in range(len(tokens)) if id_ not in reserved and scores[id_] < 0]
     shown = [f"{visible(tokens[id_])}{_HELD}{scores[id_]:.2f}" for id_ in ids]
     if len(shown) > 2 * _ENDS:
@@ -187,7 +190,7 @@ def _piece_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, s
 
 
 def _frequency_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
-    """The tokens that came most often. (Ids of an extended model are not in this order.)"""
+    """Return the most frequent tokens; an extended model's ids are not in order of frequency."""
     counts = model.counts
     if not counts:
         return []
@@ -199,7 +202,7 @@ def _frequency_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[st
 
 
 def _print_row(console: Console, label: str, text: str) -> None:
-    """A label and its text, which goes on under itself where the line is full."""
+    """Print a label and its text; further lines of the text are indented by the label's width."""
     first, *more = _wrapped(text, max(20, console.width - _LABEL))
     line = Text(f"{label:<{_LABEL}}", style="bold").append(first, style="not bold")
     console.print(line, soft_wrap=True)
@@ -208,8 +211,10 @@ def _print_row(console: Console, label: str, text: str) -> None:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of up to `width` columns, broken at spaces alone. (`textwrap` takes an emoji for
-    one column, and a terminal for two.)"""
+    """Return lines of up to `width` columns, broken only at spaces.
+
+    `textwrap` counts an emoji as one column; a terminal needs two.
+    """
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
@@ -221,7 +226,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _visible_line(text: str) -> str:
-    """The text with what a terminal would obey escaped; its spaces stay."""
+    """Return the text with control characters escaped; spaces stay."""
     kept = (" ", _HELD)
     return "".join(char if char in kept else visible(char) for char in text)
 
@@ -254,7 +259,7 @@ def _why_stopped(model: FilledRecipe, record: TrainingRecord) -> str:
 
 
 def show_corpora(console: Console, corpora: Sequence[Corpus]) -> None:
-    """The named corpora as a table."""
+    """Print the named corpora as a table."""
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("name", no_wrap=True)
     table.add_column("bytes", justify="right", no_wrap=True)
@@ -266,12 +271,12 @@ def show_corpora(console: Console, corpora: Sequence[Corpus]) -> None:
     console.print(table)
 
 
-#: Dropped pieces of one round that are shown.
+#: Dropped pieces shown per round.
 _DROPPED = 5
 
 
 def show_rounds(console: Console, rounds: Sequence[Round]) -> None:
-    """Rounds of a Unigram training: what was left, and what was dropped first."""
+    """Print the rounds of a Unigram training: pieces, objective and the first dropped pieces."""
     for number, found in enumerate(rounds, 1):
         title = f"round {number}: {found.pieces:,} pieces, {found.objective:.4f} nats per pre-token"
         console.print(Text(title, style="bold cyan"), soft_wrap=True)
@@ -289,7 +294,7 @@ def show_rounds(console: Console, rounds: Sequence[Round]) -> None:
 
 @dataclass(frozen=True)
 class StepWord:
-    """One pre-token of a corpus state: its count, its tokens, whether the step changed it."""
+    """Pre-token of a corpus state: its count, its tokens, and whether the step changed it."""
 
     count: int
     tokens: list[str]
@@ -298,14 +303,15 @@ class StepWord:
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """The corpus state behind one merge.
+    """Corpus state after one merge.
 
     Attributes:
-        number: from 1; 0 is the state before the first merge.
-        merge: what was merged, and `names` its left, right and new token; None and empty
-            for step 0.
-        words: those to show; `more` is how many are left out.
-        language: see `MergeRecord`.
+        number: number of the step, from 1; 0 is the state before the first merge.
+        merge: merge of the step; None for step 0.
+        names: left, right and new token of the merge; empty for step 0.
+        words: pre-tokens to show.
+        more: number of pre-tokens left out.
+        language: language that chose the merge, see `MergeRecord`.
     """
 
     number: int
@@ -317,7 +323,7 @@ class TrainingStep:
 
 
 def show_steps(console: Console, steps: Iterable[TrainingStep], score: str) -> None:
-    """Corpus states, step by step; a word that the step has changed is marked with `*`."""
+    """Print corpus states, step by step; a pre-token that the step changed is marked with `*`."""
     for step in steps:
         console.print(Text(_step_title(step, score), style="bold cyan"), soft_wrap=True)
         width = max((len(f"{word.count:,}") for word in step.words), default=0)

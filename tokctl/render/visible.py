@@ -1,24 +1,27 @@
-"""Text of models and corpora as people can read it safely, on a terminal or anywhere else."""
+"""Text of models and corpora, escaped so that terminals and files show it safely."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
 
-#: Background colours of neighbouring tokens; they differ in light and dark themes alike.
+#: Background colours of neighbouring tokens; distinct on light and dark themes.
 BACKGROUNDS = ("#1f6f8b", "#8b5e1f", "#3f7f3f", "#7f3f7f", "#8b2f3f")
-#: Between tokens.
+#: Separator between tokens.
 BAR = "│"
-#: Stands under a combining mark that has no letter of its own.
+#: Dotted circle, drawn under a combining mark that has no base character.
 _CARRIER = "\u25cc"
-#: Characters of a token that people are shown; a token can be a whole book long.
+#: Longest token shown whole, in characters; a token can be as long as a book.
 LONGEST_NAME = 48
 
 
 def visible(text: str) -> str:
-    """The text with control characters, spaces that look like none, and what a terminal
-    may not draw, made visible. Directional controls are escaped, too: what is shown has the
-    order of the text, but for letters of right-to-left scripts that a terminal turns round."""
+    r"""Return `text` with spaces, line feeds and unprintable characters made visible.
+
+    A space becomes `␣` and a line feed `⏎`. Other unprintable characters become escapes such as
+    `\u200b`, directional controls among them. So the output has the order of the text, except where
+    a terminal reorders letters of right-to-left scripts.
+    """
     return "".join(map(_visible, text))
 
 
@@ -33,8 +36,10 @@ def _visible(char: str) -> str:
 
 
 def drawn(text: str) -> str:
-    """As `visible`, for people: a combining mark that has nothing to stand on, and would join
-    what is in front of the text, is drawn on a dotted circle."""
+    """Return `text` as `visible` does, with each stray combining mark on a dotted circle.
+
+    Without the circle, a mark that has no base character would join the text before it.
+    """
     shown = []
     carries = False
     for char in text:
@@ -45,27 +50,27 @@ def drawn(text: str) -> str:
 
 
 def safe(text: str) -> str:
-    """A sentence as `drawn`; its spaces stay spaces."""
+    """Return a sentence as `drawn` does, but keep its spaces."""
     return " ".join(map(drawn, text.split(" ")))
 
 
 def readable(text: str) -> str:
-    """A sentence as `visible`; its spaces stay spaces."""
+    """Return a sentence as `visible` does, but keep its spaces."""
     return " ".join(map(visible, text.split(" ")))
 
 
 def brief(token: str) -> str:
-    """A token for people: made visible, and cut where it is very long."""
+    """Return a token as `drawn` does; a very long one is cut and its length added."""
     if len(token) <= LONGEST_NAME:
         return drawn(token)
     return f"{drawn(token[: LONGEST_NAME - 12])}… ({len(token):,} long)"
 
 
 def names(tokens: Iterable[str]) -> str:
-    """Tokens with a space between them; what would be mistaken for one is made visible."""
+    """Return the tokens separated by spaces, each escaped by `visible`."""
     return " ".join(map(visible, tokens))
 
 
 def decoded(data: bytes) -> str:
-    """Bytes as text; what is not UTF-8 in them as `\\xe2`."""
+    r"""Return `data` as text, with bytes that are not UTF-8 written as `\xe2`."""
     return data.decode("utf-8", "backslashreplace")

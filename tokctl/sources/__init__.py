@@ -1,4 +1,4 @@
-"""Where text comes from: files, folders, archives, tables and stdin, as documents."""
+"""Sources of text: files, folders, archives, tables and stdin, as documents."""
 
 from __future__ import annotations
 

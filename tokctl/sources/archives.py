@@ -1,4 +1,4 @@
-"""Tar archives, read forwards: ustar, pax and GNU, each member as it would be read alone."""
+"""Tar archives, read forwards: ustar, pax and GNU; each member is read like a file of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tokctl.errors import TokctlError
 from tokctl.sources.blocks import BLOCK_SIZE, BlockStream, ByteSource
 from tokctl.sources.document import Archive, Document, Records
 
-#: An archive in an archive, and so on; one that holds itself must end somewhere.
+#: Largest depth of archives in archives: an archive that contains itself must end.
 _DEEPEST = 8
-#: Bytes that a header can have; and more than a block.
+#: Largest size of a header in bytes; larger than a block.
 _LONGEST_HEADER = 1 << 24
 
 Opener = Callable[[ByteSource], Document | Records | Archive]
@@ -22,13 +22,19 @@ Opener = Callable[[ByteSource], Document | Records | Archive]
 def members(
     data: ByteSource, blocks: Callable[[], Iterator[bytes]], open_member: Opener, depth: int
 ) -> Iterator[Document | Records]:
-    """The regular files of an archive, in its order; those of an archive in it in its place.
+    """Yield the regular files of an archive in order; a nested archive is replaced by its members.
 
-    Folders, links and devices are passed over. A member can be read until the next is asked
-    for; what is left of it then is passed over, too.
+    Folders, links and devices are skipped. A member can be read until the next one is requested;
+    the rest of it is skipped then.
+
+    Args:
+        data: the archive.
+        blocks: function that returns the decompressed bytes of the archive.
+        open_member: function that makes a source of a member.
+        depth: number of archives around this one.
 
     Raises:
-        TokctlError: names the archive that is damaged, cut short, or deeper than any is.
+        TokctlError: the archive is damaged, cut short, or nested too deeply. The message names it.
     """
     name = data.name
     if depth > _DEEPEST:
@@ -38,7 +44,7 @@ def members(
             raise _cut(name)
         tar = _open(stream, name)
         while (member := _next(tar, name)) is not None:
-            tar.members.clear()  # type: ignore[attr-defined]  # it would grow
+            tar.members.clear()  # type: ignore[attr-defined]  # else the list grows
             if not member.isreg():
                 continue
             if member.size < 0:
@@ -87,12 +93,12 @@ def _member_data(
 
 
 class _Forward(BlockStream):
-    """What `tarfile` needs of a file that it does not go back in."""
+    """Stream with the methods that `tarfile` needs to read forwards."""
 
     def __init__(self, blocks: Iterator[bytes], name: str) -> None:
         super().__init__(blocks)
         self.name = name
-        self.turn = 0  # the number of the member whose turn it is
+        self.turn = 0  # index of the member that may be read
 
     def read(self, size: int = -1) -> bytes:
         if size > _LONGEST_HEADER:
@@ -114,16 +120,16 @@ class _Forward(BlockStream):
 
 
 class _TarHeader(tarfile.TarInfo):
-    """A header; where `tarfile` would take a damaged one for the end, it is an error."""
+    """Header of a member; a damaged header is an error, where `tarfile` takes it for the end."""
 
     @classmethod
     def fromtarfile(cls, tar: tarfile.TarFile) -> _TarHeader:
         try:
             return super().fromtarfile(tar)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            raise  # blocks of zeros: the end
+            raise  # blocks of zeros: the end of the archive
         except tarfile.HeaderError as error:
-            # Without the blocks of zeros at its end, an archive may be cut anywhere.
+            # If the blocks of zeros are missing, the archive may be cut anywhere.
             kinds = (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError)  # type: ignore[attr-defined]
             name = cast(_Forward, tar.fileobj).name
             raise (_cut(name) if isinstance(error, kinds) else _damaged(name, error)) from None
@@ -145,7 +151,7 @@ def _next(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
 
 
 class _damage:  # noqa: N801  (a context manager, called like a function)
-    """tarfile's errors as TokctlErrors that name the archive."""
+    """Context manager that turns tarfile's errors into TokctlErrors that name the archive."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Bytes in blocks: of files, of stdin, as a stream that is read forwards, and read ahead."""
+"""Blocks of bytes from files and stdin, and a stream that is read forwards or ahead."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from tokctl import systems
 from tokctl.errors import TokctlError
 from tokctl.files import note_read
 
-#: Bytes read at a time. Large enough for threads to share a block, small enough for
-#: Ctrl-C and the progress bar, and for the processor's cache.
+#: Bytes read at a time. Large enough for threads to share a block; small enough for Ctrl-C, for the
+#: progress bar and for the processor's cache.
 BLOCK_SIZE = 1 << 21
 
-#: So many first bytes tell every form.
+#: Number of first bytes that distinguish all formats.
 HEAD = 512
 
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".xz", ".lzma", ".bz2")
 
-#: Blocks that a thread reads ahead of their use.
+#: Blocks that a thread reads ahead.
 _AHEAD = 2
 
 T = TypeVar("T")
 
 
 class ByteSource:
-    """Where bytes come from, as they are there: possibly compressed, and of any form.
+    """Source of bytes as stored: of any format, possibly compressed.
 
     Attributes:
-        name: for messages.
-        size: bytes; None if that is not known.
-        path: of a regular file on this machine, which can be opened anew and anywhere in it.
-        head: its first bytes, where they have been looked at.
-        prompt: its bytes come without waiting for anyone.
-        again: it can be read more than once.
-        waits: even its first bytes may be long in coming, after other sources were read.
-        done: bytes read so far.
+        name: name in messages.
+        size: size in bytes; None if unknown.
+        path: path of a regular file on this machine, which can be reopened and read at any
+            position; else None.
+        head: first bytes, if they have been read; else None.
+        prompt: whether bytes come without waiting for a person or a program.
+        again: whether the bytes can be read more than once.
+        waits: whether even the first bytes can be late, possibly after other sources were read.
+        done: number of bytes read so far.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class ByteSource:
         self._start = start
 
     def blocks(self) -> Iterator[bytes]:
-        """The bytes, from the start where they can be read again."""
+        """Yield the bytes, from the start if they can be read again."""
         if self.again:
             self.done = 0
         for block in self._start():
@@ -76,11 +77,21 @@ class ByteSource:
             yield block
 
     def tell(self) -> int:
+        """Return the number of bytes read so far."""
         return self.done
 
 
 def file_source(name: str | Path) -> ByteSource:
-    """A file, a pipe or a device, checked to be there and readable; nothing is read yet."""
+    """Return a file, a pipe or a device as a source, after a check that it exists and is readable.
+
+    At most the first bytes of a regular file are read.
+
+    Args:
+        name: path of the file.
+
+    Raises:
+        TokctlError: the file is missing, is a folder, or can't be read.
+    """
     if not str(name):
         raise TokctlError("the name of a file is empty", "look for an unset variable")
     path = str(name)
@@ -109,15 +120,15 @@ def file_source(name: str | Path) -> ByteSource:
 
 
 def stdin_source(stream: BinaryIO | None) -> ByteSource:
-    """stdin, or the stream that stands for it; nothing is read yet."""
+    """Return stdin, or the stream in its place, as a source; nothing is read yet."""
     source = sys.stdin.buffer if stream is None else stream
-    with contextlib.suppress(OSError, ValueError):  # no file is behind it
+    with contextlib.suppress(OSError, ValueError):  # the stream has no file descriptor
         note_read("-", os.fstat(source.fileno()))
     return ByteSource("stdin", lambda: _named_blocks("stdin", source))
 
 
 def _first_bytes(path: str) -> bytes:
-    """The first bytes of a regular file, which shows that it can be read."""
+    """Return the first bytes of a regular file; this also shows that it can be read."""
     with _opened(path) as file:
         return next(_named_blocks(path, file, HEAD), b"")
 
@@ -130,10 +141,10 @@ def _opened(path: str) -> FileIO:
 
 
 def _blocks_of(path: str, size: int) -> Iterator[bytes]:
-    """The blocks of a file that had `size` bytes when it was looked at first.
+    """Yield the blocks of a file that had `size` bytes when it was first examined.
 
-    What has grown since is read as well; what has shrunk is an error, since it is not
-    known what is missing.
+    Data that was added since is read, too. A file that became shorter is an error, because the
+    missing part is unknown.
     """
     done = 0
     with _opened(path) as file:
@@ -160,7 +171,7 @@ def _named_blocks(name: str, stream: BinaryIO | FileIO, size: int = BLOCK_SIZE) 
 
 
 def without_compression_suffix(name: str) -> str:
-    """The name in lower case, without the endings that compression has put after it."""
+    """Return the name in lower case, without the extensions of compression."""
     name = name.lower()
     for ending in COMPRESSION_SUFFIXES:
         name = name.removesuffix(ending)
@@ -168,26 +179,31 @@ def without_compression_suffix(name: str) -> str:
 
 
 def read_blocks(stream: BinaryIO | FileIO, size: int = BLOCK_SIZE) -> Iterator[bytes]:
-    """Blocks of up to `size` bytes, each as soon as it is there."""
+    """Yield blocks of up to `size` bytes, each as soon as it is available.
+
+    Args:
+        stream: a binary stream, which may be non-blocking.
+        size: largest number of bytes in a block.
+    """
     read = getattr(stream, "read1", stream.read)
     while block := read(size) or _later_block(stream, size):
         yield block
 
 
 def _later_block(stream: BinaryIO | FileIO, size: int) -> bytes:
-    """What comes next, where nothing has come; empty at the end.
+    """Return the next bytes after an empty read; empty at the end of the stream.
 
-    A stream can be non-blocking, which whoever shares the pipe or the terminal may have made it at
-    any time. It gives nothing where nothing is there yet, as it does at its end, and its buffer
-    keeps to itself which of the two it was.
+    A stream can be non-blocking: a process that shares the pipe or the terminal may have set this
+    at any time. Such a stream returns nothing both when no data is available yet and at its end,
+    and its buffer does not tell the two cases apart.
     """
     raw = getattr(stream, "raw", stream)
     try:
         number = raw.fileno()
-        # A terminal would have to be told twice that it ends.
+        # At a terminal, another read would need a second end-of-file key.
         if not systems.is_non_blocking(number):
             return b""
-    except (AttributeError, OSError):  # it lies in memory
+    except (AttributeError, OSError):  # the stream is in memory
         return b""
     while (block := raw.read(size)) is None:
         systems.wait_for_input(number)
@@ -195,7 +211,7 @@ def _later_block(stream: BinaryIO | FileIO, size: int) -> bytes:
 
 
 def unreadable(path: str, error: Exception) -> TokctlError:
-    """The error for what can't be opened."""
+    """Return the error for a file that can't be opened."""
     return TokctlError(f"can't read {path}: {_reason(error)}", _read_hint(path, error))
 
 
@@ -217,11 +233,11 @@ def _read_hint(path: str, error: Exception) -> str:
 
 
 class BlockStream:
-    """A file that can only be read on, made of blocks of any size.
+    """Forward-only file made of blocks of any size.
 
     Attributes:
-        place: bytes read so far.
-        tail: the last eight of them.
+        place: number of bytes read so far.
+        tail: the last eight of these bytes.
     """
 
     closed = False
@@ -232,10 +248,10 @@ class BlockStream:
         self.tail = b""
         self._blocks = blocks
         self._block = b""
-        self._start = 0  # of what is left of the block
+        self._start = 0  # index of the first unread byte of the block
 
     def read(self, size: int = -1) -> bytes:
-        """So many bytes, fewer at the end alone; all that is left for a negative number."""
+        """Return `size` bytes, or fewer at the end; all remaining bytes if `size` is negative."""
         parts: list[bytes] = []
         missing = size
         while missing:
@@ -251,13 +267,13 @@ class BlockStream:
         return data
 
     def some(self, size: int) -> bytes:
-        """The bytes that are there, up to so many; none at the end alone."""
+        """Return the bytes available without waiting, at most `size`; empty only at the end."""
         if self._start == len(self._block):
             self._next()
         return self.read(min(size, len(self._block) - self._start))
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, up to so many, which stay to be read."""
+        """Return up to `size` next bytes without consuming them."""
         while len(self._block) - self._start < size:
             rest = self._block[self._start :]
             if not self._next():
@@ -267,7 +283,7 @@ class BlockStream:
         return self._block[self._start : self._start + size]
 
     def skip(self, size: int) -> int:
-        """Reads on without keeping anything; how many bytes there were."""
+        """Skip up to `size` bytes, and return how many were skipped."""
         missing = size
         while missing and (self._start < len(self._block) or self._next()):
             step = min(missing, len(self._block) - self._start)
@@ -277,18 +293,18 @@ class BlockStream:
         return size - missing
 
     def put_back(self, data: bytes) -> None:
-        """These bytes come next; they are not counted again."""
+        """Put bytes before the unread ones; `place` does not change."""
         self._block, self._start = data + self._block[self._start :], 0
 
     def rest(self) -> Iterator[bytes]:
-        """All blocks that are left."""
+        """Yield all remaining blocks."""
         block, self._block, self._start = self._block[self._start :], b"", 0
         if block:
             yield block
         yield from self._blocks
 
     def skip_rest(self) -> None:
-        """Reads to the end, so that what stands behind (a checksum) is looked at, too."""
+        """Read to the end, so that data at the end (a checksum) is checked, too."""
         for _ in self.rest():
             pass
 
@@ -300,18 +316,22 @@ class BlockStream:
         return False
 
     def readable(self) -> bool:
+        """Return whether the stream can be read: always."""
         return True
 
     def seekable(self) -> bool:
+        """Return whether the position can be set: never."""
         return False
 
     def writable(self) -> bool:
+        """Return whether the stream can be written: never."""
         return False
 
     def flush(self) -> None:
-        """Nothing: a file has it."""
+        """Do nothing; required of a file."""
 
     def close(self) -> None:
+        """Close the source of the blocks if it can be closed."""
         close = getattr(self._blocks, "close", None)
         if close is not None:
             close()
@@ -319,7 +339,14 @@ class BlockStream:
 
 @contextlib.contextmanager
 def opened_file(data: ByteSource) -> Iterator[BinaryIO]:
-    """The regular file, to be read anywhere; its size must still be what it was."""
+    """Open a regular file for reading at any position.
+
+    Args:
+        data: a source with a path.
+
+    Raises:
+        TokctlError: the file can't be opened, or has become shorter since it was first examined.
+    """
     assert data.path is not None
     try:
         file = open(data.path, "rb", buffering=0)  # noqa: PTH123, SIM115
@@ -337,13 +364,22 @@ def opened_file(data: ByteSource) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def spooled(blocks: Iterable[bytes], name: str) -> Iterator[FileIO]:
-    """A temporary file with all that comes, for a form that is read from its end; it is gone
-    afterwards, whatever happens."""
+    """Open a temporary file with a copy of the blocks, for a format that is read from its end.
+
+    The file is removed when the block of the context manager ends.
+
+    Args:
+        blocks: the bytes to copy.
+        name: name of the source in messages.
+
+    Raises:
+        TokctlError: the temporary file can't be written.
+    """
     import tempfile
 
     with contextlib.ExitStack() as stack:
         try:
-            # On Windows it is an object around the file.
+            # On Windows, TemporaryFile returns a wrapper around the file.
             file: Any = stack.enter_context(tempfile.TemporaryFile(buffering=0))
             for block in blocks:
                 _write(file, block)
@@ -363,15 +399,17 @@ def _write(file: FileIO, block: bytes) -> None:
 
 
 def read_ahead(blocks: Iterable[T]) -> Generator[T, None, None]:
-    """The same blocks in the same order, read by another thread; what reading raises is raised
-    here.
+    """Yield the same blocks in the same order, read by another thread.
 
-    Reading a block must end by itself: a thread that waits can't be stopped.
+    Errors of reading are raised in this thread.
+
+    Args:
+        blocks: blocks that come without waiting: a thread that waits can't be stopped.
     """
     from queue import SimpleQueue
     from threading import Thread
 
-    #: True: one more may be read; False: no more are wanted.
+    #: True: one more block may be read; False: no more blocks are wanted.
     permits: SimpleQueue[bool] = SimpleQueue()
     ready: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
 
@@ -401,9 +439,12 @@ def read_ahead(blocks: Iterable[T]) -> Generator[T, None, None]:
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The blocks, cut so that each but the last ends behind a line feed.
+    """Yield the blocks, cut so that each except the last ends with a line feed.
 
-    A line over many blocks is joined once: the time is linear however long it is.
+    A line over many blocks is joined once, so the time is linear in the length of the line.
+
+    Args:
+        blocks: the bytes of a text.
     """
     waiting: list[bytes] = []
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Decompressing as bytes come: gzip, zstd, xz and bz2, of any number of members."""
+"""Streaming decompression: gzip, zstd, xz and bz2, with any number of members."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Protocol
 from tokctl.errors import TokctlError
 from tokctl.sources.blocks import BLOCK_SIZE
 
-#: Bytes given to a decompressor at a time: it copies what it leaves.
+#: Most bytes given to a decompressor at a time, because it copies the input that it does not use;
+#: and the first number of bytes.
 _SLICE = 1 << 16
 _FIRST_SLICE = 1 << 12
 _DAMAGED = "fetch or write it again; --format raw takes the bytes as they are"
@@ -17,7 +18,7 @@ _LONG = "; what `zstd --long` wrote is read through zstd -dc --long=31 FILE | to
 
 
 class _Decompressor(Protocol):
-    """One gzip member, zstd frame, or stream of xz or bz2, as the standard library has it."""
+    """Decompressor of one member, frame or stream, with the standard library's interface."""
 
     @property
     def eof(self) -> bool: ...
@@ -31,17 +32,23 @@ class _Decompressor(Protocol):
 def decompressed(
     blocks: Iterable[bytes], kind: str, name: str, size: int = BLOCK_SIZE
 ) -> Generator[bytes, None, None]:
-    """What compressed blocks hold, in blocks of up to `size` bytes, none held back.
+    """Yield decompressed data in blocks of up to `size` bytes; none is held back.
 
-    Members that follow one another are one text, as their tools have it. The memory is
-    that of a block, however much comes out of a little.
+    Members that follow one another are one text, as for the tools of each format. Memory is bounded
+    by the size of a block, however much a small input expands.
+
+    Args:
+        blocks: the compressed bytes.
+        kind: `gzip`, `zstd`, `xz`, `lzma` or `bz2`.
+        name: name in messages.
+        size: largest size of a block in bytes.
 
     Raises:
-        TokctlError: names what is damaged, cut short or followed by something else.
+        TokctlError: the data is damaged, cut short, or followed by something else.
     """
     make, damages = _decompressor_of(kind, name)
     member: _Decompressor | None = make()
-    padding = False  # zeros behind the last member, as tapes have them
+    padding = False  # zeros after the last member, as on tapes
     try:
         for block in blocks:
             view = memoryview(block)
@@ -90,7 +97,7 @@ def _followed(name: str, kind: str) -> TokctlError:
 def _decompressor_of(
     kind: str, name: str
 ) -> tuple[Callable[[], _Decompressor], tuple[type[Exception], ...]]:
-    """What makes the decompressor of one member, and what it raises for damage."""
+    """Return the function that makes a decompressor, and its errors for damaged data."""
     if kind == "gzip":
         import zlib
 
@@ -118,7 +125,7 @@ def _decompressor_of(
 
 
 class _Gzip:
-    """A gzip member with the interface of the other decompressors."""
+    """Decompressor of a gzip member, with the interface of the standard library's others."""
 
     def __init__(self) -> None:
         import zlib
@@ -136,7 +143,7 @@ class _Gzip:
 
     @property
     def needs_input(self) -> bool:
-        # A full answer can mean that more waits, although all input was taken.
+        # Full output can mean that more is pending, although all input was taken.
         return not self._full and not self._member.unconsumed_tail
 
     def decompress(self, data: memoryview | bytes, max_length: int) -> bytes:

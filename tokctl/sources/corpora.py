@@ -1,6 +1,7 @@
-"""The named corpora of `corpora/manifest.json`: what ships, and the books that can be fetched.
+"""Named corpora of `corpora/manifest.json`: the bundled ones, and books that can be downloaded.
 
-A book is used only while its checksum is the manifest's: a name is the same bytes everywhere.
+A book is used only if its checksum is the one in the manifest, so a name always means the same
+bytes.
 """
 
 from __future__ import annotations
@@ -19,40 +20,46 @@ from typing import Any, BinaryIO
 from tokctl.errors import TokctlError
 from tokctl.files import WholeFiles
 
-Progress = Callable[[int, int], None]  # progress(done, expected), in bytes
+Progress = Callable[[int, int], None]  # arguments: bytes done, bytes expected
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """One named text."""
+    """A named text."""
 
-    name: str  # what a person types
-    title: str  # one line for people
+    name: str  # name on the command line
+    title: str  # description in one line
     kind: str  # bundled, word-list (word, tab, count on each line), or download
-    path: Path | None  # the file on this machine; None when it is not here
-    address: str | None  # where a download comes from; None for what ships
-    bytes: int  # the size of the file
-    sha256: str  # of the file, in lower-case hexadecimal
-    licence: str  # an SPDX name, or a short phrase where there is none
+    path: Path | None  # file on this machine; None if missing
+    address: str | None  # source of a download; None for a bundled text
+    bytes: int  # size of the file
+    sha256: str  # digest of the file, in lower-case hexadecimal
+    licence: str  # SPDX name, or a short phrase
 
 
 def cache_folder() -> Path:
-    """`$TOKCTL_CACHE`, else `$XDG_CACHE_HOME/tokctl`, else `~/.cache/tokctl`; may not exist."""
+    """Return `$TOKCTL_CACHE`, or `$XDG_CACHE_HOME/tokctl`, or `~/.cache/tokctl`.
+
+    The folder may not exist.
+    """
     if own := os.environ.get("TOKCTL_CACHE"):
         return Path(own)
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not shared.is_absolute():  # which the XDG specification says to ignore
+    if not shared.is_absolute():  # the XDG specification says to ignore relative paths
         shared = Path("~/.cache")
-        with contextlib.suppress(RuntimeError):  # no home: the list must still work
+        with contextlib.suppress(RuntimeError):  # without a home folder, the list must still work
             shared = shared.expanduser()
     return shared / "tokctl"
 
 
 def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
-    """Every named corpus, in the manifest's order; never uses the network.
+    """Return every named corpus in the order of the manifest, without using the network.
 
-    `cache` is `cache_folder()` when None, here and below. Raises a TokctlError when the
-    manifest is missing or damaged.
+    Args:
+        cache: folder of downloaded books; None: `cache_folder()`.
+
+    Raises:
+        TokctlError: the manifest is missing or damaged.
     """
     manifest = _data_folder() / "manifest.json"
     cache = cache or cache_folder()
@@ -64,9 +71,14 @@ def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
 
 
 def corpus_path(name: str, *, cache: Path | None = None) -> Path:
-    """The file of a named corpus on this machine; never uses the network.
+    """Return the file of a named corpus on this machine, without using the network.
 
-    Raises a TokctlError for an unknown name, and for a file that is missing or damaged.
+    Args:
+        name: name of the corpus.
+        cache: folder of downloaded books; None: `cache_folder()`.
+
+    Raises:
+        TokctlError: the name is unknown, or the file is missing or damaged.
     """
     corpus = _find(name, cache)
     if corpus.path is not None:
@@ -83,13 +95,21 @@ def fetch_corpus(
     address: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Download a named corpus if it is not here yet; its path on this machine.
+    """Return the file of a named corpus, after downloading it if it is not on this machine.
 
-    The file appears in the cache whole and with the right checksum, or not at all. What
-    ships, and what is cached already, is returned without using the network. `address`
-    (http or https, a mirror's say) replaces the manifest's; the checksum stays.
-    Raises a TokctlError for an unknown name, without pooch, when the network or the disk
-    fails, and when what comes is not the file of the manifest.
+    The file appears in the cache complete and with the right checksum, or not at all. For a bundled
+    or cached text, the network is not used.
+
+    Args:
+        name: name of the corpus.
+        cache: folder of downloaded books; None: `cache_folder()`.
+        address: http or https address that replaces the one of the manifest, such as a mirror; the
+            checksum stays.
+        progress: called with the bytes received and the expected total.
+
+    Raises:
+        TokctlError: the name is unknown, pooch is missing, the network or the disk fails, or the
+            download is not the file of the manifest.
     """
     corpus = _find(name, cache)
     if corpus.path is not None or corpus.address is None:
@@ -108,7 +128,7 @@ def fetch_corpus(
 
 @dataclass
 class _Received:
-    """The file that pooch writes to: progress is exact, where pooch's own counts pieces."""
+    """File that pooch writes to; reports exact progress, where pooch counts whole chunks."""
 
     out: BinaryIO
     corpus: Corpus
@@ -120,7 +140,7 @@ class _Received:
     def write(self, piece: bytes) -> int:
         self.size += len(piece)
         self.digest.update(piece)
-        if self.size > 4 * self.corpus.bytes:  # no new edition is: don't fill the disk
+        if self.size > 4 * self.corpus.bytes:  # no new edition is this large: don't fill the disk
             raise self.wrong()
         if self.progress is not None:
             self.progress(min(self.size, self.corpus.bytes), self.corpus.bytes)
@@ -140,13 +160,13 @@ class _Received:
 
 
 def _download(received: _Received) -> None:
-    try:  # requests comes with pooch, which lets its errors through
+    try:  # requests is a dependency of pooch, which passes its errors on
         pooch, requests = map(importlib.import_module, ("pooch", "requests"))
     except ImportError as problem:
         raise TokctlError("fetching needs pooch", "pip install 'tokctl[fetch]'") from problem
-    answers: list[Any] = []  # pooch doesn't close them when something fails
+    answers: list[Any] = []  # pooch doesn't close responses after an error
     hooks = {"response": lambda answer, **_: answers.append(answer)}
-    try:  # bytes; seconds of silence
+    try:  # chunk_size in bytes; timeout in seconds without data
         http = pooch.HTTPDownloader(chunk_size=1 << 16, timeout=30, hooks=hooks)
         http(received.source, received, None)
     except requests.RequestException as problem:
@@ -163,7 +183,7 @@ def _download(received: _Received) -> None:
 
 
 def _data_folder() -> Path:
-    """`corpora/` inside the installed package, else beside the package in a checkout."""
+    """Return `corpora/` inside the installed package, or beside the package in a checkout."""
     inside = Path(__file__).parents[1] / "corpora"
     return inside if inside.is_dir() else Path(__file__).parents[2] / "corpora"
 
@@ -178,7 +198,7 @@ def _corpus(entry: dict[str, Any], folder: Path, cache: Path) -> Corpus:
         file = folder / entry["file"]
         return Corpus(path=file if file.is_file() else None, address=None, **facts)
     file, digest = _cached_file(entry["name"], cache), ""
-    with contextlib.suppress(OSError):  # absent; summed each time, since others can write there
+    with contextlib.suppress(OSError):  # may be missing; summed each time: others can write there
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     whole = file if digest == entry["sha256"] else None
     return Corpus(path=whole, address=entry["address"], **facts)

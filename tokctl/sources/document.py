@@ -1,4 +1,4 @@
-"""What text comes from: documents, records, archives of both.
+"""Types of sources: documents, records, and archives of both.
 
 A document is one text: no merge, no pre-token and no token crosses its end.
 """
@@ -14,15 +14,15 @@ from tokctl.errors import TokctlError
 
 
 class Places(NamedTuple):
-    """How several processes share out a source that lies in a regular file.
+    """Functions that divide a source in a regular file between several processes.
 
     Attributes:
-        of: given a number of bytes, the places where parts of about so many begin, and the end of
-            the last: bytes of the file, or numbers of its row groups.
-        between: given these places and the number of a part, from 0: its batches; of a document
-            a `TextPart`, where a third argument gives the first place in a stretch of it, which
-            starts anywhere, where it may be cut.
-        unit: what the places count.
+        of: function of a number of bytes; returns the starts of parts of about this size, and the
+            end of the last part: bytes of the file, or numbers of row groups.
+        between: function of these starts and the index of a part; returns the batches of the part.
+            For a document it returns a `TextPart`, and its third argument is a function that finds
+            the first position in any stretch of the text where the document may be cut.
+        unit: what the starts count.
     """
 
     of: Callable[[int], list[int]]
@@ -31,17 +31,17 @@ class Places(NamedTuple):
 
 
 class Document(NamedTuple):
-    """One text that comes in blocks: a file, stdin, a member of an archive.
+    """A text that comes in blocks: a file, stdin, or a member of an archive.
 
     Attributes:
-        name: for messages, and for people who count tokens file by file.
-        size: bytes, as they lie there (compressed ones are fewer than the text's); None if
-            that is not known.
-        blocks: the text, anew at each call.
-        prompt: blocks come without waiting for anyone, so that another thread may ask for them.
-        tell: bytes read so far, as they lie there; None: as many as the blocks had.
-        note: what should be said of it to a person; "" for nothing.
-        places: how it is read in parts; None: it is not.
+        name: name in messages, and in counts by file.
+        size: size in bytes as stored (possibly compressed); None if unknown.
+        blocks: function that returns the text from its start.
+        prompt: whether blocks come without waiting for a person or a program, so that another
+            thread may read ahead.
+        tell: function that returns the bytes read so far, as stored; None: count the blocks.
+        note: sentence to tell the user about the text; "" for nothing.
+        places: function that returns how to read the text in parts; None: only as a whole.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Document(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some documents of a source of records, each whole.
+    """Several whole documents of a source of records.
 
     Attributes:
-        texts: in the order of the source; UTF-8 where the source says so itself (JSON).
-        counts: how often each stands for itself, from 0 up; None: once each.
-        first: the number of the first text in its source, from 1: a line, or a row.
+        texts: texts in the order of the source; UTF-8 if the format guarantees it (JSON).
+        counts: number of times that each text counts, from 0 up; None: once each.
+        first: number of the first text in its source, from 1: a line, or a row.
     """
 
     texts: Sequence[bytes]
@@ -74,14 +74,17 @@ class Batch(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Many small documents in one source: the lines of JSON Lines, the rows of a table.
+    """A source of many small documents: the lines of JSON Lines, or the rows of a table.
 
     Attributes:
-        name, size, prompt, tell: as a document's; `tell` is always there.
-        batches: the documents, some at a time, anew at each call. A batch has up to some
-            megabytes, or one document that is longer.
-        unit: what a document is called there: `line` or `row`.
-        places: how they are read in parts; None: they are not.
+        name: name in messages.
+        size: size in bytes as stored; None if unknown.
+        batches: function that returns the documents from the start. A batch has up to a few
+            megabytes, or one longer document.
+        tell: function that returns the bytes read so far, as stored.
+        prompt: whether batches come without waiting for a person or a program.
+        unit: name of a document in messages: `line` or `row`.
+        places: function that returns how to read the source in parts; None: only as a whole.
     """
 
     name: str
@@ -94,12 +97,16 @@ class Records(NamedTuple):
 
 
 class Archive(NamedTuple):
-    """Many sources in one stream, such as the files of a tar; each is read before the next is
-    asked for.
+    """Several sources in one stream, such as the files of a tar.
+
+    Each source is read before the next one is requested.
 
     Attributes:
-        name, size, prompt, tell: as a document's; `tell` is always there.
-        members: the sources, anew at each call.
+        name: name in messages.
+        size: size in bytes as stored; None if unknown.
+        members: function that returns the sources from the start.
+        tell: function that returns the bytes read so far, as stored.
+        prompt: whether members come without waiting for a person or a program.
     """
 
     name: str
@@ -113,7 +120,7 @@ Source: TypeAlias = Document | Records | Archive
 
 
 def flat(sources: Iterable[Source]) -> Iterator[Document | Records]:
-    """The sources, and in the place of an archive what is in it."""
+    """Yield the sources, with the members of archives in place of the archives."""
     for source in sources:
         if isinstance(source, Archive):
             yield from source.members()
@@ -122,27 +129,28 @@ def flat(sources: Iterable[Source]) -> Iterator[Document | Records]:
 
 
 def total_size(sources: Sequence[Source]) -> int | None:
-    """Bytes of all sources, as they lie there; None if one does not know."""
+    """Return the bytes of all sources as stored; None if the size of any source is unknown."""
     sizes = [source.size for source in sources]
     return sum(size for size in sizes if size is not None) if None not in sizes else None
 
 
-#: What a file can hold; `auto` is what its name and its first bytes say.
+#: Formats of files. `auto` finds the format from the name and the first bytes.
 FORMATS = ("auto", "text", "jsonl", "parquet", "arrow", "tsv", "tar", "raw")
 
 
 class Reading(NamedTuple):
-    """How sources are read.
+    """Options for reading sources.
 
     Attributes:
-        format: one of `FORMATS`. `raw` takes every byte as it is: nothing is decompressed.
-        text_field: the field of records (JSON Lines, tables) that holds the text; `a.b` is the
-            field b of the object a. None: `text`.
-        include: of the files in a folder, those whose path in it, or whose name, is one of
-            these patterns; empty: all that are not hidden.
-        exclude: not these, whatever `include` says.
-        columns: of a table, each row is a JSON object of those of these columns that it has; and
-            JSON Lines are a text, whose lines are such objects. Empty: one field is the text.
+        format: one of `FORMATS`. `raw` reads all bytes as they are, without decompression.
+        text_field: field of records (JSON Lines, tables) that holds the text; `a.b` is the field b
+            of the object a. None: `text`.
+        include: patterns for files in folders. A file is read if a pattern matches its name or its
+            path in the folder. Empty: all files that are not hidden.
+        exclude: patterns for files that are not read, even if `include` matches.
+        columns: names of columns. Each row of a table becomes a JSON object of those columns that
+            it has; JSON Lines are read as one text with such objects as lines. Empty: one field is
+            the text.
     """
 
     format: str = "auto"
@@ -152,30 +160,33 @@ class Reading(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-#: As names and first bytes say.
+#: Reading by names and first bytes.
 AUTO = Reading()
 
 
 def check_errors(errors: str) -> None:
-    """TokctlError if nothing is called so that can be done about text that is not UTF-8."""
+    """Raise TokctlError if `errors` is not `strict` or `replace`."""
     if errors not in ("strict", "replace"):
         raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
 
 
 class Utf8Checker:
-    """Checks text that comes in blocks to be UTF-8.
-
-    `errors` is `strict` (TokctlError that names file, line and byte) or `replace` (each maximal
-    ill-formed sequence becomes U+FFFD, as the Unicode Standard advises).
-    """
+    """Checker for text that comes in blocks and must be UTF-8."""
 
     def __init__(self, name: str, errors: str) -> None:
+        """Start before the first block.
+
+        Args:
+            name: name of the text in messages.
+            errors: `strict`: TokctlError that names file, line and byte. `replace`: each maximal
+                ill-formed sequence becomes U+FFFD, as the Unicode Standard recommends.
+        """
         self._name = name
         self._check = None if errors == "replace" else _native.Utf8Check()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, block: bytes) -> bytes:
-        """The block, or with `replace` what it has become."""
+        """Return the block, with `replace` after replacements."""
         if self._check is None:
             return self._decoder.decode(block).encode()
         if place := self._check.feed(block):
@@ -183,7 +194,10 @@ class Utf8Checker:
         return block
 
     def end(self) -> bytes:
-        """What the end of the text adds."""
+        """Return what the end of the text adds: U+FFFD for an incomplete character.
+
+        With `strict`, an incomplete character is an error.
+        """
         if self._check is None:
             return self._decoder.decode(b"", True).encode()
         if place := self._check.end():
@@ -192,8 +206,12 @@ class Utf8Checker:
 
 
 def check_utf8(document: Document, errors: str | None) -> Iterator[bytes]:
-    """The document's blocks, checked to be UTF-8; `errors` as `Utf8Checker` has it, or None for a
-    byte-level model, which reads any."""
+    """Return the blocks of a document, checked to be UTF-8.
+
+    Args:
+        document: the document.
+        errors: see `Utf8Checker`; None: no check, for a byte-level model.
+    """
     return document.blocks() if errors is None else _checked_blocks(document, errors)
 
 
@@ -206,7 +224,13 @@ def _checked_blocks(document: Document, errors: str) -> Iterator[bytes]:
 
 
 def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
-    """The error for text that a character-level model can't read; `byte` counts from 0."""
+    """Return the error for text that a character-level model can't read.
+
+    Args:
+        name: name of the text.
+        line: number of the line, from 1.
+        byte: index of the byte in the whole text, from 0.
+    """
     return TokctlError(
         f"{name}: line {line}, byte {byte} is not UTF-8, and this model reads characters",
         "use --errors replace to put U+FFFD in its place, or a byte-level model",
@@ -214,12 +238,19 @@ def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
 
 
 def checked_batch(batch: Batch, source: Records, errors: str | None) -> Batch:
-    """The batch of a source, its texts checked to be UTF-8; `errors` as `check_utf8` has it."""
+    """Return a batch with its texts checked to be UTF-8.
+
+    Args:
+        batch: the batch.
+        source: source of the batch, for messages.
+        errors: see `Utf8Checker`; None: no check, for a byte-level model.
+    """
     column = batch.texts if isinstance(batch.texts, _native.TextColumn) else None
     if errors is None or (column is not None and column.first_not_utf8() is None):
         return batch
     try:
-        # A line feed is no part of a character: all together are UTF-8 where each is.
+        # No character contains a line feed, so the joined texts are UTF-8 if and only if each text
+        # is.
         b"\n".join(batch.texts).decode()
     except UnicodeDecodeError:
         pass

@@ -1,11 +1,11 @@
-"""The files of folders, patterns that no shell has expanded, and saved datasets.
+"""Files of folders, patterns that no shell has expanded, and saved datasets.
 
-Patterns are those of shells: `*`, `?`, `[…]`, and `**` for any number of folders.
+Patterns are the ones of shells: `*`, `?`, `[…]`, and `**` for any number of folders.
 
 `save_to_disk` of Hugging Face's `datasets` writes a folder with `state.json`, which lists its Arrow
-files in order, and `dataset_info.json`; a dictionary of datasets has `dataset_dict.json`, which
-lists the splits, each a folder of that name. They are read without that library. A selection or a
-shuffle is written as it is seen: there are no indices since version 2.0.
+files in order, and `dataset_info.json`. A dictionary of datasets has `dataset_dict.json`, which
+lists the splits, each a folder of that name. tokctl reads these folders without the library. Since
+version 2.0 a selection or a shuffle is saved in its new order, without separate indices.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tokctl.wording import plural
 
 
 def has_magic(text: str) -> bool:
-    """Does it have a character that makes it a pattern?"""
+    """Return whether a text has a character that makes it a pattern."""
     return any(char in text for char in "*?[")
 
 
 class Pattern:
-    """One pattern of `--include` or `--exclude`.
+    """A pattern of `--include` or `--exclude`.
 
-    Without a slash it is held against names, with one against the path in the folder, where
-    `*` stays within a folder and `**` is any number of folders. As in shells, a leading dot
-    must be named, unless `dots`.
+    A pattern without a slash is matched with names. One with a slash is matched with the path in
+    the folder, where `*` stays within a folder and `**` is any number of folders. As in shells, a
+    leading dot must be in the pattern, unless `dots` is set.
     """
 
     def __init__(self, text: str, *, dots: bool = False) -> None:
@@ -45,7 +45,7 @@ class Pattern:
         self._dots = dots
 
     def fits(self, path: Sequence[str]) -> bool:
-        """Does it match the path, given in parts?"""
+        """Return whether the pattern matches the path, given in parts."""
         if not self.is_name:
             return len(self.parts) in self._reached(path)
         if not self._dots and any(part.startswith(".") for part in path[:-1]):
@@ -53,14 +53,16 @@ class Pattern:
         return part_fits(self.parts[0], path[-1], dots=self._dots)
 
     def may_fit_below(self, folder: Sequence[str]) -> bool:
-        """Could it match a path in this folder?"""
+        """Return whether the pattern could match a path in this folder, given in parts."""
         if self.is_name:
             return not any(part.startswith(".") for part in folder)
         return any(place < len(self.parts) for place in self._reached(folder))
 
     def _reached(self, path: Sequence[str]) -> set[int]:
-        """How many parts of the pattern the whole path can use up; takes no more steps than
-        the one's length times the other's."""
+        """Return the numbers of parts of the pattern that can match the whole path.
+
+        The number of steps is at most the product of the two lengths.
+        """
         reached = self._past_stars({0})
         for name in path:
             found = set()
@@ -74,7 +76,7 @@ class Pattern:
         return reached
 
     def _past_stars(self, reached: set[int]) -> set[int]:
-        """With the places after each `**`, which can stand for no folder at all."""
+        """Return the numbers with those after each `**` added, because `**` can match no folder."""
         found = set(reached)
         for place in reached:
             while place < len(self.parts) and self.parts[place] == "**":
@@ -84,7 +86,13 @@ class Pattern:
 
 
 def part_fits(pattern: str, name: str, *, dots: bool = False) -> bool:
-    """Does the name of one file or folder match, a leading dot only by a dot?"""
+    """Return whether a pattern matches the name of one file or folder.
+
+    Args:
+        pattern: a pattern without slashes.
+        name: the name.
+        dots: whether a leading dot of the name may match any pattern, not only a dot.
+    """
     if name.startswith(".") and not (dots or pattern.startswith(".")):
         return False
     return _compiled(pattern)(name) is not None
@@ -96,26 +104,29 @@ def _compiled(pattern: str) -> Callable[[str], object]:
 
 
 class FileFilter:
-    """Which files of a folder are read: `include` and `exclude` of the options, applied to paths in
-    it. Hidden files are read only where `include` names a dot."""
+    """Filter for the files of a folder by `include` and `exclude` of the options.
+
+    Patterns are applied to paths in the folder. Hidden files are read only if a pattern of
+    `include` has the dot.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self._include = [Pattern(text) for text in reading.include]
         self._exclude = [Pattern(text, dots=True) for text in reading.exclude]
 
     def takes(self, path: str) -> bool:
-        """Is the file of this path one to read?"""
+        """Return whether the file at this path is to be read."""
         parts = path.split("/")
         if not self._include:
             named = not any(part.startswith(".") for part in parts)
         else:
             named = any(pattern.fits(parts) for pattern in self._include)
-        # What excludes a folder excludes what is in it.
+        # A pattern that excludes a folder excludes everything in it.
         ends = range(1, len(parts) + 1)
         return named and not any(p.fits(parts[:end]) for p in self._exclude for end in ends)
 
     def enters(self, folder: Sequence[str]) -> bool:
-        """Can anything below this folder, given in parts, be one to read?"""
+        """Return whether anything below this folder, given in parts, can be a file to read."""
         if any(pattern.fits(folder) for pattern in self._exclude):
             return False
         if not self._include:
@@ -124,13 +135,17 @@ class FileFilter:
 
 
 def files_of(folder: str, reading: Reading) -> list[str]:
-    """The files of a folder and all below it, by the bytes of their paths in it.
+    """Return the files of a folder and all folders below it, sorted by the bytes of their paths.
 
-    Links to files are files; links to folders are not followed, so that nothing is read
-    twice and no loop is walked. Hidden ones are passed over unless `include` names a dot.
+    Links to files count as files. Links to folders are not followed, so that no file is read twice
+    and no loop is entered. Hidden files are skipped unless `include` names a dot.
+
+    Args:
+        folder: path of the folder.
+        reading: options with `include` and `exclude`.
 
     Raises:
-        TokctlError: a folder can't be read, or there is no file in it that is wanted.
+        TokctlError: a folder can't be read, or no file is to be read.
     """
     chosen = FileFilter(reading)
     found = [
@@ -146,7 +161,12 @@ def files_of(folder: str, reading: Reading) -> list[str]:
 
 
 def nothing_in(folder: str, files: int) -> TokctlError:
-    """The error for a folder of which no file is wanted."""
+    """Return the error for a folder in which no file is to be read.
+
+    Args:
+        folder: path of the folder.
+        files: number of files in it.
+    """
     if not files:
         return TokctlError(f"{folder} has no files", "name a folder with texts in it")
     return TokctlError(
@@ -156,11 +176,15 @@ def nothing_in(folder: str, files: int) -> TokctlError:
 
 
 def expand(pattern: str) -> list[str]:
-    """The files and folders that a pattern fits, by the bytes of their names; of one with
-    `**`, the files alone, since folders would bring theirs a second time.
+    """Return the files and folders that a pattern matches, sorted by the bytes of their names.
+
+    With `**`, only files are returned: the files in a matching folder would be read a second time.
+
+    Args:
+        pattern: a path with wildcards.
 
     Raises:
-        TokctlError: there is none.
+        TokctlError: nothing matches.
     """
     drive, below = os.path.splitdrive(pattern.replace(os.sep, "/"))
     parts = [part for part in below.split("/") if part]
@@ -179,7 +203,7 @@ def expand(pattern: str) -> list[str]:
 
 
 def _step(base: str, part: str, *, folders: bool, last: bool) -> Iterator[str]:
-    """What one part of a pattern leads to from a path."""
+    """Yield the paths that one part of a pattern matches below a path."""
     if part == "**":
         if not last:
             yield base
@@ -205,16 +229,22 @@ def _step(base: str, part: str, *, folders: bool, last: bool) -> Iterator[str]:
 
 
 def _join(base: str, name: str) -> str:
-    """The path has `/` on every system; where the base has Windows' own separator, that alone."""
+    """Return the joined path, with `/` on every system.
+
+    If the base has the separator of Windows, the whole path has it instead.
+    """
     joined = os.path.join(base, name) if base else name  # noqa: PTH118
     return joined.replace("/", os.sep) if os.sep in base else joined.replace(os.sep, "/")
 
 
 def _walk(folder: str, enter: Callable[[list[str]], bool]) -> Iterator[tuple[str, bool]]:
-    """The paths of files and folders below a folder, relative to it, and which they are.
+    """Yield the relative path of each file and folder below a folder, and whether it is a folder.
 
-    `enter` gets the parts of a folder's path, and says whether to walk it. Without recursion: a
-    tree can be deeper than Python's stack.
+    The walk is not recursive: a tree can be deeper than Python's stack.
+
+    Args:
+        folder: path of the folder.
+        enter: function of the parts of a folder's path; returns whether to walk that folder.
     """
     waiting = [""]
     while waiting:
@@ -235,25 +265,31 @@ def _walk(folder: str, enter: Callable[[list[str]], bool]) -> Iterator[tuple[str
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """A regular file, a link to one, or a link to nothing, which must not go unnoticed."""
+    """Return whether an entry is a regular file, a link to one, or a dangling link.
+
+    A dangling link counts, so that reading it is an error that the user sees.
+    """
     if not entry.is_symlink():
         return entry.is_file()
     return entry.is_file() or not (entry.is_dir() or os.path.exists(entry.path))  # noqa: PTH110
 
 
 def is_saved_dataset(folder: str) -> bool:
-    """Did `save_to_disk` write this folder?"""
+    """Return whether `save_to_disk` wrote this folder."""
     names = ("dataset_dict.json", "state.json", "dataset_info.json")
     several, *one = (os.path.isfile(os.path.join(folder, name)) for name in names)  # noqa: PTH113, PTH118
     return several or all(one)
 
 
 def arrow_files(folder: str) -> list[str]:
-    """The Arrow files of a dataset, or of all splits in their order.
+    """Return the Arrow files of a dataset, or of all splits in their order.
+
+    Args:
+        folder: path of the dataset or of the dictionary of datasets.
 
     Raises:
-        TokctlError: the folder's own description can't be read, or lists no files; or it was
-            written by a version that kept the order of the rows apart.
+        TokctlError: the description in the folder can't be read, or lists no files; or the folder
+            was written by a version that stored the order of the rows separately.
     """
     listed = Path(folder, "dataset_dict.json")
     if not listed.is_file():

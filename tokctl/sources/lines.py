@@ -11,24 +11,29 @@ from tokctl.errors import TokctlError
 from tokctl.sources.blocks import whole_lines
 from tokctl.sources.document import Batch
 
-#: So much of a line that can't be read is shown, in characters.
+#: Characters shown of a line that can't be read.
 _SHOWN = 60
 _MOST = (1 << 63) - 1
-#: Fewer digits make no number above that.
+#: A number with fewer digits is below `_MOST`.
 _SURELY = 19
 _COUNTED = "each line is a text, a tab and a whole number from 0 to 2^63 - 1"
 _BOM = b"\xef\xbb\xbf"
 
 
 def jsonl(blocks: Iterable[bytes], name: str, field: str, *, opens: bool = True) -> Iterator[Batch]:
-    """The texts of JSON Lines (https://jsonlines.org): of each line's object, one field.
+    """Yield the texts of JSON Lines (https://jsonlines.org): one field of the object in each line.
 
-    `field` is a key, or a path `a.b`; an object that has the key "a.b" itself means that
-    one. Empty lines are passed over. A file's first line, where these `opens` it, can begin with a
-    byte order mark.
+    Empty lines are skipped.
+
+    Args:
+        blocks: the bytes of the lines.
+        name: name of the file in messages.
+        field: a key, or a path `a.b`; an object that has the key "a.b" itself is read by that key.
+        opens: whether the blocks begin the file, so that a byte order mark may come first.
 
     Raises:
-        TokctlError: names the line that is not an object of UTF-8 with a string in that field.
+        TokctlError: a line is not UTF-8, not an object, or has no string in the field. The message
+            names the line.
     """
     get: Callable[[Any], Any] = itemgetter(field)
     if "." in field:
@@ -51,12 +56,17 @@ def jsonl(blocks: Iterable[bytes], name: str, field: str, *, opens: bool = True)
 
 
 def tsv(blocks: Iterable[bytes], name: str) -> Iterator[Batch]:
-    """The texts of lines `text<TAB>count`, each for as many times as its count says.
+    """Yield the texts of lines `text<TAB>count`, with their counts.
 
-    The last tab of a line separates; the text is taken as it stands.
+    The last tab of a line is the separator; the text before it is taken unchanged.
+
+    Args:
+        blocks: the bytes of the lines.
+        name: name of the file in messages.
 
     Raises:
-        TokctlError: names the line without a count, a whole number from 0 to 2^63 - 1.
+        TokctlError: a line has no count, a whole number from 0 to 2^63 - 1. The message names the
+            line.
     """
     number = 1
     for lines in _numbered(blocks):
@@ -70,7 +80,7 @@ def tsv(blocks: Iterable[bytes], name: str) -> Iterator[Batch]:
 
 
 def _numbered(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The lines of each block; empty ones count."""
+    """Yield the lines of each block, including empty ones."""
     for block in whole_lines(blocks):
         lines = block.split(b"\n")
         if not lines[-1]:
@@ -79,12 +89,12 @@ def _numbered(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _counts(lines: list[bytes], number: int, name: str) -> list[int]:
-    """The counts of lines of which one is not so plain: large, with zeros, or before CR."""
+    """Return the counts of lines if one is unusual: large, with leading zeros, or before CR."""
     counts: list[int] = []
     for at, line in enumerate(lines, number):
         _, tab, end = line.rpartition(b"\t")
         digits = end.removesuffix(b"\r")
-        # Python itself refuses numbers of thousands of digits.
+        # Python's int() refuses numbers of thousands of digits.
         is_number = tab and digits.isdigit() and len(digits.lstrip(b"0")) < 20
         count = int(digits.lstrip(b"0") or b"0") if is_number else -1
         if not 0 <= count <= _MOST:
@@ -106,8 +116,11 @@ def _below(document: Any, parts: list[str]) -> Any:
 def _one_by_one(
     lines: list[bytes], number: int, name: str, field: str, get: Callable[[Any], Any]
 ) -> Iterator[Batch]:
-    """The texts of lines of which one can't be read, or is blank: behind a blank one begins
-    another batch, whose texts are counted from there."""
+    """Yield the texts of lines of which one can't be read or is blank.
+
+    After a blank line a new batch begins, because the texts of a batch have consecutive line
+    numbers.
+    """
     texts: list[bytes] = []
     for at, line in enumerate(lines, number):
         if not line.strip(b" \t\r"):

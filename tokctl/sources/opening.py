@@ -1,5 +1,7 @@
-"""From paths to sources: what a path names, and what its name, its first bytes and the options say
-it holds."""
+"""Sources of paths: the files that a path names, and their formats.
+
+The format follows from the options, the name and the first bytes.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,16 @@ from tokctl.values import brief
 
 STDIN = "-"
 
-#: A path, `-` for stdin, or a source that is there already.
+#: A path, `-` for stdin, or an open source.
 Named: TypeAlias = str | os.PathLike[str] | Source
 
-#: Blocks of bytes, anew at each call.
+#: Function that returns blocks of bytes from the start.
 _Blocks: TypeAlias = Callable[[], Iterator[bytes]]
 
-#: The field of records that holds the text.
+#: Default field of records that holds the text.
 _FIELD = "text"
 
-#: From this size on a compressed file is decompressed in a thread of its own, in bytes.
+#: Compressed files of at least this size in bytes are decompressed in a thread of their own.
 _THREAD_FROM = 1 << 18
 
 _LINES = (".jsonl", ".ndjson", ".jsonlines")
@@ -53,15 +55,22 @@ _TABLES = (".parquet", ".arrow", ".feather")
 def open_sources(
     paths: Sequence[str | Path], reading: Reading = AUTO, *, stdin: BinaryIO | None = None
 ) -> list[Source]:
-    """What `paths` name, each checked before anything is read: files of any form, folders,
-    archives, patterns, addresses.
+    """Return the sources that `paths` name, after checking each one.
 
-    `-` is stdin, the process's own unless another is given. Only as much is read as it takes
-    to know the form: the first bytes, and the columns of a table.
+    A path is a file of any format, a folder, a pattern or an address; `-` is stdin. Only what shows
+    the format is read: the first bytes, and the columns of a table.
+
+    Args:
+        paths: the paths.
+        reading: how the paths are read.
+        stdin: stream to read for `-`; None: the stdin of the process.
 
     Raises:
-        TokctlError: something is missing or can't be read, a folder or a pattern has no files,
-            a table has no such column, or a package is missing that a form needs.
+        TokctlError: a path is missing or can't be read, a folder or a pattern has no files, a table
+            lacks the column, or a package for a format is missing.
+
+    Example:
+        open_sources(["corpus/", "more.jsonl.gz"], Reading(text_field="body"))
     """
     _check_stdin(paths)
     found = [source for path in paths for source in _sources_at(str(path), reading, stdin)]
@@ -75,8 +84,9 @@ def open_sources(
 
 
 def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[Source]:
-    """Paths as the sources that they name, which are checked; sources as they are; in the order
-    given. A folder or a pattern is as many sources as there are files.
+    """Return sources in the given order: paths are opened and checked, open sources stay.
+
+    A folder or a pattern becomes one source for each of its files.
 
     Args:
         sources: one, or several; `-` is stdin.
@@ -112,11 +122,15 @@ def documents(
     stdin: BinaryIO | None = None,
     raw: bool = False,
 ) -> list[Document]:
-    """The documents that `paths` name, each one text, decompressed unless it is `raw`, and
-    checked before anything is read.
+    """Return one document for each path, after checking each one.
 
-    `-` is stdin, the process's own unless another is given. Raises TokctlError for what is
-    missing, is a folder or can't be read.
+    Args:
+        paths: paths of files; `-` is stdin.
+        stdin: stream to read for `-`; None: the stdin of the process.
+        raw: whether to leave compressed files as they are.
+
+    Raises:
+        TokctlError: a path is missing, is a folder, or can't be read.
     """
     _check_stdin(paths)
     return [
@@ -146,7 +160,7 @@ def _sources_at(path: str, reading: Reading, stdin: BinaryIO | None) -> Iterator
 
 
 def _local(path: str, reading: Reading) -> Iterator[tuple[ByteSource, Reading]]:
-    """The files that a path names, and how each is read."""
+    """Yield the files that a path names, and how each is read."""
     if os.path.isdir(path):  # noqa: PTH112
         from tokctl.sources import folders
 
@@ -166,7 +180,7 @@ def _local(path: str, reading: Reading) -> Iterator[tuple[ByteSource, Reading]]:
 
 
 def _plain(data: ByteSource) -> Generator[bytes, None, None]:
-    """The blocks, decompressed where they are compressed."""
+    """Yield the blocks, decompressed if they are compressed."""
     head, blocks = _peek(data.blocks(), _may_be_compressed)
     kind = _compression(head)
     if kind is None:
@@ -188,7 +202,7 @@ def _plain(data: ByteSource) -> Generator[bytes, None, None]:
 def _peek(
     blocks: Iterator[bytes], undecided: Callable[[bytes], bool]
 ) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes, as many as it takes to decide, and all blocks."""
+    """Return the first bytes, as many as `undecided` asks for, and all blocks."""
     first: list[bytes] = []
     head = b""
     while undecided(head):
@@ -201,7 +215,7 @@ def _peek(
 
 
 def _document(data: ByteSource, *, raw: bool = False) -> Document:
-    """The data as one text, decompressed unless it is `raw`; nothing is read yet."""
+    """Return the data as one text, decompressed unless `raw`; nothing is read yet."""
     blocks = data.blocks if raw else partial(_plain, data)
     return Document(data.name, data.size, blocks, data.prompt, data.tell)
 
@@ -209,11 +223,12 @@ def _document(data: ByteSource, *, raw: bool = False) -> Document:
 def _source(
     data: ByteSource, reading: Reading, *, is_stdin: bool = False, depth: int = 0
 ) -> Source:
-    """What the bytes hold. The first of them are read to tell, unless `reading` says the form.
+    """Return the source that the bytes hold.
 
-    stdin and pipes are taken for JSON Lines where a field is named and their bytes say nothing
-    else. The first bytes of a named pipe may be long in coming, so that its name alone says
-    what it is, and a form that its bytes show when it is read is an error.
+    Its format is `reading.format`, or is found from the first bytes. stdin and pipes are read as
+    JSON Lines if a field is named and the bytes show no other format. The first bytes of a named
+    pipe can be late, so its name alone decides. If its bytes show another format later, that is an
+    error.
     """
     form = reading.format
     if form == "raw":
@@ -254,7 +269,8 @@ def _source(
     )
 
 
-#: What UTF-16 and UTF-32 begin with. The marks of UTF-32 begin as those of UTF-16 do.
+#: Byte order marks of UTF-16 and UTF-32. The ones of UTF-32 come first: they can begin like
+#: UTF-16's.
 _MARKS = (
     (b"\xff\xfe\0\0", "UTF-32"),
     (b"\0\0\xfe\xff", "UTF-32"),
@@ -264,12 +280,12 @@ _MARKS = (
 
 
 def _note(name: str, head: bytes) -> str:
-    """What should be said of a text that hardly is UTF-8."""
+    """Return a note to the user about a text that is hardly UTF-8; else ""."""
     found = next((kind for mark, kind in _MARKS if head.startswith(mark)), None)
     if found is None and (len(head) < 4 or 4 * head.count(0) < len(head)):
         return ""
     if found is None:
-        # A text has NULs where its characters are wider than their codes.
+        # ASCII text has NULs in the unused bytes of each code unit.
         places = {place % 4 for place, byte in enumerate(head) if byte == 0}
         found = {1: "UTF-16", 2: "UTF-16", 3: "UTF-32"}.get(len(places))
     if found is None:
@@ -281,12 +297,15 @@ def _note(name: str, head: bytes) -> str:
 
 
 def _is_lines(name: str) -> bool:
-    """Does the name say JSON Lines, compressed or not?"""
+    """Return whether the name is one of JSON Lines, compressed or not."""
     return without_compression_suffix(name).endswith(_LINES)
 
 
 def _is_empty_tar(name: str, head: bytes) -> bool:
-    """An archive without members begins with zeros, as its end does: its name alone says it."""
+    """Return whether the file is an archive without members.
+
+    It begins with zeros, like the end of any archive, so only its name shows the format.
+    """
     return (
         bool(head)
         and not head.strip(b"\0")
@@ -295,7 +314,7 @@ def _is_empty_tar(name: str, head: bytes) -> bool:
 
 
 def _check_is_text(name: str, head: bytes) -> None:
-    """TokctlError for a table by its name that has lost its first bytes."""
+    """Raise TokctlError for a file with the name of a table whose first bytes are wrong."""
     if without_compression_suffix(name).endswith(_TABLES) and not _NO_TEXT.isdisjoint(head):
         raise TokctlError(
             f"{name} does not start like the format in its name, and is not text",
@@ -304,7 +323,7 @@ def _check_is_text(name: str, head: bytes) -> None:
 
 
 def _head(data: ByteSource) -> tuple[bytes, bool]:
-    """The first bytes of the text, and whether they lie in a regular file as they are."""
+    """Return the first bytes of the text, and whether they are stored so in a regular file."""
     if data.head is not None and _compression(data.head) is None:
         return data.head, data.path is not None
     with closing(_plain(data)) as blocks:
@@ -366,7 +385,7 @@ def _records(
 
 
 def _is_plain(data: ByteSource) -> bool:
-    """Do the bytes of the text lie in a regular file as they are?"""
+    """Return whether the text is stored uncompressed in a regular file."""
     return data.path is not None and data.head is not None and _compression(data.head) is None
 
 
@@ -377,8 +396,10 @@ def _text_places(data: ByteSource) -> Places:
 
 
 def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The blocks of what was taken for text before so much of it had come that it is sure; an
-    error where it is found out to be something else."""
+    """Yield the blocks of a stream that was taken for text before enough bytes had come.
+
+    An error is raised when the first `HEAD` bytes show another format.
+    """
     head = b""
     for block in blocks:
         if len(head) < HEAD:
@@ -392,26 +413,26 @@ def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 _ANY = bytes(range(256))
-#: A byte of a power of two, or of one and a half times such a one.
+#: High bytes of dictionary sizes that are powers of two or one and a half times a power of two.
 _DICTIONARY = b"\0\x01\x02\x03\x04\x06\x08\x0c\x10\x18\x20\x30\x40\x60\x80\xc0"
 
-#: For each place of a magic number, the bytes that can stand there. Enough of them that no
-#: text, and hardly any row of numbers, looks the same: RFC 1952 (gzip: deflate, and no
-#: reserved flag), RFC 8878 (zstd: a frame, or one to be skipped), the descriptions of .xz, .lzma
-#: and bzip2 (a first block, or the end of nothing).
+#: For each byte of a magic number, the values that it can have. The numbers are long enough that no
+#: text, and hardly any row of numbers, looks like one: RFC 1952 (gzip: deflate, and no reserved
+#: flag), RFC 8878 (zstd: a frame, or one to be skipped), the descriptions of .xz, .lzma and bzip2
+#: (a first block, or the end of empty data).
 _COMPRESSION_MAGIC: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("gzip", (b"\x1f", b"\x8b", b"\x08", bytes(range(32)))),
     ("zstd", (b"\x28", b"\xb5", b"\x2f", b"\xfd")),
     ("zstd", (bytes(range(0x50, 0x60)), b"\x2a", b"\x4d", b"\x18")),
     ("xz", (b"\xfd", b"7", b"z", b"X", b"Z", b"\0")),
-    # Its usual properties, a dictionary of 64 kB and more, and a size that is not known or small.
+    # Usual properties, a dictionary of at least 64 kB, and a size that is unknown or small.
     ("lzma", (b"]", b"\0", b"\0", *(2 * [_DICTIONARY]), *(6 * [_ANY]), b"\0\xff", b"\0\xff")),
     ("bz2", (b"B", b"Z", b"h", b"123456789", b"1", b"A", b"Y", b"&", b"S", b"Y")),
     ("bz2", (b"B", b"Z", b"h", b"123456789", b"\x17", b"r", b"E", b"8", b"P", b"\x90")),
 )
 _ARROW_FILE = b"ARROW1\0\0"
 _PARQUET = b"PAR1"
-#: What no text has behind its first word: Parquet goes on with a structure of Thrift.
+#: Bytes that no text has after its first word; Parquet continues with a Thrift structure.
 _NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
 _CONTINUES = b"\xff\xff\xff\xff"
 _FIRST = frozenset(byte for _, magic in _COMPRESSION_MAGIC for byte in magic[0])
@@ -419,10 +440,9 @@ _FIRST_OF_FORMS = frozenset((_ARROW_FILE[0], _PARQUET[0], _CONTINUES[0]))
 
 
 def _compression(head: bytes) -> str | None:
-    """`gzip`, `zstd`, `xz`, `lzma` or `bz2`; None for what is not compressed.
+    """Return `gzip`, `zstd`, `xz`, `lzma` or `bz2`; None if the bytes are not compressed.
 
-    Where so few bytes are all there are that a magic number is not whole, they are taken for
-    one that was cut if they can't be text.
+    If the data ends inside a magic number, it counts as compressed only if it can't be text.
     """
     if not head or head[0] not in _FIRST:
         return None
@@ -433,7 +453,7 @@ def _compression(head: bytes) -> str | None:
 
 
 def _may_be_compressed(head: bytes) -> bool:
-    """Must more be read to know the compression?"""
+    """Return whether more bytes are needed to find the compression."""
     return not head or (
         head[0] in _FIRST
         and any(len(head) < len(magic) and _fits(head, magic) for _, magic in _COMPRESSION_MAGIC)
@@ -441,7 +461,7 @@ def _may_be_compressed(head: bytes) -> bool:
 
 
 def _form_of(head: bytes) -> str | None:
-    """`parquet`, `arrow` or `tar`; None for what is none of them."""
+    """Return `parquet`, `arrow` or `tar`; None for any other format."""
     if head.startswith(_PARQUET) and len(head) > 4 and head[4] in _NO_TEXT:
         return "parquet"
     if head.startswith(_ARROW_FILE) or (len(head) >= 8 and _may_be_arrow_stream(head)):
@@ -450,7 +470,7 @@ def _form_of(head: bytes) -> str | None:
 
 
 def _undecided(head: bytes) -> bool:
-    """Must more be read to know the form?"""
+    """Return whether more bytes are needed to find the format."""
     if not head:
         return True
     if head[0] in _FIRST_OF_FORMS and (
@@ -471,7 +491,7 @@ def _is_cut(head: bytes) -> bool:
 
 
 def _may_be_arrow_stream(head: bytes) -> bool:
-    """The mark of a message, and a length that the description of a schema can have."""
+    """Return whether the bytes are the mark of a message and a possible length of a schema."""
     if not _CONTINUES.startswith(head[:4]):
         return False
     length = int.from_bytes(head[4:8], "little")
@@ -479,10 +499,10 @@ def _may_be_arrow_stream(head: bytes) -> bool:
 
 
 def _may_be_tar(head: bytes) -> bool:
-    """The start of a header: a name filled up with NULs, and a mode in octal digits.
+    """Return whether the bytes can begin a header: a name padded with NULs, and an octal mode.
 
-    A name alone could be any text, which must not wait for more: writers of tar write whole
-    headers, so that the NULs are there.
+    A name alone could be any text, which must not wait for more bytes. Writers of tar write whole
+    headers, so the NULs are available with the name.
     """
     name, filling, _ = head[:100].partition(b"\0")
     if not name or (not filling and len(head) < 100):

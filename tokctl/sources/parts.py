@@ -1,8 +1,7 @@
-"""A source in parts, for several processes that read at the same time: stretches of a text, lines,
-row groups of a table.
+"""Parts of a source, for several processes that read in parallel: text, lines, or row groups.
 
-Each part finds by itself where it begins: at the first border after its place, if there is one
-before the next place. So a part needs nothing of the others, and together they have everything
+Each part finds its own start: the first border after its nominal start, if that border is before
+the nominal start of the next part. So a part needs no other part, and together they have everything
 once.
 """
 
@@ -15,20 +14,23 @@ from typing import NamedTuple
 from tokctl.sources.blocks import BLOCK_SIZE, ByteSource, opened_file
 from tokctl.sources.document import Archive, Batch, Places, Source
 
-#: The first border in a stretch of bytes, which starts anywhere; None where there is none.
+#: Function that returns the first border in a stretch of bytes with any start; None if there is
+#: none.
 FindBorder = Callable[[bytes], int | None]
 
-#: Bytes that are looked at first, to find a border; then four times as many, and so on.
+#: Bytes read first to find a border; the window grows fourfold until one is found.
 _WINDOW = 1 << 16
 
 
 class SourcePart(NamedTuple):
-    """What one process reads of a source.
+    """Part of a source that one process reads.
 
     Attributes:
-        source: which may lie on another machine, where the same path leads to the same file.
-        places, number: as `Places.between` takes them; no places: the source is read as a whole.
-        size: bytes, about, as they lie there; None if that is not known.
+        source: the source; on another machine, the same path must lead to the same file.
+        places: starts of all parts, as `Places.of` returns them; empty: the source is read as a
+            whole.
+        number: index of the part, from 0.
+        size: approximate number of bytes as stored; None if unknown.
     """
 
     source: Source
@@ -38,7 +40,7 @@ class SourcePart(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The source, and where the part is in it, for people."""
+        """Name of the source and position of the part, for messages."""
         if not self.places or isinstance(self.source, Archive) or not self.source.places:
             return self.source.name
         start, stop = self.places[self.number : self.number + 2]
@@ -46,12 +48,18 @@ class SourcePart(NamedTuple):
 
 
 def named(parts: Sequence[SourcePart]) -> str:
-    """What one process reads, in a few words."""
+    """Return a short name for the parts that one process reads."""
     return parts[0].name + (f" and {len(parts) - 1:,} more" if len(parts) > 1 else "")
 
 
 class TextPart(NamedTuple):
-    """A stretch of a document: its blocks, and whether the document begins and ends with it."""
+    """Part of a document.
+
+    Attributes:
+        blocks: function that returns the text.
+        opens: whether the document begins with the part.
+        closes: whether the document ends with the part.
+    """
 
     blocks: Callable[[], Iterator[bytes]]
     opens: bool
@@ -59,7 +67,7 @@ class TextPart(NamedTuple):
 
 
 def parts_of(source: Source, size: int) -> list[SourcePart]:
-    """The source in parts of about `size` bytes; one where it can't be read in parts."""
+    """Return the source in parts of about `size` bytes; one part if it can't be divided."""
     places = None if isinstance(source, Archive) else source.places
     found = tuple(places().of(size)) if places and source.size and source.size > size else ()
     if len(found) < 3:
@@ -69,7 +77,7 @@ def parts_of(source: Source, size: int) -> list[SourcePart]:
 
 
 def text_places(data: ByteSource) -> Places:
-    """Those of a file that is one text."""
+    """Return how to divide a file that is one text."""
 
     def between(places: Sequence[int], number: int, find: FindBorder) -> TextPart:
         start, stop = _borders(data, places, number, find)
@@ -81,7 +89,13 @@ def text_places(data: ByteSource) -> Places:
 def line_places(
     data: ByteSource, read: Callable[[Iterator[bytes], bool], Iterator[Batch]]
 ) -> Places:
-    """Those of a file of lines, which `read` makes documents of; it is told if they open it."""
+    """Return how to divide a file of lines.
+
+    Args:
+        data: the file.
+        read: function that makes batches of blocks; its second argument is whether they are the
+            start of the file.
+    """
 
     def between(places: Sequence[int], number: int) -> Iterator[Batch]:
         start, stop = _borders(data, places, number, behind_line_feed)
@@ -91,6 +105,7 @@ def line_places(
 
 
 def behind_line_feed(stretch: bytes) -> int | None:
+    """Return the index after the first line feed; None if the bytes have no line feed."""
     return stretch.find(b"\n") + 1 or None
 
 
@@ -103,7 +118,7 @@ def _multiples(data: ByteSource, size: int) -> list[int]:
 def _borders(
     data: ByteSource, places: Sequence[int], number: int, find: FindBorder
 ) -> tuple[int, int]:
-    """Where the part begins and ends; at the same byte where another one has all of it."""
+    """Return the first byte of a part and the byte after it; both are equal for an empty part."""
     with opened_file(data) as file:
 
         def border(of: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Addresses (`s3://`, `gs://`, `https://`, …) through fsspec."""
+"""Files at addresses (`s3://`, `gs://`, `https://`, …), through fsspec."""
 
 from __future__ import annotations
 
@@ -16,34 +16,39 @@ _USER = re.compile(r"(://)[^/?#\s'\"]*@")
 _QUERY = re.compile(r"(://[^\s?#'\"]*)[?#][^\s'\")]*")
 #: Bytes per request to a store.
 _REQUEST = 1 << 23
-#: The packages that fsspec needs for a protocol, where it names them in its own way.
+#: Packages that fsspec needs for a protocol, if their name differs from it.
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
 _PACKAGES |= {"az": "adlfs", "hf": "huggingface_hub"}
 _WEB = ("http", "https")
 
 
 def is_address(name: str) -> bool:
-    """Is it an address, and not the path of a file?"""
+    """Return whether a name is an address and not the path of a file."""
     return _ADDRESS.match(name) is not None
 
 
 def shown(text: str) -> str:
-    """A text with the addresses in it, without users, passwords, and what follows `?`."""
+    """Return a text in which addresses have no users, no passwords and no query."""
     return _QUERY.sub(r"\1", _USER.sub(r"\1", text))
 
 
 def files_at(address: str, reading: Reading) -> list[ByteSource]:
-    """What lies at an address: a file, the files of a folder, or those that a pattern fits, by
-    their paths.
+    """Return the files at an address, sorted by path.
+
+    An address is a file, a folder with files, or a pattern.
+
+    Args:
+        address: the address.
+        reading: options with `include` and `exclude` for a folder.
 
     Raises:
-        TokctlError: it names the address, without what is secret in it.
+        TokctlError: the address can't be read, or has no files. The message leaves out its secrets.
     """
     name = shown(address)
     system, path = file_system(address, name)
     with network(name):
         if _protocol(address) in _WEB:
-            # `?` starts a query there, and a page has no files.
+            # On the web, `?` starts a query, and a page has no files.
             pattern = "*" in name or "[" in name
             if not pattern:
                 return [_file(system, path, name, system.info(path))]
@@ -54,7 +59,7 @@ def files_at(address: str, reading: Reading) -> list[ByteSource]:
             if not pattern:
                 return [_file(system, path, name, system.info(path))]
         found = system.glob(path, detail=True)
-        # With `**` a folder's files come themselves.
+        # With `**` the files of a folder match on their own.
         files = {each: about for each, about in found.items() if about.get("type") != "directory"}
         if not files:
             raise TokctlError(f"no file matches {name}", "check the pattern")
@@ -62,7 +67,7 @@ def files_at(address: str, reading: Reading) -> list[ByteSource]:
 
 
 def _folder(system: Any, path: str, name: str, reading: Reading) -> dict[str, Any]:
-    """The files to read below a path, and what the store says of each."""
+    """Return the files to read below a path, with the store's description of each."""
     chosen = FileFilter(reading)
     base = path.rstrip("/") + "/"
     every: dict[str, Any] = system.find(path, detail=True)
@@ -98,14 +103,14 @@ def _file(system: Any, path: str, name: str, about: dict[str, Any]) -> ByteSourc
         if size is not None and done < size:
             raise TokctlError(f"{name} is cut short: {done} of {size} bytes came", _TRY_AGAIN)
 
-    # A web server may answer with everything.
+    # A web server may ignore the range and send everything.
     head = None if web else system.cat_file(path, start=0, end=HEAD)
     return ByteSource(name, blocks, size=size, head=head, again=True)
 
 
 def _open(system: Any, path: str, *, web: bool) -> Any:
     if web:
-        # One answer that is read as it comes; and as it lies there, so that sizes are right.
+        # One response that is streamed; without compression, so that sizes are right.
         return system.open(path, block_size=0, headers={"Accept-Encoding": "identity"})
     return system.open(path, "rb", block_size=_REQUEST)
 
@@ -115,10 +120,14 @@ def _protocol(address: str) -> str:
 
 
 def file_system(address: str, name: str) -> tuple[Any, str]:
-    """What fsspec reads an address with, and what the path is there.
+    """Return the fsspec file system of an address, and the path in it.
+
+    Args:
+        address: the address.
+        name: the address in messages.
 
     Raises:
-        TokctlError: it names the address as `name` has it; a package is missing.
+        TokctlError: fsspec or a package for the protocol is missing, or the protocol is unknown.
     """
     try:
         from fsspec.core import url_to_fs
@@ -145,8 +154,10 @@ _TRY_AGAIN = "check the address, the network and your rights, and try again"
 
 
 class network:  # noqa: N801  (a context manager, called like a function)
-    """Whatever a store's library raises, as a TokctlError that names the address, and what can't
-    be done there."""
+    """Context manager that turns a store's errors into TokctlErrors that name the address.
+
+    The message also says what failed: the verb `read`, `write`, `list` or `remove`.
+    """
 
     def __init__(self, name: str, verb: str = "read") -> None:
         self.name = name

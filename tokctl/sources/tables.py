@@ -1,7 +1,7 @@
-"""Tables of Parquet and Arrow: one column of them, or rows of several; some rows at a time.
+"""Tables of Parquet and Arrow: one column as texts, or rows of several columns, in batches.
 
-Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as a file
-(Feather version 2 is the same) or as a stream.
+Parquet: https://parquet.apache.org/docs/file-format. Arrow: its IPC format, as a file (Feather
+version 2 is the same) or as a stream.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from tokctl.sources.document import Batch, Places
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows of Parquet that are decoded at a time, at most.
+#: Most rows of Parquet decoded at a time.
 _MOST_ROWS = 1 << 12
-#: Bytes that are read at a time of a column of Parquet, where the file is larger than `_SMALL`.
-#: What a damaged page says of its size is then allocated, before the page is found to be too short;
-#: a column that is read at once is held against the file.
+#: Bytes of a Parquet column read at a time if the file is larger than `_SMALL`. The size that a
+#: damaged page claims is then allocated before the page turns out to be too short. For a column
+#: that is read at once, the size is checked against the file.
 _BUFFER = 1 << 20
 _SMALL = 1 << 25
-#: How a stream of Arrow ends.
+#: End of an Arrow stream.
 _END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def pyarrow(name: str) -> ModuleType:
-    """pyarrow; TokctlError if it is missing."""
+    """Return pyarrow; raise TokctlError if it is not installed."""
     try:
         import pyarrow as module
     except ImportError as error:
@@ -41,12 +41,21 @@ def pyarrow(name: str) -> ModuleType:
     return module  # type: ignore[no-any-return, unused-ignore]
 
 
-#: The column that holds the texts; or several, which with their names are the texts, as JSON.
+#: The column of the texts; or several columns, whose names and values become JSON texts.
 Field: TypeAlias = str | tuple[str, ...]
 
 
 def check(data: ByteSource, form: str, field: Field) -> None:
-    """TokctlError unless the regular file `data` has that column: before the work begins."""
+    """Check that a table has the column before the work begins.
+
+    Args:
+        data: the table; only a regular file is checked.
+        form: `parquet` or `arrow`.
+        field: the column or columns.
+
+    Raises:
+        TokctlError: the file is damaged or the column is missing.
+    """
     if data.path is not None:
         with opened_file(data) as file, _named(data.name, form):
             if form == "parquet":
@@ -64,13 +73,21 @@ def read(
     *,
     direct: bool,
 ) -> Iterator[Batch]:
-    """The texts of a table, `parquet` or `arrow`.
+    """Yield the texts of a table.
 
-    `blocks` are its bytes; where they are not those of a file that can be read `direct`, a
-    form that must be read from its end is copied to a temporary file first.
+    A format that is read from its end is copied to a temporary file, unless it is read directly.
+
+    Args:
+        data: the table.
+        form: `parquet` or `arrow`.
+        field: the column or columns.
+        blocks: function that returns the bytes of the table.
+        direct: whether the bytes are stored uncompressed in a regular file that can be read
+            instead.
 
     Raises:
-        TokctlError: names the file, and the column or the row, where something is wrong.
+        TokctlError: the table is damaged, or a text is missing. The message names the file, and the
+            column or the row.
     """
     pyarrow(data.name)
     if direct:
@@ -90,7 +107,7 @@ def read(
 
 
 def places(data: ByteSource, field: Field) -> Places:
-    """How processes share out the row groups of a Parquet file."""
+    """Return how to divide the row groups of a Parquet file between processes."""
 
     def of(size: int) -> list[int]:
         with (
@@ -118,7 +135,7 @@ def places(data: ByteSource, field: Field) -> Places:
 def _whole(
     name: str, form: str, field: Field, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
-    """A table that can be read anywhere; progress of `data` is counted by its rows."""
+    """Yield the texts of a table with random access; count the progress of `data` by rows."""
     with _named(name, form):
         if form == "parquet":
             yield from _parquet(name, field, file, data)
@@ -156,10 +173,15 @@ def _parquet(
 
 
 def column_chunks(table: Any, number: int, field: str) -> list[Any]:
-    """What a row group says of the columns that hold a field.
+    """Return the metadata of a row group for the columns that hold a field.
 
-    Where that is damaged pyarrow ends the process when it is asked, and raises an error when it
-    reads the column. So a row is read first.
+    If the metadata is damaged, pyarrow ends the process when it is requested, but raises an error
+    when the column is read. So one row is read first.
+
+    Args:
+        table: the open Parquet file.
+        number: index of the row group.
+        field: name of the column.
     """
     about = table.metadata
     if not about.row_group(number).num_rows:
@@ -172,7 +194,7 @@ def column_chunks(table: Any, number: int, field: str) -> list[Any]:
 
 
 def _rows_at_a_time(group: Any, chunks: list[Any]) -> int:
-    """So many that a group of long texts is not decoded at once."""
+    """Return the number of rows to decode at a time: fewer for long texts."""
     size: int = sum(part.total_uncompressed_size for part in chunks)
     each: int = max(1, size // max(1, group.num_rows))
     return max(1, min(_MOST_ROWS, BATCH_SIZE // each))
@@ -210,7 +232,10 @@ def _arrow_file(
 
 
 def _stream(name: str, field: Field, source: BlockStream) -> Iterator[Batch]:
-    """A stream of Arrow, which must have its end: without it, what is missing can't be known."""
+    """Yield the texts of an Arrow stream; a stream without its end mark is an error.
+
+    Without the mark, missing data would not be noticed.
+    """
     from pyarrow import ipc
 
     with _named(name, "arrow"):
@@ -229,7 +254,7 @@ def _stream(name: str, field: Field, source: BlockStream) -> Iterator[Batch]:
 
 
 def _is_arrow_file(head: bytes) -> bool:
-    """Is it a file with a footer (Feather's, too), and not a stream?"""
+    """Return whether the bytes begin a file with a footer (also Feather's) and not a stream."""
     return head.startswith(b"ARROW1")
 
 
@@ -243,7 +268,7 @@ def _arrow_reader(name: str, file: BinaryIO) -> Any:
 
 
 class _named:  # noqa: N801  (a context manager, called like a function)
-    """pyarrow's errors as TokctlErrors that name the table."""
+    """Context manager that turns pyarrow's errors into TokctlErrors that name the table."""
 
     def __init__(self, name: str, form: str) -> None:
         self.name, self.form = name, form
@@ -263,16 +288,23 @@ class _named:  # noqa: N801  (a context manager, called like a function)
             ) from None
 
 
-#: Bytes of text in a batch, unless one row has more.
+#: Most bytes of text in a batch, unless a single row has more.
 BATCH_SIZE = 1 << 22
 
 
 def path_to(schema: Any, field: str, name: str, option: str = "--text-field") -> list[int]:
-    """The place of a column, and within it that of each field below: `a.b` is the field b of
-    the column a, unless a column is called so itself. `option` names the column: for messages.
+    """Return the index of a column, followed by the indexes of the nested fields.
+
+    `a.b` is the field b of the column a, unless a column has the name "a.b" itself.
+
+    Args:
+        schema: schema of the table.
+        field: name of the column, or path.
+        name: name of the table in messages.
+        option: option that names the column, for messages.
 
     Raises:
-        TokctlError: there is none, with the columns that there are; or it holds no text.
+        TokctlError: the column is missing (the message lists the columns), or does not hold text.
     """
     found = _find([schema.field(place) for place in range(len(schema.names))], field)
     if found is None:
@@ -291,7 +323,7 @@ def path_to(schema: Any, field: str, name: str, option: str = "--text-field") ->
 
 
 def _columns(schema: Any, field: Field, name: str) -> list[int]:
-    """The places of the columns to be read; TokctlError where there are none."""
+    """Return the indexes of the columns to read; raise TokctlError if none exists."""
     if isinstance(field, str):
         return path_to(schema, field, name)[:1]
     found = [place for place, column in enumerate(schema.names) if column in field]
@@ -305,7 +337,7 @@ def _columns(schema: Any, field: Field, name: str) -> list[int]:
 
 
 def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
-    """The texts of some rows, of which the first has the number `row`."""
+    """Yield the texts of several rows; `row` is the number of the first one."""
     if isinstance(field, str):
         first, *below = path_to(batch.schema, field, name)
         yield from column_batches(batch.column(first), below, field, name, row)
@@ -327,10 +359,16 @@ def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
 def column_batches(
     column: pa.Array, path: list[int], field: str, name: str, row: int
 ) -> Iterator[Batch]:
-    """The texts of a column; `path` is that of `path_to` without the column's own place.
+    """Yield the texts of a column in batches.
 
-    `row` is the number of its first row, for messages and for the batches. What would be read
-    outside of the column's memory is one of pyarrow's errors.
+    Offsets outside the memory of the column are reported as an error of pyarrow.
+
+    Args:
+        column: the column.
+        path: result of `path_to` without its first index.
+        field: name of the column, for messages.
+        name: name of the table, for messages.
+        row: number of the first row, from 1.
     """
     texts = texts_at(column, path)
     if null := _first_null(texts):
@@ -341,7 +379,12 @@ def column_batches(
 
 
 def texts_at(column: pa.Array, path: list[int]) -> Any:
-    """The texts of a column; `path` is that of `path_to` without the column's own place."""
+    """Return the texts of a column as an array.
+
+    Args:
+        column: the column.
+        path: result of `path_to` without its first index.
+    """
     from pyarrow import compute
 
     texts: Any = column
@@ -352,7 +395,10 @@ def texts_at(column: pa.Array, path: list[int]) -> Any:
 
 
 def is_valid(texts: Any) -> Any:
-    """For each row, is it no null? Of a dictionary's rows, those are null, too, whose value is."""
+    """Return for each row whether it is not null.
+
+    In a dictionary, the value must not be null either.
+    """
     from pyarrow import compute
 
     valid = texts.is_valid()
@@ -363,19 +409,23 @@ def is_valid(texts: Any) -> Any:
 
 
 def _first_null(texts: Any) -> int:
-    """The number of the first row that is null, from 1; 0: there is none."""
+    """Return the number of the first row that is null, from 1; 0 if no row is null."""
     from pyarrow import compute
 
     return int(compute.index(is_valid(texts), False).as_py()) + 1
 
 
 def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
-    """An array of text of any layout, as the native module reads it: where it stands, but for
-    views and for texts of a fixed size. What is null has any text; `rows`, an array of numbers of
-    64 bits, are those that are wanted, such as all that are not null.
+    """Return an array of text of any layout in the form that the native module reads.
+
+    The memory is shared, except for views and texts of a fixed size. A null has an arbitrary text.
+
+    Args:
+        texts: the array.
+        rows: array of 64-bit indexes of the wanted rows, such as all that are not null; None: all.
 
     Raises:
-        ValueError: a text would be outside of the array's memory.
+        ValueError: a text would be outside the memory of the array.
     """
     import pyarrow as pa
 
@@ -386,11 +436,11 @@ def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
     wide = is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)
     if not (wide or is_one.is_string(texts.type) or is_one.is_binary(texts.type)):
         if getattr(is_one, "is_string_view", is_one.is_string)(texts.type):
-            texts = texts.view(pa.binary_view())  # whoever reads it says whether it is UTF-8
+            texts = texts.view(pa.binary_view())  # the reader checks whether the texts are UTF-8
         texts.validate(full=True)
         try:
             texts, wide = texts.cast(pa.large_binary()), True
-        except pa.ArrowNotImplementedError:  # views, in older releases
+        except pa.ArrowNotImplementedError:  # older releases can't cast views
             texts, wide = pa.array(texts.to_pylist(), pa.large_binary()), True
     _, places, data = texts.buffers()
     column = _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
@@ -398,7 +448,7 @@ def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
 
 
 def numbers(array: Any) -> memoryview:
-    """The bytes of an array of numbers of 64 bits."""
+    """Return the memory of an array of 64-bit numbers."""
     start = array.offset
     return _bytes(array.buffers()[1])[8 * start : 8 * (start + len(array))]
 
@@ -408,12 +458,12 @@ def _bytes(buffer: Any) -> memoryview:
 
 
 def _stored(array: Any) -> Any:
-    """What an extension type keeps its values in."""
+    """Return the storage of an array with an extension type; other arrays as they are."""
     return getattr(array, "storage", array)
 
 
 def _find(fields: list[Any], name: str) -> tuple[list[int], Any] | None:
-    """The way to a field, and the field; the longest name of its own goes first."""
+    """Return the path to a field, and the field; longer names are tried first."""
     names = [field.name for field in fields]
     parts = name.split(".")
     for end in range(len(parts), 0, -1):

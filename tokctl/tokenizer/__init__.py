@@ -1,9 +1,9 @@
-"""The tokenizer: a filled recipe that encodes and decodes."""
+"""The tokenizer: a model that encodes and decodes text."""
 
 from __future__ import annotations
 
 from tokctl.tokenizer.tokenizer import Special, Tokenizer
-from tokctl.tokenizer.tokenizer import _from_bytes as _from_bytes  # pickles look for it here
+from tokctl.tokenizer.tokenizer import _from_bytes as _from_bytes  # named in pickles
 
 __all__ = ["Special", "Tokenizer", "load", "train"]
 

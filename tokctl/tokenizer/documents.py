@@ -1,17 +1,17 @@
-"""From sources to ids: the one driver that reads documents, checks them and feeds the encoder.
+"""The shared driver from sources to ids: it reads and checks documents, and feeds the encoder.
 
 A source is a `Document`, one text in blocks, or `Records`, small texts in batches. A
-`DocumentEncoder` knows the model and how text is read for it:
+`DocumentEncoder` holds the model and the options for reading texts:
 
-- `encode` gives the ids as they are written, as digits or as packed numbers, while a source is
-  read: for the command line and files of ids.
-- `collect` puts them into one array: for `Tokenizer.encode_file`.
-- `DocumentFeed` is one document that someone else reads, block by block: for counting, where
-  several models share what is read.
-- `texts` gives the texts themselves, some at a time, where each is encoded on its own.
+- `encode` yields ids as digits or packed numbers while a source is read, for the command line and
+  files of ids.
+- `collect` puts ids into one array, for `Tokenizer.encode_file`.
+- `DocumentFeed` takes one document from its caller, block by block, for counting, where several
+  models share a source.
+- `texts` yields batches of texts that are encoded one by one.
 
-All of them cut texts in the same places, check UTF-8 in the same way and name the line or the
-row of a character without an id. Memory does not grow with the sources.
+All of them split texts at the same points, check UTF-8 in the same way and name the line or row of
+a character without an id. Memory does not grow with the sources.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: progress(phase, done, total): bytes of the sources as they lie there; None: not known.
+#: progress(phase, done, total): bytes of the sources as stored; total is None if unknown.
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
-#: Bytes of text that one thread encodes at a time: what is written for them fits into the
-#: processor's cache, and the system has no new memory to clear.
+#: Bytes of text that one thread encodes at a time. Their output fits into the processor's cache,
+#: and the system need not clear new memory.
 PART = 1 << 18
 
-#: Bytes of texts that `DocumentEncoder.texts` gives at a time: what Python makes of a text takes
-#: far more room than the text, and nobody waits long for the output.
+#: Bytes of text in a batch of `DocumentEncoder.texts`. Python objects take far more memory than the
+#: text, and small batches keep the output flowing.
 PORTION = 1 << 16
 
 
 class Encoded(NamedTuple):
-    """Some ids of a source, which follow those before.
+    """A block of a source's ids, which follow the ids of the block before.
 
     Attributes:
-        data: the ids as they are written.
-        tokens: how many there are.
-        ends: for each document that ends here, how many of these ids stand before its end.
-            Empty for lines that are written as digits: they end in `data`.
-        position: where in the source encoding can begin again to give these ids: bytes of a
-            document's text, as the encoder was given it, or records.
+        data: the ids in the output form.
+        tokens: number of ids.
+        ends: for each document that ends in this block, the number of the block's ids before its
+            end. Empty for lines written as digits, because `data` contains their ends.
+        position: where in the source encoding can resume to give these ids: a byte offset in a
+            document's text, as the encoder received it, or a number of records.
     """
 
     data: bytes
@@ -78,13 +78,15 @@ class Encoded(NamedTuple):
 
 
 class TextBatch(NamedTuple):
-    """Some texts of a source, each to be encoded on its own.
+    """A batch of a source's texts, each of which is encoded on its own.
 
     Attributes:
-        first: number of the first one in its source: of a record, or of the line it begins in.
-        unit: what `first` counts in a source of records: `line` or `row`; None: lines of a text.
-        position: as in `Encoded`.
-        ended: the last one is a line with a line feed.
+        texts: the texts.
+        first: number of the first text: of its record, or of the line in which it begins.
+        unit: the unit that `first` counts for records, `line` or `row`; None for the lines of a
+            text.
+        position: see `Encoded`.
+        ended: whether the last text is a line with a line feed.
     """
 
     texts: Sequence[bytes]
@@ -96,17 +98,18 @@ class TextBatch(NamedTuple):
 
 @dataclass(eq=False)
 class DocumentEncoder:
-    """How documents become ids.
+    """The model, the options and the progress of encoding documents.
 
     Attributes:
-        lines: each line of a `Document` is a text, without its line feed; else all of it is one.
-            A record is one text in any case.
+        tokenizer: the model's tokenizer.
+        lines: whether each line of a `Document` is a text, without its line feed; otherwise the
+            whole document is one text. A record is always one text.
         special: special tokens that a text may spell.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-        threads: share out each block, or the texts of a batch. The ids don't depend on it.
-        bytes_read: of all texts so far, as they were before any replacement.
-        tokens: of all texts so far; whoever takes `texts` adds to it.
-        line_is_open: the last byte that was read of a document is not a line feed.
+        threads: number of threads for each block or batch. The ids do not depend on it.
+        bytes_read: bytes of all texts so far, before replacements.
+        tokens: tokens of all texts so far; a caller of `texts` adds to it.
+        line_is_open: whether the last byte read of a document is not a line feed.
     """
 
     tokenizer: Tokenizer
@@ -123,26 +126,33 @@ class DocumentEncoder:
 
     @cached_property
     def matcher(self) -> Matchers | None:
-        """What finds the added tokens."""
+        """Return the matcher of added tokens; None if there is nothing to find."""
         return self.tokenizer.special_matcher(self.special)
 
     @property
     def cuts(self) -> str:
-        """Where a document may be cut: between `lines`; between `pieces`, where no pre-token is;
-        `nowhere`, where a normalizer or an added token could reach over the cut."""
+        """Return where a document may be split: `lines`, `pieces` or `nowhere`.
+
+        `lines`: at line feeds. `pieces`: where no pre-token crosses the split. `nowhere`: a
+        normalizer or an added token could reach across any split.
+        """
         if self.lines:
             return "lines"
         return "nowhere" if self.tokenizer.recipe.normalizers or self.matcher else "pieces"
 
     @property
     def utf8_errors(self) -> str | None:
-        """What is done about text that is not UTF-8: `strict`, `replace`, or nothing."""
+        """Return `strict` or `replace` for invalid UTF-8; None if the model accepts any bytes."""
         return None if self.tokenizer.recipe.is_byte_level else self.errors
 
     # -- reading -------------------------------------------------------------------------
 
     def blocks(self, document: Document) -> Iterator[bytes]:
-        """The document's blocks, which this model can read; TokctlError if it can't."""
+        """Yield the document's blocks, checked for this model.
+
+        Raises:
+            TokctlError: the model reads characters, and the text is not UTF-8.
+        """
 
         def counted() -> Iterator[bytes]:
             for block in document.blocks():
@@ -155,14 +165,15 @@ class DocumentEncoder:
     def batches(
         self, source: Records, skipped: int = 0, size: int | None = None
     ) -> Iterator[tuple[int, Batch]]:
-        """The records in batches, which this model can read, and how many stand before each.
+        """Yield batches of records, checked for this model, with the number of records before each.
 
         Args:
-            skipped: records that are passed over.
-            size: bytes of a batch; None: as the source gives them.
+            source: the records.
+            skipped: number of records to skip.
+            size: bytes of a batch; None: batches as the source yields them.
 
         Raises:
-            TokctlError: text that is not UTF-8, naming line or row.
+            TokctlError: text is not UTF-8; names the line or row.
         """
         done = 0
         for whole in source.batches():
@@ -177,10 +188,11 @@ class DocumentEncoder:
                 yield before, checked_batch(batch, source, self.utf8_errors)
 
     def texts(self, source: Document | Records, skipped: int = 0) -> Iterator[TextBatch]:
-        """The texts of a source, some at a time.
+        """Yield the texts of a source in batches.
 
         Args:
-            skipped: the position (of `TextBatch`) to begin from.
+            source: the source.
+            skipped: the position (see `TextBatch`) to start from.
         """
         if isinstance(source, Records):
             for before, batch in self.batches(source, skipped, PORTION):
@@ -200,7 +212,7 @@ class DocumentEncoder:
                 yield TextBatch(found, line, None, position, ended)
             position, line = position + len(block), line + block.count(b"\n")
 
-    # -- to ids as they are written ------------------------------------------------------
+    # -- to ids in the output form -------------------------------------------------------
 
     def encode(
         self,
@@ -210,18 +222,19 @@ class DocumentEncoder:
         end_id: int | None = None,
         skipped: int = 0,
     ) -> Iterator[Encoded]:
-        """The ids of a source as it is read.
+        """Yield the ids of a source, block by block, while it is read.
 
         Args:
-            form: `decimal`: digits, a space between, each line or record on a line of its own;
-                `16` or `32`: little-endian numbers of so many bits; or names of tokens, on lines,
+            source: the source.
+            form: `decimal`: digits, separated by spaces, with one line per line or record;
+                `16` or `32`: little-endian numbers of that many bits; or token names, in lines
                 too.
-            end_id: stands after the ids of each text; None: nothing does.
-            skipped: the position (of `Encoded`) to begin from.
+            end_id: id to add after each text; None: no id.
+            skipped: the position (see `Encoded`) to start from.
 
         Raises:
-            TokctlError: naming the source and the line or row: text that is not UTF-8, a
-                character that has no id, a source that can't be read.
+            TokctlError: the source can't be read, text is not UTF-8, or a character has no id;
+                names the source and the line or row.
         """
         if isinstance(source, Records):
             found = self._encode_records(source, form, end_id, skipped)
@@ -266,7 +279,7 @@ class DocumentEncoder:
     # -- to arrays -----------------------------------------------------------------------
 
     def collector(self, end_id: int | None, bits: int = 32) -> IdCollector:
-        """Something empty to collect ids in, as numbers of 16 or 32 bits."""
+        """Return an empty collector for ids, stored as numbers of 16 or 32 bits."""
         return IdCollector(
             self.tokenizer.encoder,
             self.matcher,
@@ -279,10 +292,16 @@ class DocumentEncoder:
     def collect(
         self, collector: IdCollector, sources: Iterable[Source], *, ahead: bool = False
     ) -> Generator[None, None, None]:
-        """Reads the sources, and puts the ids of what was read into the collector; each time
-        it has done some it says so.
+        """Read the sources and put their ids into the collector; yield after each block.
 
-        `ahead`: with threads, another one reads ahead as long as the generator lives.
+        Args:
+            collector: receives the ids.
+            sources: the sources.
+            ahead: whether, with several threads, another thread reads ahead while the generator is
+                alive.
+
+        Raises:
+            TokctlError: see `encode`.
         """
         for source in flat(sources):
             reads_ahead = ahead and self.threads > 1 and source.prompt
@@ -321,13 +340,15 @@ class DocumentEncoder:
     def no_id(
         self, text: bytes, name: str, number: int | None, unit: str | None = None
     ) -> TokctlError:
-        """The error for the first character of a text that has no id.
+        """Return the error for the first character of a text that has no id.
 
         Args:
-            name: of the source.
-            number: with a `unit`, that of the text among the source's lines or rows; else the
-                line that the text starts in, to which its own line feeds are added. None: the
-                name says all.
+            text: the text.
+            name: name of the source.
+            number: with `unit`, the number of the text's line or row in the source. Without it,
+                the line where the text starts, to which line feeds in the text are added. None:
+                the name is enough.
+            unit: unit of a source of records, `line` or `row`.
         """
         encoding = self.tokenizer.encode(text, special=self.special)
         lacking = encoding.raw_ids.index(NO_ID)
@@ -340,11 +361,12 @@ class DocumentEncoder:
 
 
 class DocumentFeed:
-    """One document on its way through the native encoder: blocks go in, which must be UTF-8 for
-    a model that reads characters, and what is written for their ids comes out.
+    """A document on its way through the native encoder: blocks go in, and ids come out.
+
+    The blocks must be UTF-8 for a model that reads characters. The ids have the output form.
 
     Attributes:
-        waits: all of the document must be there before anything comes out.
+        waits: whether the whole document must be read before any ids come out.
     """
 
     def __init__(
@@ -354,14 +376,20 @@ class DocumentFeed:
         form: str | TokenNames,
         end_id: int | None = None,
     ) -> None:
-        """`end_id` stands after each line, or behind a document that is one text. With the form
-        `counted`, nothing is written."""
+        """Create a feed for one document.
+
+        Args:
+            encoder: the model and its options.
+            name: name of the document, for errors.
+            form: see `DocumentEncoder.encode`; `counted`: write nothing.
+            end_id: id to add after each line, or after a document that is one text.
+        """
         cuts = encoder.cuts
         self.waits = cuts == "nowhere"
         self._encoder = encoder
         self._name = name
         self._waiting: list[bytes] = []
-        self._lines = 0  # that were passed over
+        self._lines = 0  # number of skipped lines
         self._has_ends = cuts == "lines" and form != "decimal"
         self._writer = IdWriter(
             encoder.tokenizer.encoder,
@@ -373,7 +401,12 @@ class DocumentFeed:
         )
 
     def feed(self, block: bytes, start: int = 0, end: int | None = None) -> tuple[bytes, int]:
-        """What is written for the ids that are certain now, and their number.
+        """Return the output for the ids that have become certain, and their number.
+
+        Args:
+            block: the next block of the document.
+            start: offset in the block to start from.
+            end: offset in the block to stop at; None: its end.
 
         Raises:
             TokctlError: a character has no id; the message names its line.
@@ -384,22 +417,22 @@ class DocumentFeed:
         return self._fed(block, False, start, end)
 
     def finish(self) -> tuple[bytes, int]:
-        """What is left, at the end of the document."""
+        """Return the remaining output and its number of ids, at the end of the document."""
         block = b"".join(self._waiting)
         self._waiting.clear()
         return self._fed(block, True)
 
     def ends(self) -> Sequence[int]:
-        """Where lines have ended among the ids that came out last."""
+        """Return where lines ended among the ids of the last output."""
         return array("q", self._writer.ends()) if self._has_ends else ()
 
     @property
     def held_back(self) -> int:
-        """Bytes of the text whose ids are not certain yet."""
+        """Return the number of bytes whose ids are not certain yet."""
         return self._writer.waiting
 
     def rest(self, blocks: Iterable[bytes], skipped: int) -> Iterator[bytes]:
-        """The blocks after the first `skipped` bytes, whose lines count for errors."""
+        """Yield the blocks after the first `skipped` bytes, counting skipped lines for errors."""
         for block in blocks:
             if skipped:
                 passed = min(skipped, len(block))
@@ -420,7 +453,7 @@ class DocumentFeed:
 
 
 def _ready(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
-    """The parts, by a thread of their own where that is asked for."""
+    """Return an iterator of the parts, read by a thread of its own if `ahead` is true."""
     if ahead:
         from tokctl.sources.blocks import read_ahead
 
@@ -431,7 +464,7 @@ def _ready(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
 def arrays(
     encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None, bits: int = 32
 ) -> tuple[IdArray, array[int]]:
-    """The ids of all documents end to end, and where those of each begin."""
+    """Return the ids of all documents in one array, and the offsets where each document begins."""
     collector = encoder.collector(end_id, bits)
     with closing(encoder.collect(collector, sources, ahead=True)) as steps:
         for _ in steps:
@@ -443,7 +476,7 @@ def arrays(
 def each(
     encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None, bits: int = 32
 ) -> Generator[IdArray, None, None]:
-    """The ids of one document after the other."""
+    """Yield the ids of each document."""
     collector = encoder.collector(end_id, bits)
     with closing(encoder.collect(collector, sources)) as steps:
         for _ in steps:
@@ -458,7 +491,11 @@ def each(
 
 
 def end_id(tokenizer: Tokenizer, token: str | int) -> int:
-    """The id of the token that stands after each document, by its text or its id.
+    """Return the id of the token that is added after each document.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        token: text of the token, or its id.
 
     Raises:
         TokctlError: the model has no such token.
@@ -483,7 +520,7 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
 
 
 def line_blocks(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The blocks of a text, cut behind line feeds into such of up to `size` bytes or one line."""
+    """Yield the blocks of a text split after line feeds, up to `size` bytes or one line each."""
     for block in whole_lines(blocks):
         start = 0
         while start < len(block):
@@ -495,7 +532,7 @@ def line_blocks(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def _smaller(batch: Batch, size: int) -> Iterator[Batch]:
-    """The batch in such of `size` bytes, or one text; without counts."""
+    """Yield the batch in parts of about `size` bytes or one text, without counts."""
     begin = length = 0
     for end, text in enumerate(batch.texts, 1):
         length += len(text)
@@ -505,11 +542,10 @@ def _smaller(batch: Batch, size: int) -> Iterator[Batch]:
 
 
 class TrackedSources:
-    """Sources that are read one after the other; `progress` is told of the phase `encode` and
-    how far it is.
+    """Sources that are read one after the other, with reports to `progress` in the phase `encode`.
 
     Attributes:
-        documents, ids: in what was read so far; whoever knows them sets them.
+        documents, ids: numbers read so far, set by the caller; None if unknown.
     """
 
     documents: int | None = None
@@ -519,15 +555,19 @@ class TrackedSources:
         self.sources = sources
         self._progress = progress
         self._total = total_size(sources)
-        self._done = 0  # bytes of sources that were read to their end
-        self._read = 0  # of a source that can't tell
+        self._done = 0  # bytes of sources that were read completely
+        self._read = 0  # bytes read of a source that can't tell its position
         self._now: Source | None = None
 
     def each(
         self, first: int = 0, member: int = 0
     ) -> Iterator[tuple[int, int, Document | Records]]:
-        """The sources from number `first` on, an archive's from its number `member` on: both
-        numbers, from 0, and the source."""
+        """Yield each source with its number and its number in an archive, both from 0.
+
+        Args:
+            first: number of the source to start from.
+            member: number of the member to start from, if this source is an archive.
+        """
         self._done = sum(source.size or 0 for source in self.sources[:first])
         for number, source in enumerate(self.sources[first:], first):
             self._now, self._read = source, 0
@@ -540,7 +580,7 @@ class TrackedSources:
             self.tell()
 
     def tell(self) -> None:
-        """Says how far it is."""
+        """Report the progress."""
         if self._progress is not None:
             now = 0 if self._now is None else self._bytes_of(self._now)
             self._progress("encode", Done(self._done + now, self.documents, self.ids), self._total)
@@ -549,7 +589,7 @@ class TrackedSources:
         return self._read if source.tell is None else source.tell()
 
     def _counted(self, source: Document | Records) -> Document | Records:
-        """The source; of one that can't tell how much was read, the blocks are counted."""
+        """Return the source; the blocks of a source that can't tell its position are counted."""
         if self._progress is None or isinstance(source, Records) or source.tell is not None:
             return source
 

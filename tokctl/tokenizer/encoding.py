@@ -1,4 +1,4 @@
-"""The result of encoding one text, or two."""
+"""The class `Encoding`: the result of encoding one text, or two."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class Deferred(Generic[T]):
-    """A column of an encoding that is made when it is first read, unless it was given.
+    """A column of an encoding that is computed on first use, unless it was given.
 
-    Most callers never look at the columns that post-processing fills in, and a list of
-    zeros as long as the text is not free.
+    Most callers never read the columns that post-processing fills in, and a list of zeros as long
+    as the text takes time and memory.
     """
 
     def __init__(self, make: Callable[[Encoding], list[T]]) -> None:
@@ -34,26 +34,26 @@ class Deferred(Generic[T]):
 
     def __get__(self, encoding: Encoding | None, owner: type | None = None) -> list[T]:
         if encoding is None:
-            # This is where a dataclass looks for the field's default.
+            # A dataclass reads the class attribute as the field's default.
             return None  # type: ignore[return-value]
-        # From here on Python finds the column there and does not come here again.
+        # The instance attribute hides this descriptor from now on.
         column = encoding.__dict__[self.name] = self.make(encoding)
         return column
 
 
-#: Windows, or what makes them when they are asked for.
+#: Windows, or a function that computes them on first use.
 Windows: TypeAlias = "Sequence[Encoding] | Callable[[], list[Encoding]]"
 
-#: Where an encoding keeps what makes its windows, until they are made.
+#: Key in an encoding's `__dict__` of the function that computes its windows, until it has run.
 _PROMISED = "_promised"
 
 
 def _made_now(encoding: Encoding) -> list[Encoding]:
-    """The windows that were promised."""
+    """Return the windows, computing them if that has not happened yet."""
     columns = encoding.__dict__
     make = columns.get(_PROMISED)
     if make is None:
-        # None were promised, or another thread has made them just now.
+        # Nothing was cut off, or another thread has just computed the windows.
         return columns.get("overflowing", [])  # type: ignore[no-any-return]
     columns["overflowing"] = windows = list(make())
     columns.pop(_PROMISED, None)
@@ -62,26 +62,28 @@ def _made_now(encoding: Encoding) -> list[Encoding]:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Encoding(Answering):
-    """The tokens of one text, or of a pair; every list except `overflowing` has one entry per
-    token.
+    """The tokens of one text, or of a pair.
+
+    Every list except `overflowing` has one entry per token.
 
     Attributes:
-        tokens: as the vocabulary spells them, markers included. A character that has no
-            token, in a model without an unknown token, stays as itself.
+        raw_ids: ids; `NO_ID` for a character without an id in a model without an unknown token.
+        tokens: spelled as in the vocabulary, markers included. A character without a token, in a
+            model without an unknown token, is spelled as in the text.
         surfaces: the part of the text that each token covers; empty for a marker that is a token of
             its own. Bytes that are not whole characters are shown as U+FFFD.
-        offsets: that part as (start, end), in characters if the text was given as str, in bytes if
-            it was given as bytes. (0, 0) for a token that covers no text.
-        word_ids: the number of the pre-token in its text, from 0, counting added tokens; None for a
+        offsets: the same part as (start, end), in characters if the text was given as str, in bytes
+            if it was given as bytes. (0, 0) for a token that covers no text.
+        word_ids: number of the pre-token in its text, from 0, counting added tokens; None for a
             token that post-processing added.
-        byte_offsets: as `offsets`, in bytes of the text's UTF-8.
-        type_ids: which part of the template the token belongs to; 0 without one.
+        byte_offsets: like `offsets`, but always in bytes of the text's UTF-8.
+        type_ids: the part of the template that the token belongs to; 0 without a template.
         special_mask: 1 for a token that post-processing added, including padding; 0 for a token of
-            the text, also a special one.
+            the text, also for a special one.
         attention_mask: 0 for padding, else 1.
         sequence_ids: 0 for the first text, 1 for the second, None for a token of neither.
-        overflowing: what truncation cut off, as windows; each is an encoding of its own. They are
-            computed when you first read them.
+        overflowing: the tokens that truncation cut off, as windows; each is an encoding. They are
+            computed on first use.
     """
 
     raw_ids: list[int]
@@ -110,7 +112,7 @@ class Encoding(Answering):
         sequence_ids: list[int | None] | None = None,
         overflowing: Windows | None = None,
     ) -> None:
-        """Columns that are None are those of one text without anything around it."""
+        """Create an encoding; None stands for the column of a single text with nothing around."""
         columns = self.__dict__
         columns["raw_ids"] = raw_ids
         columns["tokens"] = tokens
@@ -139,43 +141,56 @@ class Encoding(Answering):
         return f"<Encoding of {len(self):,} tokens: {brief(self.tokens)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from tokctl import to_html
 
         return to_html(self)
 
     def __getstate__(self) -> dict[str, object]:
-        # What is still to be made is a function, which can be neither pickled nor copied.
+        # A function that computes windows later can be neither pickled nor copied.
         if _PROMISED in self.__dict__:
             _ = self.overflowing
         return self.__dict__
 
     @property
     def ids(self) -> list[int]:
-        """The ids. TokctlError if a character has none and no token stands for it."""
+        """Return the ids.
+
+        Raises:
+            TokctlError: a character has no id, and the model has no unknown token.
+        """
         if NO_ID in self.raw_ids:
             surface = self.surfaces[self.raw_ids.index(NO_ID)]
             raise no_id_error(repr(surface))
         return self.raw_ids
 
-    # -- from tokens to the text and back ---------------------------------------------
-    # Positions are in the unit of `offsets`; `sequence_index` is 0 for the first text,
-    # 1 for the second. An answer is None where there is nothing of the kind.
+    # -- from tokens to the text, and from the text to tokens ---------------------------
+    # Positions are in the unit of `offsets`; `sequence_index` is 0 for the first text and 1 for the
+    # second. All methods return None for an index or a position without a counterpart.
 
     def token_to_sequence(self, index: int) -> int | None:
-        """The text that a token belongs to: 0, 1, or None."""
+        """Return the text that a token belongs to: 0, 1, or None for neither."""
         return self.sequence_ids[index] if 0 <= index < len(self) else None
 
     def token_to_chars(self, index: int) -> tuple[int, int] | None:
-        """The stretch of its text that a token covers, as (start, end)."""
+        """Return the span of text that a token covers, as (start, end)."""
         return None if self.token_to_sequence(index) is None else self.offsets[index]
 
     def token_to_word(self, index: int) -> int | None:
-        """The number of the pre-token that a token belongs to."""
+        """Return the number of the pre-token that a token belongs to."""
         return None if self.token_to_sequence(index) is None else self.word_ids[index]
 
     def char_to_token(self, position: int, sequence_index: int = 0) -> int | None:
-        """The first token that covers a position of the text."""
+        """Return the index of the first token that covers a position of the text.
+
+        Args:
+            position: position in the unit of `offsets`.
+            sequence_index: 0 for the first text, 1 for the second.
+
+        Example:
+            >>> tok.encode("a lot").char_to_token(2)
+            1
+        """
         if sequence_index not in self._places:
             return None
         first, ends, starts = self._places[sequence_index]
@@ -188,16 +203,16 @@ class Encoding(Answering):
         return None
 
     def char_to_word(self, position: int, sequence_index: int = 0) -> int | None:
-        """The number of the pre-token that covers a position of the text."""
+        """Return the number of the pre-token that covers a position of the text."""
         index = self.char_to_token(position, sequence_index)
         return None if index is None else self.word_ids[index]
 
     def word_to_tokens(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """The tokens of a pre-token, as (first, one past the last)."""
+        """Return the tokens of a pre-token, as (first, one past the last)."""
         return self._words.get((sequence_index, word))
 
     def word_to_chars(self, word: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """The stretch of its text that a pre-token covers, as (start, end)."""
+        """Return the span of text that a pre-token covers, as (start, end)."""
         tokens = self.word_to_tokens(word, sequence_index)
         return (
             None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
@@ -205,11 +220,11 @@ class Encoding(Answering):
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, list[int], list[int]]]:
-        """For each text: its first token, and for each of its tokens the greatest end up
-        to there and the least start from there on.
+        """Return, for each text, the index of its first token and two columns for binary search.
 
-        Offsets rise from token to token nearly always, but nothing promises it; these
-        do rise, so that a search by halves finds where to look.
+        The columns have, for each token, the greatest end up to this token and the smallest start
+        from this token on. Offsets nearly always ascend, but nothing guarantees it; these columns
+        always ascend.
         """
         found: dict[int, tuple[int, list[int], list[int]]] = {}
         for sequence in (0, 1):
@@ -233,22 +248,23 @@ class Encoding(Answering):
 
 
 def windows_of(encoding: Encoding) -> Windows:
-    """`overflowing`, or what will make it: true if there are windows, and none is made."""
+    """Return the windows, or the function that computes them; false if there are no windows."""
     columns = encoding.__dict__
-    # In this order: another thread that makes them sets the one before it takes the other.
+    # In this order, because a thread that computes the windows stores them before it removes the
+    # function.
     return columns.get(_PROMISED) or columns.get("overflowing") or []
 
 
-# -- cutting encodings apart and putting them together, column by column -----------------------
+# -- splitting and joining encodings, column by column ------------------------------------------
 
-#: The lists of an encoding that have one entry per token.
+#: Names of the columns with one entry per token.
 COLUMNS = tuple(entry.name for entry in fields(Encoding) if entry.name != "overflowing")
 
 
 def changed(encoding: Encoding, **columns: Any) -> Encoding:
-    """The encoding with other columns or windows.
+    """Return the encoding with other columns or windows.
 
-    As `dataclasses.replace`, but columns that nobody has read stay unmade.
+    Like `dataclasses.replace`, but columns that nobody has read are not computed.
     """
     made = vars(encoding)
     kept = {name: made[name] for name in COLUMNS if name in made}
@@ -256,21 +272,21 @@ def changed(encoding: Encoding, **columns: Any) -> Encoding:
 
 
 def each_window(encoding: Encoding, change: Callable[[Encoding], Encoding]) -> Windows:
-    """Every window of the encoding as `change` makes it, when it is asked for."""
+    """Return a function that applies `change` to every window; empty without windows."""
     if not windows_of(encoding):
         return []
     return lambda: [change(window) for window in encoding.overflowing]
 
 
 def cut(encoding: Encoding, start: int, end: int, overflowing: Windows = ()) -> Encoding:
-    """The tokens from `start` to `end`."""
+    """Return the tokens from index `start` up to, but not including, `end`."""
     made = vars(encoding)
     columns = {name: made[name][start:end] for name in COLUMNS if name in made}
     return Encoding(**columns, overflowing=_own(overflowing))
 
 
 def join(encodings: Sequence[Encoding], overflowing: Windows = ()) -> Encoding:
-    """The tokens of several encodings, one after the other."""
+    """Return the tokens of several encodings, one after the other."""
     columns: dict[str, list[Any]] = {
         name: list(chain.from_iterable(getattr(one, name) for one in encodings)) for name in COLUMNS
     }
@@ -282,7 +298,7 @@ def _own(overflowing: Windows) -> Windows:
 
 
 def added(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) -> Encoding:
-    """Tokens that stand for no text."""
+    """Return an encoding of added tokens, which cover no text."""
     size = len(tokens)
     return Encoding(
         list(ids),
@@ -297,12 +313,18 @@ def added(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) ->
 
 
 def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
-    """The bytes of a text; bytes as they are. For a byte-level model lone surrogates stand for
-    bytes that are not UTF-8 (Python's `surrogateescape`).
+    """Return the UTF-8 bytes of a text; bytes are returned unchanged.
+
+    For a byte-level model, lone surrogates stand for bytes that are not UTF-8 (Python's
+    `surrogateescape`).
+
+    Args:
+        text: the text.
+        byte_level: whether the text is for a byte-level model.
 
     Raises:
-        TokctlError: a lone surrogate that stands for no byte.
-        TypeError: it is not a text.
+        TokctlError: a lone surrogate stands for no byte.
+        TypeError: `text` is neither str nor bytes.
     """
     if isinstance(text, bytes):
         return text
@@ -324,7 +346,7 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
 
 
 def no_id_error(what: str) -> TokctlError:
-    """The error for text that the alphabet lacks, in a model without an unknown token."""
+    """Return the error for text outside the alphabet, in a model without an unknown token."""
     return TokctlError(
         f"{what} is not in the model's alphabet, and it has no unknown token",
         "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')",
@@ -332,15 +354,20 @@ def no_id_error(what: str) -> TokctlError:
 
 
 def native_error(error: CoreError, first: int = 0) -> TokctlError:
-    """The error to show for one of the native encoder; `first` is the number of its first text."""
+    """Return the error to show for an error of the native encoder.
+
+    Args:
+        error: the native error.
+        first: number of the first text of the batch, which counts from there.
+    """
     if error.kind == "no-id":
         return no_id_error(f"a character of text {first + error.details[0]}")
     return error
 
 
 def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError:
-    """The error for ids that the native decoder refused with `error`."""
-    # What the decoder could read is named by its place, whatever kind of array it came in.
+    """Return the error for ids that the native decoder refused with `error`."""
+    # An id that the decoder could read is named by its index, for every type of array.
     no_ids = not isinstance(ids, Iterable) or isinstance(ids, str)
     if no_ids and not isinstance(error, CoreError):
         return TokctlError(f"the ids can't be {brief(ids)}", "they are a list or an array: [5]")
@@ -351,7 +378,7 @@ def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError
 
 
 def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Byte offsets as character offsets; a cut inside a character widens to all of it."""
+    """Return byte offsets as character offsets; a span always covers whole characters."""
     from tokctl.model.patterns import byte_offsets
 
     starts: list[int] = []
@@ -360,7 +387,7 @@ def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[i
     for number, (start, end) in enumerate(pairwise(bounds)):
         width = end - start
         starts += [number] * width
-        # The end of a stretch that covers any byte of a character lies behind it.
+        # A span that ends inside a character ends after the character.
         ends += [number + 1] * width
     starts.append(len(text))
     return [(starts[a], ends[b - 1] if b > a else starts[a]) for a, b in offsets]
@@ -375,8 +402,20 @@ def token_names(
     ends: list[int],
     words: list[int],
 ) -> list[str]:
-    """What each token is called: its text in the vocabulary; where it has no id, its own part
-    of the text `data`, with the marker (kind and text) where that would stand."""
+    """Return the text of each token.
+
+    A token with an id is spelled as in the vocabulary. A token without an id is spelled as in the
+    text, with the word marker where a token of the vocabulary would have it.
+
+    Args:
+        tokens: text of each token, by id.
+        marker: the recipe's word marker.
+        ids: ids of the tokens.
+        data: the text.
+        starts: byte offset in `data` where each token starts.
+        ends: byte offset in `data` where each token ends.
+        words: number of each token's pre-token.
+    """
     if NO_ID not in ids:
         return [tokens[id_] for id_ in ids]
     names = []

@@ -1,4 +1,4 @@
-"""Texts as an iterable gives them, some at a time: for `encode_iter` and for training."""
+"""Batches of texts from an iterable, for `encode_iter` and for training."""
 
 from __future__ import annotations
 
@@ -12,30 +12,37 @@ from tokctl.tokenizer.encoding import native_error, utf8_of
 
 T = TypeVar("T")
 
-#: What a text that can't be encoded raises.
+#: Errors for a text that can't be encoded.
 _REFUSALS = (TokctlError, TypeError)
 
-#: Texts that are read ahead at most, unless something else is asked for. The ids of so many stay
-#: in the processor's cache; threads need more to share out.
+#: Most texts to read ahead, by default. The ids of 1,024 texts stay in the processor's cache;
+#: several threads need more texts.
 AHEAD = 1024
 AHEAD_FOR_THREADS = 16_384
-#: Characters, or bytes, of texts that are read ahead at most: enough work for some threads.
+#: Most characters, or bytes, of texts to read ahead: enough work for several threads.
 MOST_CHARACTERS = 1 << 20
-#: Texts that are asked for between two looks at how long they are.
+#: Texts to take from the iterable between two measurements of their length.
 STEP = 64
 
 
 def encoded(
     texts: Iterable[str | bytes], most: int, encode: Callable[[list[str | bytes]], T]
 ) -> Iterator[T]:
-    """What `encode` makes of some texts at a time, up to `most` of them; what goes wrong is raised
-    in its place, behind what comes before."""
+    """Yield `encode(batch)` for batches of up to `most` texts.
+
+    An error of the iterable or of a text is raised after the results of the texts before it.
+
+    Args:
+        texts: the texts.
+        most: most texts in a batch.
+        encode: encodes a batch.
+    """
     first = 0
     for batch, error in gathered(texts, most):
         try:
             done = encode(batch)
         except _REFUSALS as refusal:
-            # One of them can't be encoded; those before it can.
+            # One of the texts can't be encoded; the texts before it can.
             place, found = _first_refused(batch, encode) or (0, refusal)
             if place:
                 yield encode(batch[:place])
@@ -52,7 +59,7 @@ def encoded(
 def _first_refused(
     batch: list[str | bytes], encode: Callable[[list[str | bytes]], object]
 ) -> tuple[int, Exception] | None:
-    """The place of the first text that can't be encoded, and why."""
+    """Return the index of the first text that can't be encoded, and its error."""
     for place, text in enumerate(batch):
         try:
             encode([text])
@@ -62,10 +69,14 @@ def _first_refused(
 
 
 def gathered(texts: Iterable[T], most: int) -> Iterator[tuple[list[T], Exception | None]]:
-    """The texts, up to `most` at a time, and what the iterable raised after the last of them.
+    """Yield batches of up to `most` texts, and the iterable's error after the last text.
 
-    First comes one, and then at most twice as many as before: who encodes what a person types, or
-    what comes over a wire, waits for no more texts than there were already.
+    The first batch has one text, and each batch at most twice as many as the one before. So an
+    interactive or networked source never waits for more texts than it has already produced.
+
+    Args:
+        texts: the texts.
+        most: most texts in a batch.
     """
     source = iter(texts)
     wanted = 1
@@ -79,13 +90,13 @@ def gathered(texts: Iterable[T], most: int) -> Iterator[tuple[list[T], Exception
             before = len(batch)
             wanted_now = min(step, wanted - before)
             try:
-                # What was taken before an exception stays in the list.
+                # `extend` keeps the items before an exception in the list.
                 batch.extend(islice(source, wanted_now))
             except Exception as raised:
                 error = raised
             ended = error is not None or len(batch) < before + wanted_now
             size += _characters(batch, before)
-            # No more than would fit, were they as long as those so far.
+            # Take as many texts as would fit if they were as long as the average so far.
             step = max(1, min(STEP, (MOST_CHARACTERS - size) * len(batch) // (size + 1)))
         if batch or error is not None:
             yield batch, error
@@ -97,12 +108,20 @@ def gathered(texts: Iterable[T], most: int) -> Iterator[tuple[list[T], Exception
 def _characters(batch: list[T], start: int) -> int:
     try:
         return sum(map(len, batch[start:]))  # type: ignore[arg-type]
-    except TypeError:  # something that is no text: whoever encodes it says so
+    except TypeError:  # an item is not a text, which the encoder reports
         return MOST_CHARACTERS
 
 
 def most_ahead(batch_size: int | None, threads: int) -> int:
-    """How many texts are read ahead at most."""
+    """Return the most texts to read ahead.
+
+    Args:
+        batch_size: the caller's limit; None: the default.
+        threads: number of encoding threads, which decides the default.
+
+    Raises:
+        TokctlError: `batch_size` is not a whole number of at least 1.
+    """
     if batch_size is None:
         return AHEAD if threads == 1 else AHEAD_FOR_THREADS
     if type(batch_size) is not int or batch_size < 1:
@@ -111,7 +130,7 @@ def most_ahead(batch_size: int | None, threads: int) -> int:
 
 
 def records(texts: Iterable[str | bytes | Sequence[str | bytes]], *, byte_level: bool) -> Records:
-    """Texts, or lists of texts, as a source to train on."""
+    """Return texts, or lists of texts, as a source to train on."""
     read = 0
 
     def batches() -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""What models are called where several stand side by side."""
+"""Names for models that are shown side by side."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 from tokctl.errors import TokctlError
 from tokctl.tokenizer.tokenizer import Tokenizer
 
-#: What can be compared: a tokenizer, alone or with a name, or the path of a model file.
+#: A model of a comparison: a tokenizer, a name with a tokenizer, or the path of a model file.
 Model = Tokenizer | str | Path | tuple[str, Tokenizer]
 
 
 def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
-    """The models by name, in their order; see `tokctl.analysis.comparison.compare`.
+    """Return the models by name, in order; see `tokctl.analysis.comparison.compare`.
+
+    A model from a file is named after the file, another one after its recipe.
 
     Raises:
-        TokctlError: it is not a list of models, two have one name, a file holds no model.
+        TokctlError: `models` is not a list of models, two models have the same name, or a file is
+            not a model.
     """
     if isinstance(models, (str, bytes)) or not isinstance(models, Sequence):
         raise TokctlError(
@@ -44,16 +47,17 @@ def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
 
 
 def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
-    """The name of the model that `baseline` names: by its name, or by its file.
+    """Return the name of the model that `baseline` names, by its name or by its file.
 
     Args:
-        names: all models with their files; empty for a model without one.
+        baseline: name of a model, or path of a model file.
+        names: file of each model, by name; empty for a model without a file.
 
     Returns:
-        None if it is the file of another model.
+        The name of the model; None if `baseline` is the file of another model.
 
     Raises:
-        TokctlError: it is neither a model nor a file.
+        TokctlError: `baseline` is neither a model of the comparison nor a file.
     """
     for name, path in names.items():
         if baseline == name or (path and _same(baseline, path)):
@@ -72,17 +76,22 @@ def _same(first: str, second: str) -> bool:
     return first == second or Path(first).resolve() == Path(second).resolve()
 
 
-#: Of model files, beside those that the formats have; of two that fit the longer comes first.
+#: File name endings of models, besides the formats' own; the longer one of two comes first.
 ENDINGS = (".tokenizer.json", ".json", ".gguf")
 
 
 def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str]:
-    """A name for each model: what the file is called without its ending, the folder, or the
-    repository of the Hugging Face Hub; or the whole path where several would have the same
-    name, or one that is taken.
+    """Return the path of each model by a short name.
+
+    The name is the file's name without its ending, the folder's name, or the name of the
+    repository on the Hugging Face Hub. If it is ambiguous or taken, the whole path is the name.
+
+    Args:
+        paths: paths of the models.
+        taken: names of other models.
 
     Raises:
-        TokctlError: a file is given twice.
+        TokctlError: a path is given twice.
     """
     if twice := [path for path, times in Counter(paths).items() if times > 1]:
         raise TokctlError(f"the model {twice[0]} is given twice", "give each once")
@@ -94,8 +103,10 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
 
 
 def _short(path: str) -> str:
-    """`gpt2` for `gpt2.tokenizer.json`, the folder `gpt2` and `hf:ORG/gpt2`; a file called by
-    an ending alone keeps it."""
+    """Return the short name of a model: `gpt2` for `gpt2.tokenizer.json` or `hf:ORG/gpt2`.
+
+    A file whose name is an ending alone keeps its name.
+    """
     from tokctl.formats import FORMATS, hub
 
     if hub.is_name(path):

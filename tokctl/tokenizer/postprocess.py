@@ -1,8 +1,8 @@
-"""What happens to the tokens of a text, or of two, before a model gets them.
+"""Post-processing of the tokens of a text, or of two, before a language model gets them.
 
-They are cut to a length (`Truncation`), offsets lose the spaces of byte-level tokens (`trim`),
-special tokens are put around them (`Template`), and a batch is filled up to one length
-(`Padding`). `PostProcessor` does what a recipe's parts say.
+Tokens are cut to a length (`Truncation`), offsets lose the spaces of byte-level tokens (`trim`),
+special tokens are added around the tokens (`Template`), and a batch is padded to one length
+(`Padding`). `PostProcessor` applies a recipe's parts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,11 @@ class Truncation:
         direction: the end that is cut off: `right` or `left`.
 
     Raises:
-        TokctlError: a number that is none, an unknown name.
+        TokctlError: a number is invalid, or a name is unknown.
+
+    Example:
+        >>> tok.encode("a lot of treasure", truncation=Truncation(2)).tokens
+        ['a', 'Ġlot']
     """
 
     max_length: int
@@ -66,7 +70,14 @@ class Truncation:
     def of(cls, asked: Truncation | int) -> Truncation: ...
     @classmethod
     def of(cls, asked: Truncation | int | None) -> Truncation | None:
-        """What a caller asks for; a number is the length. TokctlError if it is neither."""
+        """Return the truncation for a caller's argument.
+
+        Args:
+            asked: a truncation, a length in tokens, or None.
+
+        Raises:
+            TokctlError: `asked` has another type.
+        """
         if asked is None or isinstance(asked, cls):
             return asked
         if type(asked) is int:
@@ -78,17 +89,16 @@ class Truncation:
 
     @classmethod
     def stored(cls, data: Mapping[str, Any]) -> Truncation:
-        """The truncation of a Hugging Face file."""
+        """Return the truncation of a Hugging Face file."""
         strategies = {"".join(map(str.title, name.split("-"))): name for name in STRATEGIES}
         strategy, direction = strategies[data["strategy"]], data["direction"].lower()
         return cls(data["max_length"], data["stride"], strategy, direction)
 
     def room(self, added: int) -> int:
-        """The tokens that the texts can have beside `added` special tokens.
+        """Return the number of tokens that the texts can have beside `added` special tokens.
 
         Raises:
-            TokctlError: `max_length` is less than these, or `stride` too much, whatever
-                the texts.
+            TokctlError: `max_length` is less than `added`, or `stride` too large for any text.
         """
         room = self.max_length - added
         if room < 0:
@@ -105,10 +115,15 @@ class Truncation:
         return room
 
     def lengths(self, first: int, second: int | None, added: int) -> tuple[int, int]:
-        """How many tokens of each text stay, of `first` and `second`.
+        """Return how many tokens of each text are kept.
+
+        Args:
+            first: tokens of the first text.
+            second: tokens of the second text; None without one.
+            added: number of special tokens.
 
         Raises:
-            TokctlError: as `room`; also where the strategy can't make it fit.
+            TokctlError: see `room`; also if the strategy can't make the texts fit.
         """
         room = self.room(added)
         other = second or 0
@@ -147,7 +162,12 @@ class Truncation:
         return kept
 
     def ranges(self, total: int, size: int) -> Iterator[tuple[int, int]]:
-        """The windows over `total` tokens, as (start, end): first the one that stays."""
+        """Yield the windows over `total` tokens, as (start, end); the first one is the part kept.
+
+        Args:
+            total: number of tokens.
+            size: greatest size of a window.
+        """
         step = size - self.stride
         if self.direction == "right":
             start = 0
@@ -165,7 +185,7 @@ class Truncation:
     def apply(
         self, first: Encoding, second: Encoding | None, added: int
     ) -> tuple[Encoding, Encoding | None]:
-        """Both texts at the lengths that they may have, with the rest as their windows."""
+        """Return both texts at their allowed lengths, with the rest as their windows."""
         if second is None:
             return self._cut(first, self.lengths(len(first), None, added)[0]), None
         kept = self.lengths(len(first), len(second), added)
@@ -185,33 +205,51 @@ class Truncation:
         return cut(encoding, *stays, rest)
 
     def truncate_ids(self, ids: list[int], size: int) -> list[int]:
-        """The ids that stay."""
+        """Return the `size` ids that truncation keeps."""
         return ids[:size] if self.direction == "right" else ids[len(ids) - size :]
 
 
 def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
-    """The lengths of two texts that do not fit: the shorter keeps up to half of the room."""
+    """Return the lengths of two texts that do not fit: the shorter keeps up to half of the room."""
     short = min(first, second)
     if short > room // 2:
-        # Of an odd number, the longer text has one more; the second where they are equal.
+        # If the room is odd, the longer text gets the extra token; of equal texts, the second.
         short = room // 2
     return (room - short, short) if first > second else (short, room - short)
 
 
 def check_number(name: str, value: object, least: int) -> None:
-    """TokctlError unless `value` is a whole number from `least` up."""
+    """Raise an error unless `value` is a whole number of at least `least`.
+
+    Args:
+        name: name of the value in the message.
+        value: the value.
+        least: the smallest allowed number.
+
+    Raises:
+        TokctlError: the value is invalid.
+    """
     if type(value) is not int or value < least:
         raise TokctlError(f"{name} can't be {value!r}", f"it is a whole number from {least} up")
 
 
 def check_name(what: str, value: object, allowed: tuple[str, ...]) -> None:
-    """TokctlError unless `value` is one of the names."""
+    """Raise an error unless `value` is one of the allowed names.
+
+    Args:
+        what: what the name stands for, in the message.
+        value: the name.
+        allowed: the allowed names.
+
+    Raises:
+        TokctlError: the name is unknown.
+    """
     if value not in allowed:
         raise TokctlError(f"no {what} is called {value!r}", f"choose one of: {', '.join(allowed)}")
 
 
-#: The space as byte-level tokens spell it, and Unicode's White_Space, which added tokens
-#: can hold. (`str.isspace` says yes to four control characters more.)
+#: The space in byte-level tokens, and Unicode's White_Space, which added tokens can contain.
+#: (`str.isspace` accepts four more control characters.)
 SPACES = (
     "Ġ\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
     "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -220,17 +258,19 @@ SPACES = (
 Offsets = list[tuple[int, int]]
 
 
-#: Ids whose tokens are trimmed as they stand in the text, and not as they are called. Where a text
-#: is given, only those that stand there as that: the model makes the same token of others.
+#: Ids whose tokens are trimmed by their text in the input instead of their spelling. If an id has
+#: a text, only tokens with this text are meant, because the model can produce the id from others.
 AsInText = Mapping[int, str | None]
 
 
 def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = None) -> Encoding:
-    """The encoding with trimmed offsets, and its windows, too. Surfaces stay as they are.
+    """Return the encoding and its windows with trimmed offsets; surfaces are unchanged.
 
     Args:
-        prefix_space: a space was put before the text: one leading space of a first token
-            is that one, and nothing to leave out. Every window has a first token.
+        encoding: the encoding.
+        prefix_space: whether a space was added before the text. One leading space of a first
+            token is then this space, and is not trimmed. Every window has a first token.
+        as_in_text: tokens to trim by their text in the input.
     """
     old = encoding.offsets
     spelled = encoding.tokens
@@ -256,10 +296,13 @@ def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = N
 def trimmed(
     tokens: list[str], offsets: Offsets, prefix_space: bool, begins: bool = True
 ) -> Offsets:
-    """Offsets without the spaces that byte-level tokens start and end with.
+    """Return offsets without the spaces that byte-level tokens start and end with.
 
     Args:
-        begins: is the first token the first one of its encoding?
+        tokens: texts of the tokens.
+        offsets: offsets of the tokens.
+        prefix_space: see `trim`.
+        begins: whether the first token is the first one of its encoding.
     """
     found = []
     spaces = {token: spaces_of(token) for token in set(tokens)}
@@ -278,14 +321,21 @@ def trimmed(
 
 
 def spaces_of(token: str) -> tuple[int, int]:
-    """How many spaces a token starts and ends with."""
+    """Return how many spaces a token starts and ends with."""
     return len(token) - len(token.lstrip(SPACES)), len(token) - len(token.rstrip(SPACES))
 
 
 def _in_bytes(
     surface: str, bounds: tuple[int, int], leading: int, trailing: int
 ) -> tuple[int, int]:
-    """The byte offsets of a surface without so many of its characters at both ends."""
+    """Return the byte offsets of a surface without some characters at both ends.
+
+    Args:
+        surface: text that the token covers.
+        bounds: byte offsets of the surface.
+        leading: number of characters to leave out at the start.
+        trailing: number of characters to leave out at the end.
+    """
     start, end = bounds
     start = min(start + len(surface[:leading].encode("utf-8", "surrogatepass")), end)
     tail = surface[max(len(surface) - trailing, 0) :] if trailing else ""
@@ -294,12 +344,12 @@ def _in_bytes(
 
 @dataclass(frozen=True)
 class Template:
-    """What stands before, between and after the texts.
+    """The special tokens before, between and after the texts.
 
     Attributes:
-        around: one more than there are texts; tokens that stand for no text.
-        type_ids: of the tokens of each text, in the template's order.
-        order: the number of each text; the second one may stand in front (CodeLlama's infilling).
+        around: special tokens before, between and after the texts: one encoding more than texts.
+        type_ids: type id of each text's tokens, in the template's order.
+        order: number of each text, 0 or 1; the second text may come first (CodeLlama's infilling).
     """
 
     around: tuple[Encoding, ...]
@@ -308,10 +358,14 @@ class Template:
 
     @classmethod
     def read(cls, text: str, special_ids: Mapping[str, int]) -> Template:
-        """The template that `[CLS] $A [SEP]` describes, say.
+        """Return the template that a text such as `[CLS] $A [SEP]` describes.
+
+        Args:
+            text: the template's text.
+            special_ids: ids of the special tokens.
 
         Raises:
-            TokctlError: a piece that is none, a token without an id.
+            TokctlError: a piece is invalid, or a token has no id.
         """
         groups: list[list[tuple[str, int, int]]] = [[]]
         type_ids = []
@@ -336,16 +390,16 @@ class Template:
 
     @cached_property
     def bare(self) -> Template:
-        """The same without its special tokens: type ids stay."""
+        """Return the template without its special tokens; type ids are kept."""
         return replace(self, around=(added([], [], []),) * len(self.around))
 
     @cached_property
     def added_tokens_count(self) -> int:
-        """How many special tokens it puts there."""
+        """Return how many special tokens the template adds."""
         return sum(map(len, self.around))
 
     def wrap_ids(self, ids: Sequence[int], pair_ids: Sequence[int] | None = None) -> list[int]:
-        """The ids of a text, or of two, with those of the special tokens."""
+        """Return the ids of a text, or of two, with the special tokens."""
         texts = (ids, () if pair_ids is None else pair_ids)
         wrapped = [*self.around[0].raw_ids]
         for number, behind in zip(self.order, self.around[1:], strict=True):
@@ -353,10 +407,10 @@ class Template:
         return wrapped
 
     def apply(self, first: Encoding, second: Encoding | None = None) -> Encoding:
-        """The tokens of a text, or of two, with the special tokens.
+        """Return the tokens of a text, or of two, with the special tokens.
 
-        Windows get them, too. Of two texts, every window of the one meets every window of
-        the other: first those of the windows of the one in front, then those of its beginning.
+        Windows get special tokens, too. Every window of one text is combined with every window of
+        the other: first for each window of the leading text, then for its beginning.
         """
         if second is None:
             return self._wrap([first], each_window(first, lambda window: self._wrap([window])))
@@ -367,7 +421,7 @@ class Template:
         return self._wrap([first, second], lambda: self._windows(first, second))
 
     def _windows(self, first: Encoding, second: Encoding) -> list[Encoding]:
-        """The windows of two texts, of which one has some."""
+        """Return the windows of two texts, of which at least one has windows."""
         firsts = [first, *first.overflowing]
         seconds = [second, *second.overflowing]
         rows = [[self._wrap([a, b]) for b in seconds[1:]] for a in firsts]
@@ -397,7 +451,7 @@ class Template:
 
 
 def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
-    """The encoding with other windows; itself where it has none and gets none."""
+    """Return the encoding with other windows; unchanged if both have no windows."""
     if not overflowing and not windows_of(encoding):
         return encoding
     return changed(encoding, overflowing=overflowing)
@@ -406,18 +460,23 @@ def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
 @suggesting_class
 @dataclass(frozen=True)
 class Padding:
-    """The length to which encodings are padded, and the padding token. Longer ones are unchanged.
+    """The length to which encodings are padded, and the padding token.
 
     Attributes:
-        length: the number of tokens; None: that of the longest encoding in the batch.
+        length: the number of tokens; a longer encoding is unchanged. None: the length of the
+            longest encoding in the batch.
         multiple_of: the length is rounded up to a multiple of this.
         direction: the end that is padded: `right` or `left`.
         token: the padding token.
-        id: its id; None: looked up among the special tokens.
+        id: id of the padding token; None: looked up among the special tokens.
         type_id: the type id of the padding.
 
     Raises:
-        TokctlError: a number that is none, an unknown name.
+        TokctlError: a number is invalid, or a name is unknown.
+
+    Example:
+        >>> tok.encode("a lot", padding=Padding(4, id=0)).ids
+        [64, 281, 0, 0]
     """
 
     length: int | None = None
@@ -442,7 +501,14 @@ class Padding:
     def of(cls, asked: Padding | int) -> Padding: ...
     @classmethod
     def of(cls, asked: Padding | int | None) -> Padding | None:
-        """What a caller asks for; a number is the length. TokctlError if it is neither."""
+        """Return the padding for a caller's argument.
+
+        Args:
+            asked: a padding, a length in tokens, or None.
+
+        Raises:
+            TokctlError: `asked` has another type.
+        """
         if asked is None or isinstance(asked, cls):
             return asked
         if type(asked) is int:
@@ -455,7 +521,7 @@ class Padding:
 
     @classmethod
     def stored(cls, data: Mapping[str, Any]) -> Padding:
-        """The padding of a Hugging Face file."""
+        """Return the padding of a Hugging Face file."""
         strategy = data["strategy"]
         length = None if strategy == "BatchLongest" else strategy["Fixed"]
         direction, multiple = data["direction"].lower(), data["pad_to_multiple_of"]
@@ -463,7 +529,11 @@ class Padding:
         return cls(length, multiple, direction, token, id_, type_id)
 
     def with_id(self, special_ids: Mapping[str, int]) -> Padding:
-        """The same with an id; TokctlError if the token is not a special token."""
+        """Return the padding with an id.
+
+        Raises:
+            TokctlError: the id is unknown, because the token is not a special token.
+        """
         if self.id is not None:
             return self
         if self.token not in special_ids:
@@ -474,26 +544,26 @@ class Padding:
         return replace(self, id=special_ids[self.token])
 
     def target(self, lengths: Sequence[int]) -> int:
-        """The length that encodings of these lengths are filled up to."""
+        """Return the length to which encodings of these lengths are padded."""
         target = max(lengths, default=0) if self.length is None else self.length
         return target + -target % (self.multiple_of or 1)
 
     def fill(self, size: int) -> Encoding:
-        """So many padding tokens."""
+        """Return an encoding of `size` padding tokens."""
         if self.id is None:
             raise TokctlError(f"the padding token {self.token} has no id", "give the padding's id")
         padding = added([self.token] * size, [self.id] * size, [self.type_id] * size)
         return changed(padding, attention_mask=[0] * size)
 
     def pad(self, encoding: Encoding, target: int) -> Encoding:
-        """The encoding and its windows, each filled up to `target` tokens."""
+        """Return the encoding and its windows, each padded to `target` tokens."""
         return self._pad(encoding, target, {})
 
     def _pad(
         self, encoding: Encoding, target: int, done: dict[int, tuple[Encoding, Encoding]]
     ) -> Encoding:
-        # Two texts that both overflow share windows; each is padded once. Kept beside its
-        # padded form, a window keeps its `id` to itself.
+        # Two texts that both overflow share windows; each is padded once. Keeping a window beside
+        # its padded form keeps its `id` from being reused.
         if id(encoding) not in done:
             windows = each_window(encoding, lambda window: self._pad(window, target, done))
             missing = target - len(encoding)
@@ -507,7 +577,7 @@ class Padding:
         return done[id(encoding)][1]
 
     def pad_ids(self, ids: Sequence[int], target: int) -> list[int]:
-        """The ids, filled up to `target` of them."""
+        """Return the ids padded to `target` ids."""
         filling = self.fill(max(target - len(ids), 0)).raw_ids
         return [*ids, *filling] if self.direction == "right" else [*filling, *ids]
 
@@ -517,10 +587,12 @@ def pad_batch(
     padding: Padding,
     special_ids: Mapping[str, int] | None = None,
 ) -> list[Encoding]:
-    """The encodings of a batch, all filled up to the same length.
+    """Return the encodings of a batch, all padded to one length.
 
     Args:
-        special_ids: where the padding's id is looked up if it has none.
+        encodings: the encodings.
+        padding: length and token of the padding.
+        special_ids: ids of special tokens, for a padding without an id.
     """
     padding = padding.with_id(special_ids or {})
     target = padding.target([len(encoding) for encoding in encodings])
@@ -529,12 +601,12 @@ def pad_batch(
 
 @dataclass(frozen=True)
 class PostProcessor:
-    """Post-processors that are ready to be used, over and over.
+    """A recipe's post-processors, ready for repeated use.
 
     Attributes:
-        single, pair: the templates of one text and of two.
+        single, pair: the templates for one text and for two.
         trims: for each `trim-offsets`, whether a prefix space was added.
-        as_in_text: see there.
+        as_in_text: tokens to trim by their text in the input; see `AsInText`.
     """
 
     single: Template
@@ -549,10 +621,17 @@ class PostProcessor:
         special_ids: Mapping[str, int],
         as_in_text: AsInText | None = None,
     ) -> PostProcessor:
-        """What these parts describe; without a template, two texts stand side by side.
+        """Return the post-processor that the parts describe.
+
+        Without a template, two texts are put one after the other.
+
+        Args:
+            parts: the recipe's post-processors.
+            special_ids: ids of the special tokens.
+            as_in_text: tokens to trim by their text in the input.
 
         Raises:
-            TokctlError: two templates, a template that names what is not a special token.
+            TokctlError: there are two templates, or a template names a token that is not special.
         """
         single, pair = "$A", "$A $B:1"
         trims = []
@@ -572,12 +651,17 @@ class PostProcessor:
         return cls(read[0], read[1], tuple(trims), as_in_text or {})
 
     def template(self, pair: bool, add_special: bool = True) -> Template:
-        """The template of one text or of two."""
+        """Return the template for one text or two.
+
+        Args:
+            pair: whether there are two texts.
+            add_special: whether the template includes its special tokens.
+        """
         template = self.pair if pair else self.single
         return template if add_special else template.bare
 
     def added_tokens_count(self, pair: bool = False) -> int:
-        """How many special tokens come to one text, or to two."""
+        """Return how many special tokens are added to one text, or to two."""
         return self.template(pair).added_tokens_count
 
     def process(
@@ -588,10 +672,18 @@ class PostProcessor:
         add_special: bool = True,
         truncation: Truncation | None = None,
     ) -> Encoding:
-        """The tokens of a text, or of two, as the model wants them: cut first, then wrapped.
+        """Return the tokens of a text, or of two, as the language model expects them.
+
+        The texts are truncated first, then trimmed and wrapped.
+
+        Args:
+            first: tokens of the first text.
+            second: tokens of the second text; None without one.
+            add_special: whether to add the template's special tokens.
+            truncation: the truncation; None: none.
 
         Raises:
-            TokctlError: a truncation that can't be.
+            TokctlError: the truncation can't be applied.
         """
         template = self.template(second is not None, add_special)
         if truncation is not None:
@@ -609,7 +701,7 @@ class PostProcessor:
         add_special: bool = True,
         truncation: Truncation | None = None,
     ) -> list[int]:
-        """`process`, for the ids alone: faster, and without windows."""
+        """Return only the ids that `process` returns: faster, and without windows."""
         template = self.template(pair_ids is not None, add_special)
         if truncation is not None:
             added = template.added_tokens_count
@@ -630,18 +722,20 @@ def postprocess(
     truncation: Truncation | None = None,
     padding: Padding | None = None,
 ) -> Encoding:
-    """Cuts, wraps and pads the tokens of a text, or of two.
+    """Return the tokens of a text, or of two, truncated, wrapped and padded.
 
     Args:
-        first, second: as the model segments the texts.
+        first: tokens of the first text, from segmentation.
+        second: tokens of the second text; None without one.
         parts: the recipe's post-processors.
         special_ids: the ids of the special tokens.
-        add_special: puts the template's special tokens there. Its type ids, and trimmed
-            offsets, come in any case.
-        truncation, padding: see there. A batch is padded by `pad_batch`.
+        add_special: whether to add the template's special tokens. Its type ids and trimmed
+            offsets apply in any case.
+        truncation: see `Truncation`.
+        padding: see `Padding`; `pad_batch` pads a whole batch.
 
     Raises:
-        TokctlError: settings that can't be.
+        TokctlError: a setting is invalid or can't be applied.
     """
     processor = PostProcessor.of(parts, special_ids)
     processed = processor.process(first, second, add_special=add_special, truncation=truncation)

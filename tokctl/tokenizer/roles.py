@@ -1,7 +1,7 @@
-"""Special tokens by what they are for: `eos_token_id` and its like.
+"""Special tokens by their role, such as `eos_token_id`.
 
-A folder of Hugging Face's says it in `tokenizer_config.json` and `special_tokens_map.json`. For
-other models a token is known by its usual spelling.
+A Hugging Face folder names the roles in `tokenizer_config.json` and `special_tokens_map.json`. In
+other models a role's token is recognized by its usual spelling.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokctl.tokenizer.tokenizer import Tokenizer
 
-#: How published vocabularies spell them; of several the first that a model has.
+#: Spellings of each role in published vocabularies; the first one in a model is taken.
 SPELLINGS = {
     "bos": ("<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "[BOS]", "<|endoftext|>"),
     "eos": ("</s>", "<eos>", "<|end_of_text|>", "[EOS]", "<|endoftext|>"),
@@ -23,12 +23,17 @@ SPELLINGS = {
     "mask": ("[MASK]", "<mask>"),
 }
 
-#: Files that came with a model and that say it.
+#: Files of other libraries that name the roles, in the order of precedence.
 _SAID_IN = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def token_of(tokenizer: Tokenizer, role: str) -> str | None:
-    """The special token with this role, a key of `SPELLINGS`; None if there is none."""
+    """Return the special token with a role; None if there is no such token.
+
+    Args:
+        tokenizer: the tokenizer.
+        role: a key of `SPELLINGS`.
+    """
     special = tokenizer.special_ids
     for name in _SAID_IN:
         said = _said(tokenizer.model.companions.get(name)).get(f"{role}_token")
@@ -43,7 +48,7 @@ def token_of(tokenizer: Tokenizer, role: str) -> str | None:
 
 
 def _said(text: str | None) -> dict[str, object]:
-    """The object that a file holds; an empty one where it is missing or damaged."""
+    """Return the JSON object in a file's text; an empty one if it is missing or damaged."""
     try:
         said = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""N-best segmentations of a text, and segmentations sampled at random (Kudo 2018).
+"""N-best segmentations of a text, and random segmentations (Kudo 2018).
 
-No token crosses a pre-token, so a segmentation of a text consists of a segmentation of each
-pre-token, and its score is the sum of their scores. An added token has one segmentation, itself,
-with the score 0.
+No token crosses a pre-token, so a text's segmentation consists of one segmentation per pre-token,
+and its score is the sum of their scores. An added token has a single segmentation, itself, with
+score 0.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from tokctl.errors import TokctlError
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
-#: Segmentations that can be asked for at most, as in SentencePiece.
+#: Most segmentations of an n-best list, as in SentencePiece.
 MOST = 512
 
 
 class Segmentation(NamedTuple):
-    """One way to segment a text.
+    """A segmentation of a text.
 
-    score: natural log probability: the sum of its pieces' scores.
+    Attributes:
+        ids: ids of the pieces.
+        tokens: texts of the pieces; empty for an unknown piece.
+        score: natural log probability, the sum of the pieces' scores.
     """
 
     ids: list[int]
@@ -33,10 +36,17 @@ class Segmentation(NamedTuple):
 
 
 def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]:
-    """The `n` most probable segmentations, the best first; fewer if there are not so many.
+    """Return the `n` most probable segmentations of a text, most probable first.
+
+    Fewer are returned if the text has fewer segmentations.
+
+    Args:
+        tokenizer: a tokenizer with a Unigram model.
+        text: the text.
+        n: number of segmentations, from 1 to `MOST`.
 
     Raises:
-        TokctlError: the model is not unigram; n below 1 or over `MOST`.
+        TokctlError: the model is not Unigram, or `n` is out of range.
     """
     check_nbest(tokenizer, n)
     data, ranges, added = _pre_tokens(tokenizer, text)
@@ -50,13 +60,13 @@ def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]
     return [Segmentation(ids, _names(tokens, ids), score) for ids, score in ways]
 
 
-#: The ids of the last pre-token and the path to it; nothing at the start. Paths share what
-#: they have in common: a list of ids for each would be copied at every pre-token.
+#: The path to the previous pre-token, and the ids of the last one; empty at the start. Paths share
+#: their common beginning, because a list of ids would be copied at every pre-token.
 _Path: TypeAlias = "tuple[()] | tuple[_Path, list[int]]"
 
 
 def _ids(path: _Path) -> list[int]:
-    """The ids along a path, from the start."""
+    """Return the ids along a path, from the start."""
     backwards = []
     while path:
         path, ids = path
@@ -67,8 +77,11 @@ def _ids(path: _Path) -> list[int]:
 def _best_sums(
     before: list[tuple[_Path, float]], after: list[tuple[list[int], float]], n: int
 ) -> list[tuple[_Path, float]]:
-    """The n best pairs of two lists that are best first: each pair is worse than the one
-    with an earlier partner, so a heap of frontiers finds them."""
+    """Return the `n` best sums of an entry of each list, best first; both lists are best first.
+
+    A pair is never better than a pair with an earlier entry of either list, so a heap needs only
+    the pairs next to those found.
+    """
     heap = [(-(before[0][1] + after[0][1]), 0, 0)]
     found: list[tuple[_Path, float]] = []
     while heap and len(found) < n:
@@ -84,16 +97,18 @@ def _best_sums(
 def sample(
     tokenizer: Tokenizer, text: str | bytes, *, alpha: float, nbest_size: int, seed: int
 ) -> list[int]:
-    """The ids of a segmentation drawn with a probability in proportion to
-    exp(alpha x score).
+    """Return the ids of a random segmentation, with probability proportional to exp(alpha * score).
 
     Args:
-        nbest_size: draws from so many best segmentations of each pre-token; from all of
-            them when negative; 0 and 1 give the best.
-        seed: the same one gives the same ids, on every machine.
+        tokenizer: a tokenizer with a Unigram model.
+        text: the text.
+        alpha: exponent of the distribution: 0 makes all segmentations equally probable.
+        nbest_size: number of best segmentations of each pre-token to choose from; negative: all;
+            0 or 1: always the best.
+        seed: random seed, from 0 to 2^64 - 1. Equal seeds give equal ids on every machine.
 
     Raises:
-        TokctlError: the model is not unigram, or a number is out of its range.
+        TokctlError: the model is not Unigram, or a number is out of range.
     """
     _check(tokenizer)
     if type(seed) is not int or not 0 <= seed < 2**64:
@@ -112,15 +127,22 @@ def sample(
 def _pre_tokens(
     tokenizer: Tokenizer, text: str | bytes
 ) -> tuple[bytes, list[tuple[int, int]], list[int | None]]:
-    """The normalized text, the ranges of its pre-tokens and of the added tokens that are
-    always found, and the ids of these."""
+    """Return the normalized text, byte ranges, and the id of each range that is an added token.
+
+    The ranges are the pre-tokens and the added tokens that are always matched. The id of a
+    pre-token is None.
+    """
     matchers = tokenizer.special_matcher("none")
     data, ranges, _, added = tokenizer.encoder.pre_tokens(tokenizer.as_bytes(text), matchers)
     return data, ranges, added
 
 
 def check_nbest(tokenizer: Tokenizer, n: int) -> None:
-    """TokctlError if a model has no n best segmentations of a text."""
+    """Raise an error unless the model has n-best segmentations and `n` is in range.
+
+    Raises:
+        TokctlError: the model is not Unigram, or `n` is not from 1 to `MOST`.
+    """
     _check(tokenizer)
     if type(n) is not int or not 1 <= n <= MOST:
         raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")

@@ -1,4 +1,4 @@
-"""Counting the tokens of files, folders and archives, for one model or for many at once.
+"""Counting the tokens of files, folders and archives, for one model or for several at once.
 
     from tokctl import count_tokens
 
@@ -6,8 +6,8 @@
     for row in counts.files:
         print(row.tokens[0], row.name)
 
-It is what `tokctl encode --count` shows; see `docs/counting.md`. Every source is read once, and
-what is read goes to a counter for each model.
+`tokctl encode --count` shows these counts; see `docs/counting.md`. Every source is read once, and
+its text goes to one counter per model.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = ["CountOptions", "FailedSource", "FileCount", "TokenCounts", "count_to
 
 @dataclass(frozen=True, slots=True)
 class FileCount:
-    """One row of a count: a file, a member of an archive, stdin.
+    """The counts of one file, member of an archive, or standard input.
 
     Attributes:
-        name: of the source.
-        tokens: one number for each model, in the order of the models.
-        bytes: of text, as it was read: decompressed, and of records the texts alone.
-        documents: how many texts it holds; a file of text is one, in JSON Lines and tables each
-            record is one.
+        name: name of the source.
+        tokens: number of tokens for each model, in the order of the models.
+        bytes: bytes of text after decompression; for records, of the texts alone.
+        documents: number of texts. A text file is one text; in JSON Lines and tables each record
+            is one.
     """
 
     name: str
@@ -59,8 +59,8 @@ class FailedSource:
     """A source that could not be counted.
 
     Attributes:
-        name: of the source.
-        error: why; its message names the file, and the place where there is one.
+        name: name of the source.
+        error: the reason; its message names the file and, if known, the position.
     """
 
     name: str
@@ -72,9 +72,9 @@ class TokenCounts(Brief):
     """The counts of all sources.
 
     Attributes:
-        models: names, in the order of every row's `tokens`.
+        models: names of the models, in the order of every row's `tokens`.
         files: a row for each source that could be counted, in the order of the sources.
-        failures: those that could not.
+        failures: the sources that could not be counted.
     """
 
     models: tuple[str, ...]
@@ -83,7 +83,7 @@ class TokenCounts(Brief):
 
     @property
     def total(self) -> FileCount:
-        """The sums of all rows."""
+        """Return the sums of all rows, as a row with the name `total`."""
         return FileCount(
             "total",
             tuple(
@@ -95,29 +95,29 @@ class TokenCounts(Brief):
 
     @property
     def tokens(self) -> dict[str, int]:
-        """All tokens by the name of the model."""
+        """Return the total number of tokens by model name."""
         return dict(zip(self.models, self.total.tokens, strict=True))
 
 
 @dataclass(frozen=True)
 class CountOptions:
-    """How texts are counted; the names are those of `encode`'s options.
+    """Options for counting, with the names of `encode`'s options.
 
     Attributes:
-        lines: each line of a file is a text, and line feeds are not tokens; else the file is one
-            text, as it is. A record is one text in any case.
+        lines: whether each line of a file is a text, without its line feed; otherwise the whole
+            file is one text. A record is always one text.
         special: special tokens that a text may spell.
         errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-        add_special: counts the special tokens of the model's template around each text.
-        max_length: at most so many tokens of a text, special ones too; None: all.
-        stride: what `max_length` cuts off counts in windows, which share so many tokens each with
-            the one before; None: it does not count.
-        alpha: of segmentations drawn at random (unigram); None: the best one.
-        seed: of these; text number n, from 0, takes `seed + n`.
-        threads: share out each block. The counts are the same with any number.
+        add_special: whether to count the special tokens of the model's template around each text.
+        max_length: most tokens per text, special tokens included; None: no limit.
+        stride: number of tokens that adjacent windows share. With a stride, tokens beyond
+            `max_length` are counted in windows; None: they are not counted.
+        alpha: parameter of random segmentations (Unigram); None: the best segmentation.
+        seed: random seed; text number n, from 0, uses `seed + n`.
+        threads: number of threads for each block. The counts do not depend on it.
 
     Raises:
-        TokctlError: they do not go together.
+        TokctlError: an option is invalid, or two options conflict.
     """
 
     lines: bool = False
@@ -141,7 +141,7 @@ class CountOptions:
 
     @cached_property
     def truncation(self) -> Truncation | None:
-        """At most so many tokens."""
+        """Return the truncation to `max_length`; None without a limit."""
         if self.max_length is None:
             return None
         from tokctl.tokenizer.postprocess import Truncation
@@ -165,23 +165,34 @@ def count_tokens(
     seed: int = 0,
     threads: int = 1,
 ) -> TokenCounts:
-    """Counts the tokens of each source with each model. Every source is read only once.
+    """Count the tokens of each source with each model, reading every source only once.
 
     Args:
         sources: paths, as on the command line (text files, JSON Lines, tables, archives, folders;
             `-` is stdin), or sources of `tokctl.sources`.
         models: a tokenizer or the path of a model; a list of these, or of pairs (name,
             tokenizer); or tokenizers by name.
-        keep_going: add a source that can't be counted to `failures` and count the others, instead
-            of raising the error.
+        keep_going: whether to add a source that can't be counted to `failures` and count the
+            others, instead of raising the error.
         progress: called with the phase `count-tokens`, the bytes read so far as stored (compressed
             or not), and their total (None if it is not known).
-        lines, special, errors, add_special, max_length, stride, alpha, seed, threads: see
-            `CountOptions`.
+        lines: see `CountOptions`.
+        special: see `CountOptions`.
+        errors: see `CountOptions`.
+        add_special: see `CountOptions`.
+        max_length: see `CountOptions`.
+        stride: see `CountOptions`.
+        alpha: see `CountOptions`.
+        seed: see `CountOptions`.
+        threads: see `CountOptions`.
 
     Raises:
         TokctlError: a source is missing or can't be counted; there is no model; options can't be
             combined.
+
+    Example:
+        >>> count_tokens(["book.txt"], "book.json").tokens
+        {'book': 1200}
     """
     from tokctl.sources import opened
 
@@ -206,11 +217,18 @@ def rows(
     options: CountOptions | None = None,
     progress: Progress | None = None,
 ) -> Iterator[FileCount | FailedSource]:
-    """The rows as they are counted: of each file, and of each member of an archive. Memory does
-    not grow with their number.
+    """Yield a row for each file and each member of an archive, as they are counted.
+
+    Memory does not grow with their number.
+
+    Args:
+        sources: the sources to count.
+        tokenizers: the models.
+        options: how texts are counted; None: the defaults.
+        progress: see `count_tokens`.
 
     Raises:
-        TokctlError: options that do not fit a model, before anything is read.
+        TokctlError: the options do not fit a model; raised before anything is read.
     """
     options = options or CountOptions()
     counters = [TokenCounter(tokenizer, options) for tokenizer in tokenizers]
@@ -233,7 +251,7 @@ _HINTS = {"too-large": "count it line by line, or cut it into smaller files"}
 
 
 class CountReader:
-    """Counts source after source."""
+    """A reader that counts one source after the other."""
 
     def __init__(
         self, counters: Sequence[TokenCounter], errors: str, progress: Progress | None
@@ -242,12 +260,14 @@ class CountReader:
         self._reads_characters = any(counter.reads_characters for counter in counters)
         self._errors = errors
         self._progress = progress
-        self._done = 0  # bytes of earlier sources, as they lie there
+        self._done = 0  # stored bytes of earlier sources
         self._total: int | None = None
 
     def rows(self, sources: Sequence[Source]) -> Iterator[FileCount | FailedSource]:
-        """A row for each file and each member of an archive. What goes wrong in one is a row
-        of its own, and the others are counted."""
+        """Yield a row for each file and each member of an archive.
+
+        A source that can't be counted becomes a `FailedSource`, and the others are still counted.
+        """
         self._total = total_size(sources)
         for source in sources:
             if isinstance(source, Archive):
@@ -263,7 +283,7 @@ class CountReader:
             self._progress("count-tokens", done, self._total)
 
     def _members(self, archive: Archive) -> Iterator[FileCount | FailedSource]:
-        said = ""  # where the archive itself breaks off, its member says it first
+        said = ""  # last error of a member, which a damaged archive would repeat
         try:
             for member in archive.members():
                 row = self._row(member, archive)
@@ -276,9 +296,11 @@ class CountReader:
     def _row(
         self, source: Document | Records, archive: Archive | None = None
     ) -> FileCount | FailedSource:
-        """One row. What cannot be counted is read to its end all the same: the next member of
-        an archive is after it."""
-        self._read = 0  # bytes of this source, as they lie there
+        """Return one row.
+
+        After an error, a member of an archive is read to its end, because the next member follows.
+        """
+        self._read = 0  # stored bytes of this source
         tell = archive.tell if archive else source.tell
         parts: Iterator[bytes | Batch] = iter(())
         try:
@@ -342,20 +364,24 @@ def _drain(parts: Iterator[bytes | Batch]) -> None:
         for _ in parts:
             pass
     except TokctlError:
-        pass  # it has been told already, or the archive tells it
+        pass  # already reported for the member, or about to be reported for the archive
 
 
 class RowLengths:
-    """How many tokens a text has with what is put around it, and cut off.
+    """The number of tokens of a text after truncation, with special tokens.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        options: the options for counting.
 
     Raises:
-        TokctlError: a length that leaves no room.
+        TokctlError: `max_length` leaves no room for the text.
     """
 
     def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
         self.truncation = options.truncation
         self.windows = options.stride is not None
-        #: Does it change any number?
+        #: Whether any count differs from the number of tokens of the text alone.
         self.changes = options.add_special or self.truncation is not None
         self.added = 0
         if options.add_special:
@@ -364,33 +390,37 @@ class RowLengths:
             self.truncation.room(self.added)
 
     def __call__(self, tokens: int) -> int:
-        """Of all rows of a text that has so many tokens by itself: it, and its windows."""
+        """Return the tokens of a text and its windows, for a text of `tokens` tokens."""
         if self.truncation is None:
             return tokens + self.added
         kept = self.truncation.lengths(tokens, None, self.added)[0]
         if kept == tokens or not self.windows:
             return kept + self.added
-        if kept == 0:  # special tokens are all that fits: the text is the one window, whole
+        if kept == 0:  # only the special tokens fit: the whole text is the one window
             return tokens + 2 * self.added
         rows = self.truncation.ranges(tokens, kept)
         return sum(end - start + self.added for start, end in rows)
 
 
-#: Says where in a source a text stands, by its number in what is counted at once.
+#: Return the position of a text in its source, from its index in the current batch.
 _Place = Callable[[int], str]
 
 
 class TokenCounter:
-    """Counts the tokens that one model makes of texts."""
+    """A counter of the tokens of texts, for one model."""
 
     def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
-        """TokctlError if the options do not fit the model."""
+        """Create a counter.
+
+        Raises:
+            TokctlError: the options do not fit the model.
+        """
         if options.alpha is not None:
-            tokenizer.sample(b"", alpha=options.alpha, seed=options.seed)  # can it be?
+            tokenizer.sample(b"", alpha=options.alpha, seed=options.seed)  # raises an error now
         self.tokenizer = tokenizer
         self.options = options
         self.lengths = RowLengths(tokenizer, options)
-        #: How its documents become ids.
+        #: Encoder of the model's documents.
         self.documents = DocumentEncoder(
             tokenizer,
             lines=options.lines,
@@ -398,29 +428,37 @@ class TokenCounter:
             errors=options.errors,
             threads=options.threads,
         )
-        _ = self.documents.matcher  # an unknown special token is an error before all else
-        self._drawn = 0  # texts that a segmentation was drawn for
+        _ = self.documents.matcher  # raises the error for an unknown special token first
+        self._drawn = 0  # number of texts with a random segmentation so far
 
     @property
     def reads_characters(self) -> bool:
-        """Must its texts be UTF-8?"""
+        """Return whether the model's texts must be UTF-8."""
         return self.documents.utf8_errors is not None
 
     def document(self, name: str) -> BlockCount | TextCount:
-        """What counts one document with this name, which comes in blocks."""
+        """Return a counter for one document with this name, which arrives in blocks."""
         options = self.options
         changes_lines = self.lengths.changes and options.lines
         kind = TextCount if options.alpha is not None or changes_lines else BlockCount
         return kind(self, name)
 
     def records(self, batch: Batch, source: Records) -> int:
-        """The tokens of some records, each as often as it stands for itself."""
+        """Return the tokens of a batch of records, each multiplied by its count."""
         name, unit = source.name, source.unit
         found = self.texts(batch.texts, lambda text: f"{name}: {unit} {batch.first + text}")
         return sum(found if batch.counts is None else map(mul, found, batch.counts))
 
     def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
-        """The tokens of each text; `place` names one for an error."""
+        """Return the number of tokens of each text.
+
+        Args:
+            texts: the texts.
+            place: returns the position of a text for an error, from its index.
+
+        Raises:
+            TokctlError: a character has no id.
+        """
         if self.options.alpha is not None:
             return (self._sampled(text, place(number)) for number, text in enumerate(texts))
         encoder, matcher = self.tokenizer.encoder, self.documents.matcher
@@ -446,7 +484,7 @@ class TokenCounter:
 
 
 class BlockCount:
-    """Counts a document as it comes, where no text must be there as a whole."""
+    """A counter for a document in blocks, which never needs a whole text in memory."""
 
     def __init__(self, counter: TokenCounter, name: str) -> None:
         self.counter = counter
@@ -454,28 +492,40 @@ class BlockCount:
         self._tokens = 0
 
     def feed(self, block: bytes) -> None:
-        """Takes a block. TokctlError if a character has no id; the message names its line."""
+        """Count a block.
+
+        Raises:
+            TokctlError: a character has no id; the message names its line.
+        """
         self._tokens += self._feed.feed(block)[1]
 
     def finish(self) -> int:
-        """The tokens, at the end of the document; TokctlError as `feed`."""
+        """Return the number of tokens, at the end of the document.
+
+        Raises:
+            TokctlError: a character has no id; the message names its line.
+        """
         tokens = self._tokens + self._feed.finish()[1]
         return tokens if self.counter.options.lines else self.counter.lengths(tokens)
 
 
 class TextCount:
-    """Counts a document text by text, each line or the whole: where something is put around each
-    text, or cut off, or a segmentation is drawn. `feed` and `finish` are those of `BlockCount`."""
+    """A counter for a document that counts text by text, each line or the whole document.
+
+    It is needed if special tokens, truncation or random segmentations apply to each text. `feed`
+    and `finish` are like those of `BlockCount`.
+    """
 
     def __init__(self, counter: TokenCounter, name: str) -> None:
         self.counter = counter
         self._name = name
         self._whole = not counter.options.lines
-        self._waiting: list[bytes] = []  # of a text that goes on; joined once, however long
-        self._lines = 0  # that have ended
+        self._waiting: list[bytes] = []  # parts of the current text, joined once at its end
+        self._lines = 0  # number of complete lines
         self._tokens = 0
 
     def feed(self, block: bytes) -> None:
+        """Count the lines that end in a block."""
         end = 0 if self._whole else block.rfind(b"\n") + 1
         if not end:
             self._waiting.append(block)
@@ -484,6 +534,7 @@ class TextCount:
         self._waiting = [block[end:]] if end < len(block) else []
 
     def finish(self) -> int:
+        """Return the number of tokens, at the end of the document."""
         if self._whole or self._waiting:
             self._count([b"".join(self._waiting)])
         return self._tokens

@@ -1,4 +1,4 @@
-"""The tokenizer: trains, loads, saves, encodes, decodes, explains."""
+"""The class `Tokenizer`: training, loading, saving, encoding, decoding and explaining."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tokctl.training.parity import Texts
 
     class FlatIds(Protocol):
-        """The ids of many texts end to end: a list, an array."""
+        """A flat sequence of the ids of many texts, such as a list or an array."""
 
         def __len__(self) -> int: ...
         def __getitem__(self, key: slice, /) -> Iterable[int]: ...
@@ -49,14 +49,14 @@ __all__ = ["DecodeStream", "Special", "Tokenizer"]
 
 T = TypeVar("T")
 
-#: Which special tokens a text may spell: `none`, `all`, or these.
+#: Special tokens that a text may spell: `none`, `all`, or a sequence of their texts.
 Special = str | Sequence[str]
 
-#: Selections of special tokens whose matchers a tokenizer keeps.
+#: Most selections of special tokens whose matchers a tokenizer keeps.
 MOST_MATCHERS = 16
 
-#: Threads that share out a batch of `Encoding`s, at most: making Python's objects is for one at a
-#: time.
+#: Most threads for a batch of `Encoding`s. More are useless, because creating Python objects
+#: needs the global lock.
 MOST_THREADS = 64
 
 
@@ -73,7 +73,7 @@ class RoleToken:
 
 
 class RoleId:
-    """The id of that token; None if the model has none."""
+    """The id of the special token with a role; None if the model has none."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -88,14 +88,19 @@ class RoleId:
 class Tokenizer(Answering):
     """A tokenizer: it turns text into ids, and ids into text.
 
-    Make one with `train` or `load`. A tokenizer never changes; you can only set `cache_memory`.
+    Create one with `train` or `load`. A tokenizer never changes; you can only set `cache_memory`.
     Threads can share it, and a process can fork while they work. Its pickle contains the model
     file, with the same bytes each time.
 
     Attributes:
         model: the recipe with its vocabulary and merges, as data.
-        format: the format of the file that it was read from; None if it was trained in this
-            process.
+        format: format of the file that the tokenizer was loaded from; None if it was trained in
+            this process.
+
+    Example:
+        >>> tok = Tokenizer.train(["book.txt"], vocab_size=300)
+        >>> tok.encode("a lot").tokens
+        ['a', 'Ġlot']
     """
 
     def __init__(self, model: FilledRecipe) -> None:
@@ -110,7 +115,7 @@ class Tokenizer(Answering):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            # Elsewhere this changes how text is cut; here nothing would happen.
+            # Hugging Face's class lets callers set these parts; tokctl would ignore them silently.
             if name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
                 raise AttributeError(
                     f"a tokenizer never changes, and its {name} is part of its recipe: give "
@@ -153,19 +158,20 @@ class Tokenizer(Answering):
         timing: Timing | None = None,
         engine: Engine | None = None,
     ) -> Tokenizer:
-        """Trains on files, folders, archives or tables; `-` is stdin.
+        """Train a tokenizer on files, folders, archives or tables; `-` is stdin.
 
         Args:
-            sources: paths, or sources of `tokctl.sources`; one, or several.
+            sources: one path, one source of `tokctl.sources`, or a sequence of these.
             vocab_size: the total number of ids: special tokens, alphabet and merged tokens.
-            algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word`, `char`, `picky` or
-                `scaffold`, for its default recipe.
+            algorithm: `bpe` (the default), `wordpiece`, `unigram`, `word`, `char`, `superbpe`,
+                `boundless`, `picky` or `scaffold`, for its default recipe.
             recipe: used instead of `algorithm`.
             special_tokens: they get the lowest ids, after the special tokens of the recipe.
             min_count: pre-tokens that occur less often are dropped before training.
             min_frequency: pairs that occur less often are never merged, and words that occur less
                 often are not tokens of a word model.
-            max_token_length: in the recipe's units, bytes or characters.
+            max_token_length: the greatest length of a token in the recipe's units, bytes or
+                characters; None: no limit.
             whole_characters: (byte-level) a token of several bytes consists of whole UTF-8
                 characters, or is the beginning of a single one.
             initial_tokens: texts that become tokens even if they do not occur; each must be a
@@ -188,12 +194,17 @@ class Tokenizer(Answering):
             temporary: the folder for temporary files, which `memory` may need; None: the system's.
             reading: how to read the paths (`tokctl.sources.Reading`: the format, the text field,
                 the files of a folder); None: according to names and first bytes.
-            progress, timing: see `tokctl.training`.
+            progress: receives the state of the training; see `tokctl.training`.
+            timing: receives the time of each phase; see `tokctl.training`.
             engine: what counts the texts, such as `tokctl.ray.Cluster()`; None: this process. The
                 result does not depend on it.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
+
+        Example:
+            >>> Tokenizer.train(["book.txt"], vocab_size=300, special_tokens=["<|endoftext|>"])
+            <Tokenizer custom, 286 tokens>
         """
         from tokctl import training
         from tokctl.sources import AUTO
@@ -252,18 +263,20 @@ class Tokenizer(Answering):
         progress: Progress | None = None,
         timing: Timing | None = None,
     ) -> Tokenizer:
-        """Trains on texts from a program: a list, a generator, a column of a table.
+        """Train a tokenizer on texts from a program: a list, a generator, a column of a table.
 
-        Args:
-            texts: str or bytes, each a document of its own, or lists of these (batches). They are
-                iterated once and not kept.
-
-        The other arguments are those of `train`. The model is the one that `train` makes from a
-        JSON Lines file with the same texts.
+        `texts` yields str or bytes, each a document, or lists of them (batches). They are iterated
+        once and not kept. The other arguments are those of `train`. The model is the one that
+        `train` makes from a JSON Lines file with the same texts.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
-            TypeError: something is not a text.
+            TypeError: an item of `texts` is not a text.
+
+        Example:
+            >>> tok = Tokenizer.train_from_iterator(["a lot"] * 9, vocab_size=259)
+            >>> tok.encode("a lot").tokens
+            ['a', 'Ġlot']
         """
         from tokctl import training
         from tokctl.tokenizer.iterables import records
@@ -325,26 +338,29 @@ class Tokenizer(Answering):
         progress: Progress | None = None,
         timing: Timing | None = None,
     ) -> Tokenizer:
-        """Trains parity-aware BPE: the worst compressed language chooses the next merge.
+        """Train parity-aware BPE: the language with the worst compression chooses the next merge.
 
-        Args:
-            languages: what `train` takes as `sources`, by the name of the language.
-            dev: development texts in the same languages, on which compression is measured, ideally
-                the same sentences in each; None: it is measured on the training texts.
-            variant: `base`, or `window`: no language chooses more than its share of the last
-                `window` merges, which is `limit` times an equal one.
-            global_merges: the number of first merges that all texts choose together, or a share of
-                the merges: `"50%"`.
-            measure: `tokens` (the default with `dev`), `bytes` (without) or `characters`: what the
-                tokens of a language are divided by.
-            targets: the compression that a language should have in proportion to the others; by
-                default 1.
+        - `languages`: what `train` accepts as `sources`, by the name of the language.
+        - `dev`: development texts in the same languages, on which compression is measured, ideally
+          the same sentences in each. None: compression is measured on the training texts.
+        - `variant`: `base`, or `window`, in which no language chooses more than its share of the
+          last `window` merges. The share is `limit` times an equal one.
+        - `global_merges`: how many first merges all texts choose together, or a share of the
+          merges: `"50%"`.
+        - `measure`: the divisor of a language's token count: `tokens` (no divisor, the default with
+          `dev`), `bytes` (the default without) or `characters`.
+        - `targets`: the compression that a language should have relative to the others; by
+          default 1.
 
-        The other arguments are those of `train`; `min_count` and `sample` are for each language's
+        The other arguments are those of `train`; `min_count` and `sample` apply to each language's
         training text.
 
         Raises:
             TokctlError: see `tokctl.training.parity.train_by_language`.
+
+        Example:
+            >>> Tokenizer.train_by_language({"fi": "fi.txt", "sw": "sw.txt"}, vocab_size=270)
+            <Tokenizer bpe, 270 tokens>
         """
         from tokctl import training
         from tokctl.sources import AUTO
@@ -402,18 +418,19 @@ class Tokenizer(Answering):
         threads: int | None = None,
         read: TextStats | None = None,
     ) -> Tokenizer:
-        """Trains on pre-tokens with their counts, in the order of the mapping.
+        """Train a tokenizer on pre-tokens with their counts, in the order of the mapping.
 
-        Neither normalizers nor pre-tokenizers are applied to them.
-
-        Args:
-            words: a mapping, or the result of `tokctl.arrow.counts_from_table`.
-            read: the model file's record of the texts; None: what is known from the counts.
-
-        The other arguments are those of `train`.
+        Neither normalizers nor pre-tokenizers are applied to `words`, which is a mapping, or the
+        result of `tokctl.arrow.counts_from_table`. `read` is the record of the texts for the model
+        file; None: what the counts alone show. The other arguments are those of `train`.
 
         Raises:
             TokctlError: see `tokctl.training.train_on_counts`.
+
+        Example:
+            >>> tok = Tokenizer.train_on_counts({"low": 5, "lower": 2}, vocab_size=258)
+            >>> tok.encode("low").tokens
+            ['low']
         """
         from tokctl import training
 
@@ -446,19 +463,23 @@ class Tokenizer(Answering):
         special_tokens: Mapping[str, int] | None = None,
         cache_memory: int | None = None,
     ) -> Tokenizer:
-        """Reads a model of any format that tokctl knows, a file or a folder.
+        """Load a model in any format that tokctl knows, from a file or a folder.
 
         Args:
-            path: the file or folder; `hf:ORG/NAME` or `hf:ORG/NAME@REVISION` for one of
-                the Hugging Face Hub (`tokctl.formats.hub`).
+            path: the file or folder; `hf:ORG/NAME` or `hf:ORG/NAME@REVISION` for a model on the
+                Hugging Face Hub (`tokctl.formats.hub`).
             pattern: how text is split, if the file does not say it (tiktoken's ranks):
                 pre-tokenizers in their text form, such as `cl100k` or `regex:…`.
-            special_tokens: their ids by text, if the file does not contain them.
+            special_tokens: ids of the special tokens by text, if the file does not contain them.
             cache_memory: see the attribute `cache_memory`; None: its default.
 
         Raises:
-            TokctlError: it is missing, damaged, or of no format that tokctl knows, or
+            TokctlError: the file is missing, damaged, or in no format that tokctl knows, or
                 `cache_memory` is too small.
+
+        Example:
+            >>> Tokenizer.load("book.json").format
+            'tokctl'
         """
         from tokctl import formats
 
@@ -484,15 +505,18 @@ class Tokenizer(Answering):
 
     @classmethod
     def from_pretrained(cls, name: str | Path, *, revision: str | None = None) -> Tokenizer:
-        """Reads the tokenizer of a folder, of a file, or of a repository of the Hugging Face Hub.
+        """Load the tokenizer of a folder, of a file, or of a repository on the Hugging Face Hub.
 
         Args:
-            name: a path, if there is such a file or folder; else `ORG/NAME`, with or without
+            name: a path, if the file or folder exists; otherwise `ORG/NAME`, with or without
                 `hf:` in front.
-            revision: a branch, a tag or a commit of the repository.
+            revision: a branch, a tag or a commit of the repository; None: the default branch.
 
         Raises:
-            TokctlError: as `load`.
+            TokctlError: the model can't be loaded (see `load`), or a local path has a revision.
+
+        Example:
+            >>> tok = Tokenizer.from_pretrained("openai-community/gpt2")
         """
         from pathlib import Path
 
@@ -510,11 +534,16 @@ class Tokenizer(Answering):
         return cls.load(asked if revision is None else f"{asked}@{revision}")
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Tokenizer:
-        """This tokenizer with more special tokens, which get new ids after all others. Existing
-        special tokens stay as they are. Texts that don't contain any of them keep their ids.
+        """Return a tokenizer with more special tokens, which get new ids after all others.
+
+        Tokens that are special already keep their ids. Texts without the new tokens keep their ids.
 
         Raises:
-            TokctlError: one of them is empty, or is spelled like another token.
+            TokctlError: a token is empty, or is spelled like another token.
+
+        Example:
+            >>> Tokenizer.load("book.json").with_special_tokens(["<|user|>"]).special_ids
+            {'<|user|>': 285}
         """
         from tokctl.training.resizing import with_special_tokens
 
@@ -522,15 +551,19 @@ class Tokenizer(Answering):
 
     @suggesting
     def save(self, path: str | Path, format: str = "tokctl", *, lossy: bool = False) -> None:  # noqa: A002
-        """Writes the model to a file or folder, completely or not at all.
+        """Write the model to a file or folder, completely or not at all.
 
         Args:
             path: the new file, or the folder if the format is one.
             format: a name of `tokctl.formats.FORMATS`.
-            lossy: leaves out what the format can't hold, even if ids or texts change.
+            lossy: whether to leave out what the format can't hold, even if ids or texts change.
 
         Raises:
-            TokctlError: it can't be written, or the format can't hold it.
+            TokctlError: the file can't be written, or the format can't hold the model.
+
+        Example:
+            >>> tok.save("book.json")
+            >>> tok.save("book", "huggingface-folder")
         """
         from tokctl.formats.saving import save
 
@@ -538,10 +571,10 @@ class Tokenizer(Answering):
         save(self.model, path, format, lossy=lossy)
 
     def losses(self, format: str) -> list[Loss]:  # noqa: A002
-        """What would be lost in a format, the most important first.
+        """Return what the model would lose in a format, the most important loss first.
 
         Raises:
-            TokctlError: it has nothing like the model, or tokctl does not write it.
+            TokctlError: the format can't hold the model at all, or tokctl does not write it.
         """
         from tokctl.formats.saving import losses
 
@@ -549,7 +582,7 @@ class Tokenizer(Answering):
 
     @property
     def obstacle(self) -> str | None:
-        """Why Hugging Face refuses this tokenizer's file; None if it loads it."""
+        """Return why Hugging Face refuses this tokenizer's file; None if Hugging Face loads it."""
         from tokctl import formats
 
         return formats.obstacle(self.model)
@@ -560,7 +593,7 @@ class Tokenizer(Answering):
         return _from_bytes, (formats.serialize(self.model),)
 
     def __copy__(self) -> Tokenizer:
-        return self  # it never changes
+        return self  # a tokenizer never changes
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
         return self
@@ -569,14 +602,16 @@ class Tokenizer(Answering):
         return f"<Tokenizer {self.recipe.name}, {self.vocab_size:,} tokens>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from tokctl import to_html
 
         return to_html(self)
 
     def __eq__(self, other: object) -> bool:
-        """Do both give the same ids for every text? True if recipes, tokens, merges and scores are
-        equal; the record of the training and the file do not matter."""
+        """Return whether both tokenizers give the same ids for every text.
+
+        Recipes, tokens, merges and scores are compared; training records and files are not.
+        """
         if not isinstance(other, Tokenizer):
             return NotImplemented
         return self.model is other.model or self._content == other._content
@@ -597,29 +632,34 @@ class Tokenizer(Answering):
 
     @property
     def recipe(self) -> Recipe:
-        """How text becomes tokens."""
+        """Return the recipe: how text becomes tokens."""
         return self.model.recipe
 
     @property
     def merges(self) -> list[Merge]:
-        """The merge history, in the order learned; merges of whole pre-tokens
-        (`model.supermerges`) are not in it."""
+        """Return the merge history, in the order learned.
+
+        Merges of whole pre-tokens are not included; they are in `model.supermerges`.
+        """
         return self.model.merges
 
     @property
     def vocab_size(self) -> int:
-        """The number of ids; `len(tokenizer)` is the same."""
+        """Return the number of ids; `len(tokenizer)` is the same."""
         return self.model.size
 
     def __len__(self) -> int:
         return self.model.size
 
     def __bool__(self) -> bool:
-        return True  # a tokenizer is one, however few tokens it has
+        return True  # even a tokenizer without tokens is true, in spite of `__len__`
 
     @cached_property
     def tokens(self) -> list[str]:
-        """Every token by id, as text; byte-level ones in GPT-2's stand-ins (`Ġ` is a space)."""
+        """Return the text of every token, by id.
+
+        Byte-level tokens are written in GPT-2's printable characters (`Ġ` is a space).
+        """
         names = list(self.model.spelled)
         for token in self.model.added:
             names[token.id] = token.text
@@ -627,26 +667,38 @@ class Tokenizer(Answering):
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
-        """The id of every token."""
+        """Return the id of every token, by its text in `tokens`."""
         return {token: id_ for id_, token in enumerate(self.tokens)}
 
     def __contains__(self, token: object) -> bool:
-        """Is there such a token, as `tokens` spells it?"""
+        """Return whether a token has this text in `tokens`."""
         return isinstance(token, str) and token in self.vocabulary
 
     @suggesting
     def get_vocab(self) -> dict[str, int]:
-        """The id of every token, as a new dict."""
+        """Return the id of every token, by its text in `tokens`, as a new dict."""
         return dict(self.vocabulary)
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token, as `tokens` spells it; None if there is no such token."""
+        """Return the id of a token, spelled as in `tokens`; None if no token has this text.
+
+        Raises:
+            TokctlError: `token` is not a str.
+
+        Example:
+            >>> tok.token_to_id("Ġlot")
+            281
+        """
         if not isinstance(token, str):
             raise TokctlError(f"a token can't be {brief(token)}", "it is a str, as in tok.tokens")
         return self.vocabulary.get(token)
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
-        """The token with this id, as `tokens` spells it; None if no token has it."""
+        """Return the text of the token with this id, as in `tokens`; None if no token has this id.
+
+        Raises:
+            TokctlError: `id` is not a whole number.
+        """
         try:
             return self.tokens[id] if 0 <= id < self.vocab_size else None
         except TypeError:
@@ -654,12 +706,12 @@ class Tokenizer(Answering):
 
     @property
     def special_ids(self) -> dict[str, int]:
-        """The ids of the special tokens, in id order."""
+        """Return the ids of the special tokens by text, in id order."""
         return self.model.special_ids
 
     @property
     def unk_id(self) -> int | None:
-        """The id of the unknown token, if the recipe has one."""
+        """Return the id of the unknown token; None if the recipe has no unknown token."""
         token = self.recipe.unk_token
         return None if token is None else self.special_ids[token]
 
@@ -684,19 +736,25 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
     ) -> Encoding:
-        """The tokens of a text, or of a pair of texts, with their ids and offsets.
+        """Return the tokens of a text, or of a pair of texts, with their ids and offsets.
 
         Args:
-            text: str, or bytes (a byte-level model takes any).
+            text: str, or bytes (a byte-level model accepts any bytes).
             pair: a second text, for templates with `$B`.
             special: the special tokens to recognize in the texts; by default their spelling is
                 ordinary text.
-            add_special: adds the post-processor's special tokens around the text.
-            truncation, padding: see `tokctl.tokenizer.postprocess`; a number is the length.
+            add_special: whether to add the post-processor's special tokens around the text.
+            truncation: a `Truncation`, or the maximum length; None: never truncate.
+            padding: a `Padding`, or the minimum length; None: never pad.
 
         Raises:
             TokctlError: the text is not UTF-8 and the model is character-level; the length leaves
                 no room for the text.
+
+        Example:
+            >>> encoding = tok.encode("a lot")
+            >>> encoding.tokens, encoding.offsets
+            (['a', 'Ġlot'], [(0, 1), (1, 5)])
         """
         first = self._encode(text, special)
         if pair is None and not add_special and truncation is None and padding is None:
@@ -735,10 +793,26 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
     ) -> list[Encoding]:
-        """The encodings of many texts, or pairs of texts, padded to the same length where
-        `padding` asks for it. The other arguments are those of `encode`.
+        """Return the encodings of many texts, or of pairs of texts.
 
-        If you need only ids, `encode_ids` and `encode_array` are many times as fast.
+        With `padding`, all encodings get the same length. If you need only ids, `encode_ids` and
+        `encode_array` are many times as fast.
+
+        Args:
+            texts: str or bytes, or tuples of two for pairs.
+            threads: number of threads, at least 1. The encodings do not depend on it.
+            special: see `encode`.
+            add_special: see `encode`.
+            truncation: see `encode`.
+            padding: see `encode`; without a length, the longest encoding sets it.
+
+        Raises:
+            TokctlError: see `encode`.
+
+        Example:
+            >>> batch = tok.encode_batch(["a lot", "of"], padding=Padding(id=0))
+            >>> [encoding.ids for encoding in batch]
+            [[64, 281], [78, 69]]
         """
         from concurrent.futures import ThreadPoolExecutor
 
@@ -746,7 +820,7 @@ class Tokenizer(Answering):
 
         texts = _batch(texts, threads)
         padding = Padding.of(padding)
-        self.special_matcher(special)  # made once, before the threads ask for it
+        self.special_matcher(special)  # created once, before the threads need it
 
         def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
             if isinstance(text, tuple) and len(text) != 2:
@@ -797,16 +871,25 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
     ) -> list[int] | list[list[int]]:
-        """Only the ids, of one text or of each of many; faster than `encode`.
+        """Return only the ids, of one text or of each of many; faster than `encode`.
 
         Args:
             text: one text, or an iterable of many, such as a list, an array of NumPy or Arrow, or a
                 column of pandas.
-            threads: share many texts out. The ids do not depend on it.
-            special, add_special, truncation, padding: as those of `encode`.
+            threads: number of threads for many texts, at least 1. The ids do not depend on it.
+            special: see `encode`.
+            add_special: see `encode`.
+            truncation: see `encode`.
+            padding: see `encode`.
 
         Raises:
-            TokctlError: as `encode`; also where a character has no id.
+            TokctlError: see `encode`; also if a character has no id.
+
+        Example:
+            >>> tok.encode_ids("a lot")
+            [64, 281]
+            >>> tok.encode_ids(["a lot", "of"])
+            [[64, 281], [78, 69]]
         """
         matcher = self.special_matcher(special)
         plain = not add_special and truncation is None and padding is None
@@ -827,7 +910,7 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None,
         padding: Padding | int | None,
     ) -> list[list[int]]:
-        """The ids of some texts, cut, with special tokens around, and filled up."""
+        """Return the ids of each text truncated, with special tokens around, and padded."""
         from tokctl.tokenizer.postprocess import Padding, Truncation
 
         padding = Padding.of(padding)
@@ -868,20 +951,26 @@ class Tokenizer(Answering):
         special: Special = "none",
         dtype: str = "uint32",
     ) -> IdArray | tuple[IdArray, array[int]]:
-        """The ids as an array of numbers, without a Python object for each; for many texts, one
-        array and the offsets at which the ids of each text begin.
+        """Return the ids as an array of numbers, without a Python object for each.
 
-        The ids of text `i` of many are `ids[offsets[i] : offsets[i + 1]]`; `offsets` are 64-bit
-        numbers, one more than there are texts, as in Arrow's lists. All arrays support the buffer
-        protocol: `numpy.asarray`, `memoryview` and `decode` read them without copying. The result
-        does not depend on the number of threads.
+        For many texts, the result is one array and the offsets at which the ids of each text begin.
+        The ids of text `i` are `ids[offsets[i] : offsets[i + 1]]`; `offsets` are 64-bit numbers,
+        one more than there are texts, as in Arrow's lists. All arrays support the buffer protocol:
+        `numpy.asarray`, `memoryview` and `decode` read them without copying.
 
         Args:
-            text: one text, or many, as those of `encode_ids`.
-            dtype: the type of the numbers: `uint32`, or `uint16`, which takes half the memory.
+            text: one text, or an iterable of many, as in `encode_ids`.
+            threads: number of threads, at least 1. The ids do not depend on it.
+            special: see `encode`.
+            dtype: type of the numbers: `uint32`, or `uint16`, which takes half the memory.
 
         Raises:
-            TokctlError: as `encode_ids`; uint16 can't hold every id of this model.
+            TokctlError: see `encode_ids`; also if `uint16` can't hold every id of this model.
+
+        Example:
+            >>> ids, offsets = tok.encode_array(["a lot", "of treasure"])
+            >>> offsets
+            array('q', [0, 2, 5])
         """
         bits = self._bits(dtype)
         matcher = self.special_matcher(special)
@@ -902,7 +991,11 @@ class Tokenizer(Answering):
         return ids, array("q", offsets)
 
     def _bits(self, dtype: str) -> int:
-        """How many bits a number of this type has, which has to hold every id of the model."""
+        """Return the number of bits of an id of this type.
+
+        Raises:
+            TokctlError: the type is unknown, or can't hold every id of the model.
+        """
         if dtype not in ("uint16", "uint32"):
             raise TokctlError(f"dtype can't be {dtype!r}", "it is 'uint16' or 'uint32'")
         if dtype == "uint16" and self.vocab_size > 1 << 16:
@@ -927,7 +1020,7 @@ class Tokenizer(Answering):
         truncation: Truncation | int | None = None,
         padding: Padding | int | None = None,
     ) -> Iterator[list[int]]:
-        """The ids of each text of an iterable, which may be endless, in order.
+        """Yield the ids of each text of an iterable, which may be endless, in order.
 
         Texts are read in batches: first one text, then twice as many each time, up to `batch_size`
         texts or a million characters. No thread keeps running between two batches.
@@ -936,13 +1029,19 @@ class Tokenizer(Answering):
             texts: str or bytes: a generator, an open file's lines, an array.
             batch_size: the maximum number of texts to read ahead; with 1, each text is encoded as
                 soon as it arrives. None: 1,024, or 16,384 with several threads.
-            threads: share the texts of a batch out. The ids don't depend on it.
-            special, add_special, truncation: as those of `encode`.
-            padding: needs a length, because the longest text is not known.
+            threads: number of threads for each batch. The ids do not depend on it.
+            special: see `encode`.
+            add_special: see `encode`.
+            truncation: see `encode`.
+            padding: see `encode`; needs a length, because the longest text is not known.
 
         Raises:
-            TokctlError: as `encode_ids`. An error in a text, or from the iterable, is raised after
+            TokctlError: see `encode_ids`. An error in a text, or from the iterable, is raised after
                 the ids of the texts before it.
+
+        Example:
+            >>> list(tok.encode_iter(["a lot", "of"]))
+            [[64, 281], [78, 69]]
         """
         from tokctl.tokenizer import iterables
         from tokctl.tokenizer.postprocess import Padding
@@ -956,7 +1055,7 @@ class Tokenizer(Answering):
                 "give a number, or Padding(length=…)",
             )
         if not plain:
-            self._finished([[]], add_special, truncation, padding)  # an error now
+            self._finished([[]], add_special, truncation, padding)  # raises errors before iteration
         matcher = self.special_matcher(special)
 
         def encode(some: list[str | bytes]) -> list[list[int]]:
@@ -975,9 +1074,26 @@ class Tokenizer(Answering):
         special: Special = "none",
         dtype: str = "uint32",
     ) -> Iterator[tuple[IdArray, array[int]]]:
-        """The same without a Python object for each id: `(ids, offsets)` for one batch of texts at
-        a time, as `encode_array` returns them. The arguments are those of `encode_iter`, and
-        `dtype` of `encode_array`."""
+        """Yield `(ids, offsets)` for one batch of texts at a time, as `encode_array` returns them.
+
+        Like `encode_iter`, but without a Python object for each id.
+
+        Args:
+            texts: see `encode_iter`.
+            batch_size: see `encode_iter`.
+            threads: see `encode_iter`.
+            special: see `encode`.
+            dtype: see `encode_array`.
+
+        Raises:
+            TokctlError: see `encode_iter` and `encode_array`.
+
+        Example:
+            >>> for ids, offsets in tok.encode_iter_array(["a lot", "of"]):
+            ...     print(list(ids), list(offsets))
+            [64, 281] [0, 2]
+            [78, 69] [0, 2]
+        """
         from array import array
 
         from tokctl.tokenizer import iterables
@@ -1006,8 +1122,7 @@ class Tokenizer(Answering):
         errors: str = "strict",
         dtype: str = "uint32",
     ) -> tuple[IdArray, array[int]]:
-        """The ids of all documents of files in one array, and the offsets at which the ids of each
-        document begin.
+        """Return the ids of all documents of files in one array, with the documents' offsets.
 
         The ids of document `i` are `ids[offsets[i] : offsets[i + 1]]`. They are the ids that
         `tokctl encode` writes, with any number of threads. Memory holds the ids and some blocks of
@@ -1017,16 +1132,21 @@ class Tokenizer(Answering):
             sources: a path (`-` is stdin), a source of `tokctl.sources`, or a list of these. A text
                 file is one document; so is each line of JSON Lines and each row of a table.
             reading: how to read the files, if their names and first bytes do not show it.
-            lines: treat each line of a text as a document, without its line feed.
+            lines: whether each line of a text file is a document, without its line feed.
             eos: a token of the vocabulary, or its id, to add after each document.
-            threads: share the work out.
+            threads: number of threads, at least 1. The ids do not depend on it.
             special: the special tokens to recognize in the texts.
             errors: `strict` or `replace`, for text that is not UTF-8 (character models).
-            dtype: the type of the ids, `uint32` or `uint16`, as in `encode_array`.
+            dtype: type of the ids, `uint32` or `uint16`, as in `encode_array`.
 
         Raises:
             TokctlError: a file can't be read, or a character has no id; the error names file and
                 line.
+
+        Example:
+            >>> ids, offsets = tok.encode_file("book.txt", lines=True)
+            >>> len(offsets) - 1
+            100
         """
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
@@ -1048,9 +1168,27 @@ class Tokenizer(Answering):
         errors: str = "strict",
         dtype: str = "uint32",
     ) -> Generator[IdArray, None, None]:
-        """An array of ids for each document of files, one after the other. The arguments are those
-        of `encode_file`. Memory holds some megabytes, or one document. Missing files are an error
-        at once; files are read as you iterate.
+        """Yield an array of ids for each document of files, one after the other.
+
+        Memory holds some megabytes, or one document. Missing files are an error at once; files are
+        read as you iterate.
+
+        Args:
+            sources: see `encode_file`.
+            reading: see `encode_file`.
+            lines: see `encode_file`.
+            eos: see `encode_file`.
+            threads: see `encode_file`.
+            special: see `encode_file`.
+            errors: see `encode_file`.
+            dtype: see `encode_file`.
+
+        Raises:
+            TokctlError: see `encode_file`.
+
+        Example:
+            >>> sum(len(ids) for ids in tok.encode_file_iter("book.txt", lines=True))
+            1100
         """
         from tokctl.sources import AUTO, opened
         from tokctl.tokenizer import documents
@@ -1067,7 +1205,7 @@ class Tokenizer(Answering):
         check_threads(threads)
         if errors not in ("strict", "replace"):
             raise TokctlError(f"errors can't be {errors!r}", "it is strict or replace")
-        self.special_matcher(special)  # an unknown token is an error now
+        self.special_matcher(special)  # raises the error for an unknown token before iteration
         return DocumentEncoder(self, lines=lines, special=special, errors=errors, threads=threads)
 
     # -- conversations ---------------------------------------------------------------------
@@ -1084,8 +1222,10 @@ class Tokenizer(Answering):
         assistant_mask: bool = False,
         **options: Any,
     ) -> tokctl.ChatEncoding:
-        """The ids of a conversation, rendered by the model's chat template; see
-        `tokctl.encode_chat`."""
+        """Return the ids of a conversation, rendered by the model's chat template.
+
+        See `tokctl.encode_chat` for the arguments and errors.
+        """
         from tokctl import encode_chat
 
         return encode_chat(
@@ -1102,7 +1242,10 @@ class Tokenizer(Answering):
     # -- segmentations other than the best -------------------------------------------------
 
     def nbest(self, text: str | bytes, n: int) -> list[Segmentation]:
-        """The `n` most probable segmentations (unigram); see `tokctl.tokenizer.sampling`."""
+        """Return the `n` most probable segmentations of a text, most probable first (Unigram).
+
+        See `tokctl.tokenizer.sampling.nbest`.
+        """
         from tokctl.tokenizer.sampling import nbest
 
         return nbest(self, text, n)
@@ -1111,27 +1254,31 @@ class Tokenizer(Answering):
     def sample(
         self, text: str | bytes, *, alpha: float = 0.1, nbest_size: int = -1, seed: int
     ) -> list[int]:
-        """The ids of a segmentation drawn at random (unigram); see `tokctl.tokenizer.sampling`."""
+        """Return the ids of a random segmentation of a text (Unigram).
+
+        See `tokctl.tokenizer.sampling.sample` for the arguments.
+        """
         from tokctl.tokenizer.sampling import sample
 
         return sample(self, text, alpha=alpha, nbest_size=nbest_size, seed=seed)
 
-    # -- what encoding is made of ------------------------------------------------------------
+    # -- parts of the encoder ----------------------------------------------------------------
 
     @cached_property
     def encoder(self) -> _native.Encoder:
-        """The native encoder."""
+        """Return the native encoder."""
         return encoders.encoder(self.model)
 
     @property
     def cache_memory(self) -> int:
-        """The maximum size in bytes of the cache of pre-tokens, for each thread that encodes: by
-        default 335,544,320 (320 MiB), at least 1,048,576. The caches start small; only long texts
-        reach the limit, and then entries that were not used recently are dropped. Setting it
-        empties the caches. Ids do not depend on it.
+        """Return the maximum size in bytes of the pre-token cache of each encoding thread.
+
+        The default is 335,544,320 (320 MiB), the minimum 1,048,576. The caches start small; only
+        long texts reach the limit, and then entries that were not used recently are dropped.
+        Setting the size empties the caches. Ids do not depend on it.
 
         Raises:
-            TokctlError: the size is below the minimum.
+            TokctlError: the new size is below the minimum.
         """
         return self.encoder.cache_memory
 
@@ -1148,10 +1295,11 @@ class Tokenizer(Answering):
 
     @cached_property
     def post_processor(self) -> PostProcessor:
-        """What `add_special` adds around the tokens."""
+        """Return the post-processor, which adds special tokens around the tokens."""
         from tokctl.tokenizer.postprocess import PostProcessor
 
-        # As Hugging Face calls them: added tokens, and Unigram's unknown stretches.
+        # For trimming, Hugging Face uses the text in the input of these tokens, not their spelling:
+        # some added tokens, and the unknown token of a Unigram model.
         as_in_text = {
             token.id: token.text if token.id == self.unk_id else None
             for token in self.model.added
@@ -1163,8 +1311,10 @@ class Tokenizer(Answering):
 
     @property
     def truncation(self) -> Truncation | None:
-        """The truncation that a Hugging Face file stores, for calls that ask for it:
-        `encode(text, truncation=tokenizer.truncation)`. None if it stores none."""
+        """Return the truncation stored in a Hugging Face file; None if the file sets nothing.
+
+        Encoding applies it only on request: `encode(text, truncation=tokenizer.truncation)`.
+        """
         from tokctl.tokenizer.postprocess import Truncation
 
         stored = self.model.lengths.get("truncation")
@@ -1172,25 +1322,37 @@ class Tokenizer(Answering):
 
     @property
     def padding(self) -> Padding | None:
-        """The padding that a Hugging Face file stores, as `truncation`."""
+        """Return the padding stored in a Hugging Face file; None if the file sets nothing.
+
+        Encoding applies it only on request: `encode(text, padding=tokenizer.padding)`.
+        """
         from tokctl.tokenizer.postprocess import Padding
 
         stored = self.model.lengths.get("padding")
         return None if stored is None else Padding.stored(stored)
 
     def pre_tokens(self, text: str | bytes) -> tuple[bytes, list[tuple[int, int]]]:
-        """The normalized text, and its pre-tokens as byte ranges of it."""
+        """Return the normalized text, and its pre-tokens as byte ranges.
+
+        Example:
+            >>> tok.pre_tokens("a lot")
+            (b'a lot', [(0, 1), (1, 5)])
+        """
         normalized, ranges, *_ = self.encoder.pre_tokens(self.as_bytes(text))
         return normalized, ranges
 
     def special_matcher(self, special: Special) -> _native.Matchers | None:
-        """The matcher of the added tokens: those that are always found, and the special
-        tokens that a text may spell. None if there is nothing to find.
+        """Return the matcher of the added tokens; None if there is nothing to find.
+
+        It finds the tokens that are always matched, and the special tokens that a text may spell.
+
+        Args:
+            special: the special tokens that a text may spell.
 
         Raises:
-            TokctlError: one of them is not a special token.
+            TokctlError: an entry of `special` is not a special token.
         """
-        # Looked up as it was asked for: there may be tens of thousands of special tokens.
+        # The key is `special` as given: normalizing tens of thousands of tokens would be slow.
         key = (special,) if isinstance(special, str) else _names_of(special)
         if made := self._matchers.get(key):
             return made[0]
@@ -1212,8 +1374,10 @@ class Tokenizer(Answering):
         return found
 
     def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
-        """What encodes where these special tokens are allowed: one of its own where the model may
-        make some of them, too."""
+        """Return the encoder for texts that may spell the given special tokens.
+
+        A separate encoder exists if the model itself may also produce some of these tokens.
+        """
         names = set(allowed)
         made = frozenset(
             token.id for token in self.model.added if token.made and token.text in names
@@ -1237,19 +1401,20 @@ class Tokenizer(Answering):
 
     @cached_property
     def must_have_ids(self) -> bool:
-        """Can a character be without an id, and no token stand for it?"""
+        """Return whether a character can lack an id, with no token to stand for it."""
         recipe = self.recipe
         return self.unk_id is None and not (recipe.has_every_byte or recipe.drops_unknown)
 
     def as_bytes(self, text: str | bytes) -> bytes:
-        """The bytes of a text, as the native encoder takes them.
+        """Return the bytes of a text, as the native encoder takes them.
 
         In a str for a byte-level model, lone surrogates stand for bytes that are not UTF-8
         (Python's `surrogateescape`).
 
         Raises:
-            TokctlError: this recipe's units can't be read from it.
-            TypeError: it is not a text.
+            TokctlError: the text is not UTF-8 (character-level model), or a lone surrogate stands
+                for no byte.
+            TypeError: `text` is neither str nor bytes.
         """
         if isinstance(text, bytes) and not self.recipe.is_byte_level:
             _check_utf8(text)
@@ -1259,14 +1424,23 @@ class Tokenizer(Answering):
 
     @cached_property
     def decoder(self) -> _native.Decoder:
-        """The native decoder."""
+        """Return the native decoder."""
         return encoders.decoder(self.model)
 
     def decode_bytes(self, ids: Iterable[int] | Encoding, *, skip_special: bool = False) -> bytes:
-        """The bytes that `ids` stand for; TokctlError if one is outside the vocabulary.
+        """Return the bytes that ids stand for.
 
-        Arrays of integers (NumPy's, `array.array`, what `encode_array` gives) are read without
-        a Python object for each id. Of an `Encoding` its ids are taken, padding and all.
+        Args:
+            ids: ids, or an `Encoding`, whose ids include padding. Arrays of integers (of NumPy,
+                `array.array`, from `encode_array`) are read without a Python object for each id.
+            skip_special: whether to leave out special tokens.
+
+        Raises:
+            TokctlError: an id is outside the vocabulary, or `ids` is not a sequence of ids.
+
+        Example:
+            >>> tok.decode_bytes([64, 281])
+            b'a lot'
         """
         if isinstance(ids, Encoding):
             ids = ids.ids
@@ -1278,12 +1452,21 @@ class Tokenizer(Answering):
     def decode(
         self, ids: Iterable[int] | Encoding, *, skip_special: bool = False, errors: str = "strict"
     ) -> str:
-        """The text that `ids` stand for, which are those of `decode_bytes`.
+        """Return the text that ids stand for.
 
         Args:
-            skip_special: leave out special tokens.
-            errors: what to do where the bytes are not UTF-8 (ids can end inside a
-                character): `strict`, or any other error handler of `bytes.decode`.
+            ids: see `decode_bytes`.
+            skip_special: whether to leave out special tokens.
+            errors: handling of bytes that are not UTF-8 (ids can end inside a character):
+                `strict`, or any other error handler of `bytes.decode`.
+
+        Raises:
+            TokctlError: see `decode_bytes`; also if `errors` is `strict` and the bytes are not
+                UTF-8.
+
+        Example:
+            >>> tok.decode([64, 281])
+            'a lot'
         """
         if isinstance(ids, Encoding):
             ids = ids.ids
@@ -1321,16 +1504,21 @@ class Tokenizer(Answering):
         skip_special: bool = False,
         errors: str = "strict",
     ) -> list[str]:
-        """The text of each of many ids.
+        """Return the text of each of many sequences of ids.
 
         Args:
             ids: the ids of each text: lists, arrays, encodings, or the rows of a two-dimensional
                 array; or, with `offsets`, all ids in one array, as `encode_array` returns them.
             offsets: where the ids of each text begin, and at the end where the last ones end.
-            skip_special, errors: as those of `decode`.
+            skip_special: see `decode`.
+            errors: see `decode`.
 
         Raises:
-            TokctlError: as `decode`, with the number of the text, from 0.
+            TokctlError: see `decode`; the error names the number of the text, from 0.
+
+        Example:
+            >>> tok.decode_batch([[64, 281], [78, 69]])
+            ['a lot', 'of']
         """
         if not isinstance(ids, Iterable):
             raise TokctlError(f"the ids can't be {brief(ids)}", "they are a list of lists")
@@ -1345,12 +1533,28 @@ class Tokenizer(Answering):
 
     @suggesting
     def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
-        """Decodes ids as they arrive: returns each piece of text as soon as no later token can
-        change it, and never half a character; see `DecodeStream`."""
+        """Return a decoder for ids that arrive one by one.
+
+        It returns each piece of text as soon as no later token can change it, and never half a
+        character; see `DecodeStream`.
+        """
         return DecodeStream(self, skip_special=skip_special)
 
     def decode_tokens(self, tokens: Sequence[str], *, errors: str = "strict") -> str:
-        """The text that token strings stand for; they need not be in the vocabulary."""
+        """Return the text that token strings stand for; they need not be in the vocabulary.
+
+        Args:
+            tokens: tokens, spelled as in `Tokenizer.tokens`.
+            errors: see `decode`.
+
+        Raises:
+            TokctlError: a token is no str or can't be spelled in this model, or the bytes are not
+                UTF-8 and `errors` is `strict`.
+
+        Example:
+            >>> tok.decode_tokens(["a", "Ġlot"])
+            'a lot'
+        """
         if not all(isinstance(token, str) for token in tokens):
             raise TokctlError("the tokens are texts", "decode(ids) takes ids")
         own = self._spelled_as_themselves
@@ -1372,29 +1576,42 @@ class Tokenizer(Answering):
 
     @cached_property
     def _spelled_as_themselves(self) -> dict[str, bytes]:
-        """The tokens of a byte-level model that are not stand-ins of bytes, with their bytes."""
+        """Return the bytes of the tokens that a byte-level model does not spell byte by byte.
+
+        They are the reserved and the added tokens, by text.
+        """
         ids = self.model.reserved_ids | {token.id for token in self.model.added}
         return {self.tokens[id_]: self.model.tokens[id_] for id_ in ids}
 
     # -- explaining ------------------------------------------------------------------------
-    # Analyses are built on tokenizers, so this class can't know them. It asks for them by the
-    # names that the package offers (`tokctl.explain` …), as its users may do themselves.
+    # The analysis package depends on this class, so this class can't import it. It uses the names
+    # that the package `tokctl` exports (`tokctl.explain` …), like any user.
 
     def explain(self, word: str, nbest: int | None = None) -> tokctl.Explanation:
-        """How a word is split, step by step, and why not differently; with the `nbest` best
-        segmentations of each pre-token (unigram)."""
+        """Return how a word is split, step by step, and why not differently.
+
+        Args:
+            word: the word, as it stands in a text.
+            nbest: number of best segmentations to include for each pre-token (Unigram); None: only
+                the best one.
+        """
         from tokctl import explain
 
         return explain(self, word, nbest)
 
     def token_history(self, token: str | int) -> tokctl.TokenHistory:
-        """Where a token comes from (its merge tree) and which tokens are made with it."""
+        """Return the merge tree of a token, and the tokens that are made with it."""
         from tokctl import token_history
 
         return token_history(self, token)
 
     def corpus_state(self, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
-        """The segmented pre-tokens of a text, with their counts, after `step` merges."""
+        """Return the segmented pre-tokens of a text, with their counts, after `step` merges.
+
+        Example:
+            >>> tok.corpus_state(3, "a lot")
+            {('a',): 1, ('Ġ', 'l', 'o', 't'): 1}
+        """
         from tokctl import corpus_state
 
         return corpus_state(self, step, text)
@@ -1409,8 +1626,11 @@ class Tokenizer(Answering):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> tokctl.TokenGap:
-        """How far the tokens of texts (paths and sources) are from the fewest: the exact minimum
-        for this vocabulary, and a lower bound for every vocabulary of its size."""
+        """Return how far the token counts of texts are from the fewest possible.
+
+        `texts` are paths and sources. The result has the exact minimum for this vocabulary, and a
+        lower bound for every vocabulary of its size. See `tokctl.token_gap` for the arguments.
+        """
         from tokctl import token_gap
 
         return token_gap(
@@ -1425,11 +1645,16 @@ class Tokenizer(Answering):
 
 
 class DecodeStream(Answering):
-    """Turns ids into text piece by piece, as from a language model that is still writing.
+    """A decoder that turns ids into text piece by piece, for a model that is still writing.
 
-    The pieces joined are what `Tokenizer.decode` gives for all the ids at once, with
-    U+FFFD where bytes are not UTF-8. A piece never ends inside a character, nor where a
-    later token could still change it.
+    The joined pieces are the text that `Tokenizer.decode` returns for all ids at once, with
+    U+FFFD for bytes that are not UTF-8. A piece never ends inside a character, nor where a later
+    token could still change it.
+
+    Example:
+        >>> stream = tok.decode_stream()
+        >>> [stream.push(id_) for id_ in tok.encode_ids("é!")] + [stream.finish()]
+        ['', 'é', '!', '']
     """
 
     def __init__(self, tokenizer: Tokenizer, *, skip_special: bool = False) -> None:
@@ -1438,10 +1663,13 @@ class DecodeStream(Answering):
         self._finished = False
 
     def push(self, ids: int | Iterable[int]) -> str:
-        """The text that is certain now and was not before; often none.
+        """Return the text that has become certain; often empty.
+
+        Args:
+            ids: one id, or several.
 
         Raises:
-            TokctlError: an id outside the vocabulary; the stream is finished.
+            TokctlError: an id is outside the vocabulary, or the stream is finished.
         """
         if self._finished:
             raise TokctlError("the stream is finished", "decode what follows with a new one")
@@ -1451,7 +1679,10 @@ class DecodeStream(Answering):
             raise bad_ids_error(error, self._size, ids) from None
 
     def finish(self) -> str:
-        """What was held back; nothing can be pushed after it, and a second time it is nothing."""
+        """Return the text held back so far, and end the stream.
+
+        Later calls return an empty text.
+        """
         if self._finished:
             return ""
         self._finished = True
@@ -1459,7 +1690,11 @@ class DecodeStream(Answering):
 
 
 def check_threads(threads: int) -> None:
-    """TokctlError if nothing can be shared out among so many threads."""
+    """Raise an error unless `threads` is a number of threads.
+
+    Raises:
+        TokctlError: `threads` is not a whole number, or is below 1.
+    """
     if type(threads) is not int or threads < 1:
         raise TokctlError(f"threads can't be {threads!r}", "it is a number from 1 up")
 
@@ -1516,7 +1751,11 @@ def _model_of(extend: Tokenizer | FilledRecipe | None) -> FilledRecipe | None:
 
 
 def _tokens_of(tokens: Sequence[str]) -> list[str]:
-    """The texts of special tokens; TokctlError if they are none."""
+    """Return the texts of special tokens as a list.
+
+    Raises:
+        TokctlError: `tokens` is not an iterable of texts.
+    """
     is_list = isinstance(tokens, Iterable) and not isinstance(tokens, (str, bytes))
     texts = list(tokens) if is_list else []
     if not is_list or not all(isinstance(text, str) for text in texts):
@@ -1532,12 +1771,12 @@ def _from_bytes(data: bytes) -> Tokenizer:
     return Tokenizer(formats.parse(data, "a pickled tokenizer"))
 
 
-# Pickles name the package, so that they stay the same bytes wherever the function lies in it.
+# A pickle names the package, not the module, so that moving the function keeps its bytes.
 _from_bytes.__module__ = "tokctl.tokenizer"
 
 
 def _batch(texts: Iterable[T], threads: int) -> Iterable[T]:
-    """The texts as str and bytes. Arrow's arrays are walked through as objects of its own."""
+    """Return the texts as an iterable of str and bytes; Arrow arrays become lists."""
     if isinstance(texts, (str, bytes)):
         raise TokctlError("the texts are a list, not one text", "give [text]; encode_ids takes one")
     if not isinstance(texts, Iterable):
@@ -1564,7 +1803,7 @@ def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
             f"the offsets are not places in {len(ids)} ids, in order",
             "they are one more than there are texts, the first one 0",
         )
-    # A slice of our own array is a copy, one of its memory is not.
+    # A slice of an IdArray is a copy; a slice of a memoryview is not.
     memory = memoryview(ids) if isinstance(ids, _native.IdArray) else ids
     return (memory[start:end] for start, end in pairwise(places))
 

@@ -1,4 +1,4 @@
-"""From sources and a recipe to a filled recipe: counting, then training."""
+"""Training: count the pre-tokens of sources, then fill a recipe with a vocabulary."""
 
 from tokctl.sources import opened
 from tokctl.training.counting import (

@@ -1,7 +1,7 @@
-"""From texts to counted pre-tokens: reading, normalizing, splitting, weighing, counting.
+"""Counting: read, normalize, split and weigh texts, and count their pre-tokens.
 
-Counts that are there already (a mapping, a file of `word<TAB>count` lines) come in here, too.
-What does not fit `--memory` goes to temporary files.
+Existing counts (a mapping, or a file of `word<TAB>count` lines) enter the training here, too.
+Counts that don't fit in `--memory` go to temporary files.
 """
 
 from __future__ import annotations
@@ -44,29 +44,31 @@ if TYPE_CHECKING:
 
     from tokctl.sources.parts import SourcePart, TextPart
 
-#: Pre-tokens whose lines are made at a time.
+#: Number of pre-tokens that are turned into lines at a time.
 LINES_AT_ONCE = 1 << 16
 
-#: Called with (phase, done, total): `count` in bytes of the sources, `merge-runs` in bytes of
-#: counts that did not fit the memory and are merged, `merge` in ids of the vocabulary. The total is
-#: None where it is not known. What it raises ends the training.
+#: Called with (phase, done, total). `count` is in bytes of the sources, `merge-runs` in bytes of
+#: spilled counts that are being merged, `merge` in ids of the vocabulary. The total is None if it
+#: is not known. An exception that the function raises ends the training.
 Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(eq=False, repr=False)
 class TextStats:
-    """What went through the counter.
+    """Statistics of the texts that were counted.
 
-    documents, bytes: how many texts, and how long they are together, uncompressed.
-    digest: SHA-256 in hexadecimal: of a single document that of its bytes; of a source of
-        records that of its texts in their order, each after its length and how often it
-        counts, as numbers of eight bytes, the least byte first; of several of either that of
-        their list (`digest_of`). So it depends on the texts alone: not on how they are batched,
-        compressed, or written (JSON Lines, a table).
-    weights: of the sources, in their order; empty: all alike.
-    scale: every count is that many times the weighted one, so that it is a whole number.
-    again: reads the texts a second time and counts runs of these words; None if there are
-        no texts to be read.
+    Attributes:
+        documents: Number of documents.
+        bytes: Length of all texts together, uncompressed.
+        digest: A SHA-256 in hexadecimal. For a single document: of its bytes. For a source of
+            records: of its texts in order, each preceded by its length and its weight as 8-byte
+            little-endian numbers. For several of either: of the list of their digests (see
+            `digest_of`). The digest depends on the texts alone: not on batches, compression or file
+            format (JSON Lines, a table).
+        weights: Weights of the sources, in their order; empty if all weights are equal.
+        scale: Factor that makes every weighted count a whole number.
+        again: Reads the texts a second time and counts runs of the given words; None if the counts
+            came from elsewhere or the algorithm needs only one pass.
     """
 
     documents: int
@@ -78,7 +80,7 @@ class TextStats:
 
 
 class Engine(Protocol):
-    """Counts texts somewhere else, such as `tokctl.ray.Cluster`."""
+    """Interface of something that counts texts elsewhere, such as `tokctl.ray.Cluster`."""
 
     def count(
         self,
@@ -87,7 +89,7 @@ class Engine(Protocol):
         options: Options,
         progress: Progress | None = None,
     ) -> tuple[_native.Counts, TextStats]:
-        """What `count` finds here, to the byte."""
+        """Return exactly the counts and statistics that `counting.count` would return."""
 
 
 def count(
@@ -96,16 +98,20 @@ def count(
     options: Options,
     progress: Progress | None = None,
 ) -> tuple[_native.Counts, TextStats]:
-    """Counts the pre-tokens of all documents of all sources, in first-seen order.
+    """Count the pre-tokens of all documents of all sources, in first-seen order.
 
-    No pre-token crosses the end of a document. Of records, `options.sample` keeps or drops a
-    document as a whole, as it does a line of a text; a batch's counts multiply the weight of
-    their source; and a document that counts 0 times is not read.
+    No pre-token crosses the end of a document. In a source of records, `options.sample` keeps or
+    drops whole documents; in a text, whole lines. The counts of a batch multiply the weight of its
+    source, and a document with count 0 is not read.
+
+    Raises:
+        TokctlError: A source can't be read or is not UTF-8, a weight is wrong, or a count exceeds
+            64 bits.
     """
     weights, scale = weigh([source.name for source in sources], options.weights)
     least = scaled(least_count(recipe, options), scale)
     twice = recipe.traits.learns_superwords
-    # stdin, pipes and downloads come once.
+    # stdin, pipes and downloads can be read only once.
     kept = {
         number: _Recording(options.temporary)
         for number, source in enumerate(sources)
@@ -141,13 +147,15 @@ def count(
 
 
 class PartCounts(NamedTuple):
-    """What is in some parts of sources.
+    """Counts of the pre-tokens in some parts of sources.
 
     Attributes:
-        counts: weighted; none is dropped, however small.
-        documents, bytes: as in `TextStats`; the part in which a document begins has it.
-        digests: for each part those of its source; none where that is cut, and `digests_of` has to
-            read it once more.
+        counts: Weighted counts; pre-tokens below the minimum count are not dropped yet.
+        documents: Number of documents; one that spans several parts belongs to the part in which it
+            begins.
+        bytes: Length of the texts, uncompressed.
+        digests: For each part, the digests of its source; empty if the source is cut, so that
+            `digests_of` has to read it once more.
     """
 
     counts: _native.Counts
@@ -164,16 +172,24 @@ def count_parts(
     threads: int = 1,
     most: float = math.inf,
 ) -> Iterator[PartCounts]:
-    """Counts what one process has: some parts, in the order of the sources, and how often each
-    occurrence counts there. All parts together have what `count` finds.
+    """Count the parts of sources that one process reads.
+
+    All parts together give the result of `count`.
 
     Args:
-        most: bytes of the tables; when they have more, what was counted is given, and the rest
-            without it. What is given later comes later in the texts. `documents`, `bytes` and
-            `digests` are those of everything until then.
+        parts: Parts in the order of the sources, each with the weight of its occurrences.
+        recipe: Its normalizers and pre-tokenizers split the texts.
+        options: The number of threads in it is not used.
+        threads: Number of threads to count with.
+        most: Size of the counting tables in bytes above which their counts are yielded and the
+            tables emptied.
+
+    Yields:
+        The counts since the last result, in the order of the texts. `documents`, `bytes` and
+        `digests` cover everything read until then.
 
     Raises:
-        TokctlError: as `count` raises it, with the same line or row.
+        TokctlError: Like `count`, with the same line or row number.
     """
     check_parts(recipe, options)
     texts = _TextCounter(recipe, replace(options, threads=threads), None, None, None)
@@ -188,7 +204,7 @@ def count_parts(
                     yield PartCounts(counts, texts.documents, texts.bytes, digests)
         except TokctlError:
             if part.places:
-                # Line numbers are those of the whole source.
+                # Read the whole source, so that the error has the line number in the whole source.
                 digests_of(part.source, recipe, options)
             raise
         digests.append([] if part.places else texts.digests)
@@ -196,10 +212,10 @@ def count_parts(
 
 
 def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
-    """What a source adds to the list that `TextStats.digest` is of; nothing is counted.
+    """Return the digests that a source adds to the list behind `TextStats.digest`; count nothing.
 
     Raises:
-        TokctlError: the source can't be read, or is not UTF-8 where it must be.
+        TokctlError: The source can't be read, or is not UTF-8 though the recipe needs characters.
     """
     texts = _TextCounter(recipe, options, None, None, None)
     for one in flat([source]):
@@ -211,7 +227,7 @@ def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
 
 
 def check_parts(recipe: Recipe, options: Options) -> None:
-    """TokctlError for what can't be counted in parts."""
+    """Raise TokctlError if the recipe or the options don't allow counting in parts."""
     if recipe.traits.learns_superwords:
         raise TokctlError(
             f"{recipe.algorithm} is trained on one machine: it reads the texts twice",
@@ -225,8 +241,12 @@ def check_parts(recipe: Recipe, options: Options) -> None:
 
 
 def least_count(recipe: Recipe, options: Options) -> int:
-    """What a pre-token must be counted at least. Where a stage of the training splits further,
-    `options.min_count` is for what it splits: hardly a line comes twice."""
+    """Return the minimum count of a pre-token in the first pass.
+
+    If a stage of the training splits pre-tokens further, the minimum is 1: the pre-tokens of the
+    last stage can be as long as a line, hardly ever occur twice, and `options.min_count` applies to
+    the parts.
+    """
     splits = any(stage.pre_tokenizers for stage in recipe.stages)
     return 1 if splits else options.min_count
 
@@ -234,7 +254,7 @@ def least_count(recipe: Recipe, options: Options) -> int:
 def split_further(
     counts: _native.Counts, pre_tokenizers: Sequence[Part], options: Options, scale: int
 ) -> _native.Counts:
-    """What the pre-tokens are when they are split further, counted."""
+    """Split counted pre-tokens with more pre-tokenizers, and count the parts."""
     if not pre_tokenizers:
         return counts
     threads = options.threads or available_threads()
@@ -244,11 +264,13 @@ def split_further(
 
 
 class _TextCounter:
-    """Counts sources one after the other, and keeps what a model's training record needs.
+    """Counts sources one after the other, and collects the data for the training record.
 
     Attributes:
-        documents, bytes: read so far; bytes of text, however it lies there.
-        digests: of each document that comes in blocks, and of each source of records.
+        counter: The native counter.
+        documents: Number of documents read so far.
+        bytes: Bytes of uncompressed text read so far.
+        digests: One digest for each document that is read in blocks and for each source of records.
     """
 
     def __init__(
@@ -259,7 +281,7 @@ class _TextCounter:
         total: int | None,
         words: _native.RunWords | None,
     ) -> None:
-        """`words`: runs of them are counted, not pre-tokens."""
+        """Create a counter of pre-tokens, or of runs of `words` if they are given."""
         self.threads = options.threads or available_threads()
         parts = native_parts(recipe.pre_tokenizers), native_parts(recipe.normalizers)
         limit = memory_limit(options)
@@ -271,11 +293,11 @@ class _TextCounter:
         self._sampler = _native.LineSampler(sampled, options.seed) if sampled else None
         self._progress = progress
         self._total = total
-        self._before = 0  # bytes of the sources that are done, as they lie there
+        self._before = 0  # bytes of the finished sources, as stored
         self._recording: _Recording | None = None
 
     def replay(self, recording: _Recording, weight: int) -> None:
-        """The same of a source that was recorded."""
+        """Count a source from its recording instead of reading it."""
         self.counter.set_weight(weight)
         for part in recording.parts():
             if part is None:
@@ -289,8 +311,7 @@ class _TextCounter:
     def read(
         self, source: Source, weight: int, recording: _Recording | None = None
     ) -> Iterator[None]:
-        """Counts all documents of a source, each occurrence `weight` times; comes back after each
-        block."""
+        """Count a source's documents, each occurrence `weight` times; yield after each block."""
         self.counter.set_weight(weight)
         self._recording = recording
         start = self.bytes
@@ -303,8 +324,11 @@ class _TextCounter:
         self._before += tell() if source.size is None else source.size
 
     def read_part(self, part: SourcePart, weight: int) -> Iterator[None]:
-        """The same of a part of a source, which has some; its first document may have begun in
-        another, and its last may go on."""
+        """Count one part of a source that can be cut; yield after each block.
+
+        The first document of the part may begin in an earlier part, and the last may continue in a
+        later one.
+        """
         source = part.source
         assert not isinstance(source, Archive) and source.places
         self.counter.set_weight(weight)
@@ -322,8 +346,10 @@ class _TextCounter:
     def ready(
         self, source: Document | Records, digest: hashlib._Hash, tell: Callable[[], int]
     ) -> Generator[tuple[bytes | Batch, int], None, None]:
-        """What is to be counted, checked and sampled, with how much has been read of all
-        sources by then."""
+        """Yield checked and sampled blocks or batches, each with the bytes read so far.
+
+        The bytes are counted over all sources, as stored.
+        """
         if isinstance(source, Document):
             return self._blocks(source, digest, tell)
         return self._batches(source, digest, tell)
@@ -331,7 +357,10 @@ class _TextCounter:
     def _read_one(
         self, source: Document | Records, tell: Callable[[], int], piece: TextPart | None = None
     ) -> Iterator[None]:
-        """`piece`: the source is a part of a document."""
+        """Count one document or source of records; yield after each block.
+
+        `piece` is set if the source is a part of a document, which may begin or end elsewhere.
+        """
         digest = hashlib.sha256()
         ready = self.ready(source, digest, tell)
         if self.threads > 1 and source.prompt and source.size and source.size > BLOCK_SIZE:
@@ -364,7 +393,7 @@ class _TextCounter:
     def _blocks(
         self, text: Document, digest: hashlib._Hash, tell: Callable[[], int]
     ) -> Generator[tuple[bytes, int], None, None]:
-        """The blocks to be counted, and how much has been read of all sources by then."""
+        """Yield the blocks of a document to count, with the bytes read of all sources so far."""
 
         def hashed() -> Generator[bytes, None, None]:
             for block in text.blocks():
@@ -380,10 +409,10 @@ class _TextCounter:
     def _batches(
         self, records: Records, digest: hashlib._Hash, tell: Callable[[], int]
     ) -> Generator[tuple[Batch, int], None, None]:
-        """The documents to be counted, and how much has been read of all sources by then.
+        """Yield the batches of documents to count, with the bytes read of all sources so far.
 
-        The digest is that of the texts, each after its length and its count: it is the same
-        however they are batched, compressed or written.
+        The digest covers the texts, each preceded by its length and its count, so it does not
+        depend on batches, compression or file format.
         """
         for batch in records.batches():
             given = _without_unread(batch)
@@ -394,6 +423,7 @@ class _TextCounter:
             yield self._sampled(given), self._before + tell()
 
     def _sampled(self, batch: Batch) -> Batch:
+        """Return the batch without the documents that the sample drops."""
         if self._sampler is None:
             return batch
         texts, counts = batch.texts, batch.counts
@@ -407,10 +437,10 @@ class _TextCounter:
 
 
 class _Recording:
-    """What a source gave the counter, in a temporary file, to be counted once more.
+    """Blocks and batches of a source in a temporary file, to be counted a second time.
 
     Attributes:
-        digests: those of its texts.
+        digests: Digests of the texts of the source.
     """
 
     def __init__(self, folder: str | Path | None) -> None:
@@ -424,7 +454,7 @@ class _Recording:
         self._sizes: list[int] = []
 
     def add(self, part: bytes | Batch | None) -> None:
-        """A block, a batch, or None for the end of a document."""
+        """Append a block, a batch, or None for the end of a document."""
         plain: Any = part
         if isinstance(part, Batch):
             counts = None if part.counts is None else list(part.counts)
@@ -434,7 +464,7 @@ class _Recording:
         self._sizes.append(len(data))
 
     def parts(self) -> Iterator[bytes | tuple[list[bytes], list[int] | None] | None]:
-        """What was added, a batch as its texts and counts."""
+        """Yield the recorded parts in order; a batch is a pair of its texts and its counts."""
         at = 0
         for size in self._sizes:
             yield marshal.loads(self._file.read(at, size))
@@ -442,7 +472,10 @@ class _Recording:
 
 
 def _without_unread(batch: Batch) -> Batch:
-    """The batch, where a text that counts 0 times is empty: places keep their numbers."""
+    """Return the batch with an empty text for each document with count 0.
+
+    The list keeps its length, so that document numbers stay right.
+    """
     if batch.counts is None or 0 not in batch.counts:
         return batch
     pairs = zip(batch.texts, batch.counts, strict=True)
@@ -451,16 +484,26 @@ def _without_unread(batch: Batch) -> Batch:
 
 
 def digest_of(digests: Sequence[str]) -> str:
-    """What a model's file has for the texts of these SHA-256: of a single text its own, of
-    several that of their list, one on each line; in hexadecimal, empty for none."""
+    """Return the digest of texts whose SHA-256 are `digests`, in hexadecimal.
+
+    For one text, the digest is its SHA-256; for several, the SHA-256 of the list of digests, one
+    per line; for none, the empty string.
+    """
     if len(digests) < 2:
         return "".join(digests)
     return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
 def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fraction], int]:
-    """Each source's weight, and what all counts are multiplied with to be whole numbers:
-    the least common multiple of the weights' denominators. No weights: ([], 1)."""
+    """Return the weight of each source, and the factor that makes weighted counts whole numbers.
+
+    The factor is the least common multiple of the weights' denominators. Without weights, the
+    result is ([], 1).
+
+    Raises:
+        TokctlError: A name is not a source, a weight is not a positive number, or the factor
+            exceeds 64 bits.
+    """
     if not given:
         return [], 1
     from fractions import Fraction
@@ -485,25 +528,29 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
 
 
 def _spelled(name: str) -> str:
-    """A name in one of its spellings: `a.txt` is `./a.txt`, too."""
+    """Return a name in its normal spelling: `a.txt` for `./a.txt`; addresses don't change."""
     return name if "://" in name else str(Path(name))
 
 
 def scaled(threshold: int, scale: int) -> int:
-    """A least count, in the scale of the counts. No count reaches 2^63; and a least count of
-    1 drops nothing, even where weights make less of an occurrence."""
+    """Return a minimum count in the scale of the weighted counts.
+
+    The result is at most 2^63, which no count reaches. A minimum of 1 drops nothing, even if
+    weights reduce an occurrence to less than 1.
+    """
     return min(threshold * scale, MOST) if threshold > 1 else 1
 
 
 def finish(
     counter: _native.Counter, least: int, progress: Progress | None = None
 ) -> _native.Counts:
-    """The counts of at least `least`; TokctlError if one does not fit."""
+    """Return the counts that are at least `least`; raise TokctlError if a count exceeds 64 bits."""
     report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
     return _checked(lambda: counter.finish(least, report))
 
 
 def _checked(counts: Callable[[], _native.Counts]) -> _native.Counts:
+    """Return the result of `counts`; turn an error of the core into a TokctlError."""
     try:
         return counts()
     except CoreError as error:
@@ -517,7 +564,7 @@ def count_mapping(
     recipe: Recipe,
     options: Options,
 ) -> tuple[_native.Counts, TextStats]:
-    """Pre-tokens that are counted already, in the order of the mapping."""
+    """Return existing counts in the order of the mapping, with statistics as of a file of them."""
     refuse_text_options(options)
     if isinstance(words, _native.Counts):
         return _counted(words, recipe, options)
@@ -545,7 +592,7 @@ def count_mapping(
 def _counted(
     counts: _native.Counts, recipe: Recipe, options: Options
 ) -> tuple[_native.Counts, TextStats]:
-    """What `count_lines` makes of the file of these counts."""
+    """Return counts and statistics as `count_lines` would give for a file of these counts."""
     if not recipe.is_byte_level and (word := counts.first_not_utf8()) is not None:
         raise _not_utf8(word)
     digest = hashlib.sha256()
@@ -562,13 +609,13 @@ def _counted(
 def count_lines(
     document: Document, recipe: Recipe, options: Options, progress: Progress | None = None
 ) -> tuple[_native.Counts, TextStats]:
-    r"""Pre-tokens with their counts, one `word<TAB>count` per line, in the order of the lines.
+    r"""Read counted pre-tokens, one `word<TAB>count` per line, in the order of the lines.
 
-    The last tab of a line separates; `\n`, `\r`, `\t`, `\\` and `\xff` in the word are escapes.
-    Counts of a word that comes more than once add up.
+    The last tab of a line is the separator; `\n`, `\r`, `\t`, `\\` and `\xff` in a word are
+    escapes. If a word is listed more than once, its counts add up.
 
     Raises:
-        TokctlError: names the file and the line that is not of this form.
+        TokctlError: A line has another form; the message names the file and the line.
     """
     refuse_text_options(options)
     characters = not recipe.is_byte_level
@@ -585,8 +632,14 @@ def counted_lines(
     progress: Progress | None = None,
     limit: Mapping[str, Any] | None = None,
 ) -> tuple[_native.Counter, TextStats]:
-    """The counts of a file's lines; its words must be UTF-8 where they are to be `characters`.
-    `limit`: see `memory_limit`."""
+    """Read the counts in a file's lines into a counter.
+
+    Args:
+        document: The file of `word<TAB>count` lines.
+        characters: Whether the words must be UTF-8.
+        progress: Called with bytes read and the size of the file.
+        limit: Arguments that limit the counter's memory; see `memory_limit`.
+    """
     counter = _native.Counter("none", [], 1, **(limit or {}))
     lines = _native.CountLines(characters)
     digest = hashlib.sha256()
@@ -611,7 +664,7 @@ def counted_lines(
 def counts_to_lines(
     counts: _native.Counts | Mapping[str, int] | Mapping[bytes, int],
 ) -> bytes:
-    """The lines that `count_lines` reads, in the order of the counts."""
+    """Return the lines that `count_lines` reads, in the order of the counts."""
     if not isinstance(counts, Mapping):
         return counts.to_lines()
     counter = _native.Counter("none", [], 1)
@@ -621,7 +674,7 @@ def counts_to_lines(
 
 
 def check_count(word: str | bytes, times: int) -> None:
-    """TokctlError unless it is a word, and a count that it can have."""
+    """Raise TokctlError unless `word` is not empty and `times` is from 0 to 2^63 - 1."""
     is_word = isinstance(word, (str, bytes)) and word
     if type(times) is not int or not 0 <= times < MOST or not is_word:
         raise TokctlError(
@@ -638,6 +691,7 @@ def _not_utf8(word: str | bytes) -> TokctlError:
 
 
 def refuse_text_options(options: Options) -> None:
+    """Raise TokctlError for weights and a sample, which apply only to texts."""
     if options.weights or options.sample is not None:
         raise TokctlError(
             "weights and a sample are for texts, and these words are counted already",
@@ -646,7 +700,7 @@ def refuse_text_options(options: Options) -> None:
 
 
 def memory_limit(options: Options) -> dict[str, Any]:
-    """The counter's arguments for a limit of memory: the limit, and where the rest is stored."""
+    """Return the counter's arguments that limit its memory: the limit, and a store for the rest."""
     if options.memory is None:
         return {}
 
@@ -654,23 +708,23 @@ def memory_limit(options: Options) -> dict[str, Any]:
 
 
 class Spill:
-    """Gives the core room outside of memory: files without a name.
+    """Factory of unnamed temporary files, to which the core moves counts that don't fit in memory.
 
-    On Linux they never have one; elsewhere they lose it at once. So whatever ends the process,
-    nothing stays behind.
+    On Linux the files never have a name; elsewhere the name is deleted at once. So no file remains,
+    however the process ends.
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        """`folder`: where the files are made; None: the system's, as `tempfile` finds it."""
+        """Set the folder of the files; None: the system's, as `tempfile` finds it."""
         self.folder = folder
 
     def scratch(self) -> Scratch:
-        """A new file, empty. TokctlError if none can be made."""
+        """Create an empty temporary file; raise TokctlError if that fails."""
         return Scratch(self.folder)
 
 
 class Scratch:
-    """One such file. Written at its end, read anywhere; it goes when nobody has it any more."""
+    """An unnamed temporary file: appended to, read anywhere, deleted with its last reference."""
 
     def __init__(
         self,
@@ -680,13 +734,13 @@ class Scratch:
         hint: str = "they go there because of --memory: name a folder with more room in $TMPDIR, "
         "or allow more memory",
     ) -> None:
-        """`what` goes there, and what to do where that fails: for messages."""
+        """Create the file; `what` (its content) and `hint` are for error messages."""
         self._end = 0
         self._folder = folder
         self._what, self._hint = what, hint
         try:
             self._folder = folder or gettempdir()
-            # No buffer: blocks come large, and are read once.
+            # Unbuffered: blocks are large, and each is read once.
             self._file = TemporaryFile(  # noqa: SIM115
                 buffering=0, prefix=".tokctl-", dir=self._folder
             )
@@ -698,7 +752,7 @@ class Scratch:
             self._file.close()
 
     def append(self, data: bytes) -> None:
-        """Writes all of `data`, or raises TokctlError."""
+        """Write all of `data` at the end, or raise TokctlError."""
         left = memoryview(data)
         try:
             self._file.seek(self._end)
@@ -710,7 +764,11 @@ class Scratch:
             self._fail(error)
 
     def read(self, at: int, size: int) -> bytes:
-        """The bytes from `at` on, fewer only where the file ends; TokctlError."""
+        """Return `size` bytes from offset `at`, fewer at the end of the file, or raise an error.
+
+        Raises:
+            TokctlError: The file can't be read.
+        """
         parts = []
         try:
             self._file.seek(at)

@@ -1,12 +1,13 @@
-r"""Word counts: pre-tokens with how often each was seen, and their files.
+r"""Word counts: pre-tokens with their numbers of occurrences, and the files that hold them.
 
-A file has one `word<TAB>count` per line, in UTF-8, in the order in which the pre-tokens were
-first seen. In a word, `\n`, `\r`, `\t` and `\\` are escapes, and so is `\xff` for the byte
-FF where the bytes are not UTF-8, so that any pre-token comes back as it was. Counts of a word
-that comes more than once add up; a count is a whole number below 2^63. A file whose name ends in
-`.gz` is written compressed.
+A file has one `word<TAB>count` per line, in UTF-8, in first-seen order. In a word, `\n`, `\r`, `\t`
+and `\\` are escapes, and `\xff` stands for a byte FF that is not part of valid UTF-8, so that every
+pre-token can be read back exactly. If a word is listed more than once, its counts add up. A count
+is a whole number below 2^63. A file whose name ends in `.gz` is compressed with gzip.
 
-    from tokctl import Tokenizer, counts
+Example:
+    from tokctl import Tokenizer
+    from tokctl.training import counts
 
     words = counts.read("words.tsv")
     tokenizer = Tokenizer.train_on_counts(words, vocab_size=10_000)
@@ -40,10 +41,18 @@ __all__ = ["count", "read", "write"]
 
 
 def read(source: str | Path | Document) -> dict[bytes, int]:
-    """The words of a file with their counts, in the order of the lines; `-` is stdin.
+    """Return the words of a file with their counts, in the order of the lines.
+
+    Args:
+        source: A path, or `-` for stdin.
 
     Raises:
-        TokctlError: it can't be read; the line that is not a word and its count is named.
+        TokctlError: The file can't be read, or a line is not a word and its count (the message
+            names the line).
+
+    Example:
+        counts.write("words.tsv", {"low": 5, "lower": 2})
+        counts.read("words.tsv")  # {b'low': 5, b'lower': 2}
     """
     document = source if isinstance(source, Document) else documents([source])[0]
     counter, _ = counted_lines(document, characters=False)
@@ -51,10 +60,18 @@ def read(source: str | Path | Document) -> dict[bytes, int]:
 
 
 def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> None:
-    """Writes words with their counts, whole or not at all.
+    """Write words with their counts to a file, which is complete or not created at all.
+
+    Args:
+        path: The file to write; compressed if the name ends in `.gz`.
+        words: Words in the order of the lines, with counts from 0 to 2^63 - 1.
 
     Raises:
-        TokctlError: a word is empty or no text, or a count is none; it can't be written.
+        TokctlError: A word is empty or not UTF-8, a count is out of range, or the file can't be
+            written.
+
+    Example:
+        counts.write("words.tsv.gz", {"low": 5, "lower": 2})
     """
     for word, times in words.items():
         check_count(word, times)
@@ -70,8 +87,10 @@ def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> N
 
 
 def save(path: str | Path, lines: bytes | _native.Counts) -> None:
-    """Writes counted pre-tokens, or the lines of some, whole or not at all; compressed where
-    the name ends in `.gz`. The same counts give the same bytes."""
+    """Write counted pre-tokens, or lines made of them, to a file, whole or not at all.
+
+    The file is compressed if its name ends in `.gz`. The same counts give the same bytes.
+    """
     with whole_file(path) as file, _packed(file, path) as packed:
         if isinstance(lines, bytes):
             packed.write(lines)
@@ -82,12 +101,13 @@ def save(path: str | Path, lines: bytes | _native.Counts) -> None:
 
 @contextlib.contextmanager
 def _packed(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+    """Yield `file` itself, or a gzip writer around it if the name of `path` ends in `.gz`."""
     if Path(path).suffix.lower() != ".gz":
         yield file
         return
     import gzip
 
-    # Neither the name nor the time: what is written depends on the counts alone.
+    # No file name and no time stamp, so that the bytes depend on the counts alone.
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
         yield cast("BinaryIO", packed)
 
@@ -99,14 +119,18 @@ def count(
     reading: Reading = AUTO,
     **options: Any,
 ) -> dict[bytes, int]:
-    """The pre-tokens of texts, split as the recipe says, with their counts, in the order in
-    which they are first seen.
+    """Count the pre-tokens of texts, split by the recipe, in first-seen order.
 
     Args:
-        sources: as `Tokenizer.train` takes them.
-        reading: how paths are read; see `tokctl.sources.Reading`.
-        options: `min_count`, `threads`, `errors`, `sample`, `seed`, `memory`, `temporary`: see
+        sources: Paths, folders, archives or open sources, as in `Tokenizer.train`.
+        recipe: Its normalizers and pre-tokenizers split the texts.
+        reading: How paths are read; see `tokctl.sources.Reading`.
+        options: `min_count`, `threads`, `errors`, `sample`, `seed`, `memory`, `temporary`; see
             `tokctl.training.Options`.
+
+    Example:
+        words = counts.count("book.txt", default_recipe("bpe"), min_count=2)
+        words[b" treasure"]  # 100
     """
     found, _ = counting.count(opened(sources, reading), recipe, Options(vocab_size=1, **options))
     return dict(found.items())

@@ -1,8 +1,9 @@
-"""Initial tokens: texts that the vocabulary must have, whatever their counts.
+"""Initial tokens: texts that must each become one token, whatever their counts.
 
-Each is a text that the recipe normalizes and keeps in one pre-token. The core makes them first
-(`native/core/src/train/initial_tokens.rs`); here they become pre-tokens, and at the end the model
-must give each of them a single token.
+Each text is normalized by the recipe and must stay in one pre-token. This module turns the texts
+into pre-tokens; the core makes their tokens before all others
+(`native/core/src/train/initial_tokens.rs`). After the training, `check` verifies that the model
+encodes each text as a single token.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from tokctl.training.options import Options
 
 
 def pre_tokens(recipe: Recipe, options: Options) -> list[bytes]:
-    """The initial tokens as pre-tokens of the recipe, each once.
+    """Return the initial tokens of `options` as pre-tokens of the recipe, without duplicates.
 
     Raises:
-        TokctlError: one is not a text, or spells a special token; the pre-tokenizer cuts it; it is
-            longer than a token may be.
+        TokctlError: An initial token is not a text, is empty, spells a special token, is split by
+            the pre-tokenizer, or is longer than a token may be.
     """
     return list(dict.fromkeys(_pre_token(text, recipe, options) for text in options.initial_tokens))
 
 
 def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
+    """Return the one pre-token that the recipe makes of `text`, or raise TokctlError."""
     try:
         given = text.encode()
     except (AttributeError, UnicodeEncodeError):
@@ -81,12 +83,13 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
 
 
 def _split(steps: Sequence[Part], text: bytes) -> list[bytes]:
+    """Return the pre-tokens of `text`, split by `steps`."""
     rewritten, ranges, _ = _native.pre_tokenize(native_parts(steps), text)
     return [rewritten[start:end] for start, end in ranges]
 
 
 def check(model: FilledRecipe) -> None:
-    """TokctlError if the model does not give each of its initial tokens a single token."""
+    """Raise TokctlError unless the model encodes each of its initial tokens as one known token."""
     texts = model.training.initial_tokens if model.training else ()
     if not texts:
         return

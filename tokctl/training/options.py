@@ -1,4 +1,4 @@
-"""What is asked of a training, beside the recipe."""
+"""Options of a training, in addition to the recipe."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 #: A share or a weight. A float stands for the decimal that Python prints for it.
 Number: TypeAlias = "int | float | str | Decimal | Fraction"
 
-#: What crosses into the core has 64 bits, and signed ones elsewhere.
+#: Exclusive limit of numbers that pass into the core, so that they fit a signed 64-bit integer.
 MOST = 2**63
 
-#: The numbers among the options, in words that fit the command line, too.
+#: The options that are numbers, named so that messages suit Python and the command line.
 _NUMBERS = {
     "vocab_size": "the vocabulary size",
     "min_count": "the least count",
@@ -40,37 +40,41 @@ class Options:
     """The options of a training, in addition to the recipe.
 
     Attributes:
-        vocab_size: the total number of ids: special tokens, alphabet and merged tokens.
-        min_count: pre-tokens that occur less often are dropped before training.
-        min_frequency: pairs that occur less often are never merged, and words that occur less often
+        vocab_size: Total number of ids: special tokens, alphabet and merged tokens.
+        min_count: Pre-tokens that occur less often are dropped before training.
+        min_frequency: Pairs that occur less often are never merged, and words that occur less often
             are not tokens of a word model.
-        max_token_length: in the recipe's units, bytes or characters; markers don't count.
-        whole_characters: (byte-level) a token of several bytes consists of whole UTF-8 characters,
+        max_token_length: In the recipe's units, bytes or characters; markers don't count.
+        whole_characters: (byte-level) A token of several bytes consists of whole UTF-8 characters,
             or is the beginning of a single one.
-        initial_tokens: texts that become tokens even if they do not occur. The first merges make
+        initial_tokens: Texts that become tokens even if they do not occur. The first merges make
             them; a word model gives them an id.
-        threads: for counting; None takes the processors that this process may use. The
+        threads: Number of threads; None: the number of processors that this process may use. The
             result does not depend on it.
         errors: `strict` or `replace`, for text that is not UTF-8 (character recipes).
-        coverage: the share of all character occurrences that the alphabet must cover: the most
-            frequent characters get an id until it is reached.
-        alphabet_limit: the maximum number of characters that get an id; the most frequent ones do.
-        initial_alphabet: characters that get an id even if they do not occur; the limits include
-            them, and never drop them.
-        weights: how much an occurrence in a source counts, by the source's name (`-` for stdin; an
-            archive as a whole, a file of a folder by its path); by default 1.
-        sample: the share of the lines to read, or of the documents of a source of records; `seed`
-            alone determines which ones.
-        seed: the random seed for `sample`.
-        threshold: for PickyBPE and BoundlessBPE: a token is removed if at least this share of its
-            occurrences becomes part of another token; None: 0.9 for PickyBPE; BoundlessBPE removes
-            none.
-        extend: a model to continue from; it keeps its ids and its merges.
-        memory: the maximum size of the counting tables in bytes; the rest goes to temporary files,
+        coverage: Share of all character occurrences that the alphabet must cover: the most frequent
+            characters get an id until it is reached.
+        alphabet_limit: Maximum number of characters that get an id; the most frequent ones are
+            kept.
+        initial_alphabet: Characters that get an id even if they do not occur; `coverage` and
+            `alphabet_limit` count them, but never drop them.
+        weights: Weight of one occurrence, by the source's name (`-` for stdin; an archive as a
+            whole, a file of a folder by its path); by default 1.
+        sample: Share of the lines to read, or of the documents of a source of records; `seed` alone
+            determines which ones.
+        seed: Random seed for `sample`.
+        threshold: For PickyBPE and BoundlessBPE: a token is removed if at least this share of its
+            occurrences becomes part of another token. None: 0.9 for PickyBPE, no removals for
+            BoundlessBPE.
+        extend: A model to continue from; it keeps its ids and its merges.
+        memory: Maximum size of the counting tables in bytes; the rest goes to temporary files,
             which are merged. None: no limit. The result does not depend on it. Blocks of text and
             the memory that training itself needs are not included.
-        temporary: the folder for these files; None: the system's (`$TMPDIR`). They have no names,
-            so they disappear however the process ends.
+        temporary: Folder for the temporary files; None: the system's (`$TMPDIR`). The files have no
+            names, so they disappear however the process ends.
+
+    Example:
+        Options(vocab_size=10_000, min_frequency=2, memory=1 << 30)
     """
 
     vocab_size: int
@@ -130,10 +134,11 @@ class Options:
 
     @property
     def limits_alphabet(self) -> bool:
+        """Return whether an option limits or extends the alphabet."""
         return bool(self.coverage is not None or self.alphabet_limit or self.initial_alphabet)
 
     def check_against(self, recipe: Recipe) -> None:
-        """TokctlError if an option means nothing for the recipe."""
+        """Raise TokctlError if an option is meaningless for the recipe or conflicts with it."""
         if recipe.removal == "residue":
             raise TokctlError(
                 "residues are taken away after a training, and none can be made by this recipe",
@@ -191,8 +196,12 @@ class Options:
 
 
 def exact(name: str, value: Number) -> Fraction:
-    """The number as a fraction; TokctlError if it is none, or is not above 0."""
-    # Imported late: few trainings have weights or shares.
+    """Return a positive number as a fraction, or raise TokctlError.
+
+    A float is read as the decimal that Python prints for it. Numerator and denominator must be
+    below 2^63.
+    """
+    # Imported late, because few trainings have weights or shares.
     from decimal import Decimal
     from fractions import Fraction
 
@@ -212,7 +221,7 @@ def exact(name: str, value: Number) -> Fraction:
 
 
 def share(name: str, value: Number | None) -> tuple[int, int] | None:
-    """A share as (numerator, denominator); TokctlError unless it is above 0 and at most 1."""
+    """Return a share as (numerator, denominator); raise TokctlError unless 0 < share <= 1."""
     if value is None:
         return None
     number = exact(name, value)
@@ -223,12 +232,18 @@ def share(name: str, value: Number | None) -> tuple[int, int] | None:
 
 @dataclass(eq=False, repr=False)
 class Timing:
-    """Seconds per phase of one training; never part of a model file."""
+    """Seconds per phase of one training; never part of a model file.
+
+    Attributes:
+        seconds: Seconds by phase.
+        started: Start of the current phase, by `time.perf_counter`.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=perf_counter)
 
     def lap(self, phase: str) -> None:
+        """Add the time since the last call to `phase`."""
         now = perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.started
         self.started = now

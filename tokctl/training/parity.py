@@ -1,4 +1,4 @@
-"""Parity-aware BPE: the language that is compressed worst chooses the next merge.
+"""Parity-aware BPE: the language with the worst compression chooses the next merge.
 
 Foroutan et al. 2025 (arXiv 2508.04796); `docs/parity.md` has the definition.
 """
@@ -23,30 +23,31 @@ from tokctl.values import brief
 VARIANTS = ("base", "window")
 MEASURES = ("tokens", "bytes", "characters")
 
-#: As in the paper's code, and in Hugging Face's trainer.
+#: Defaults of the paper's code and of Hugging Face's trainer.
 USUAL_WINDOW = 100
 USUAL_LIMIT = 2
 
-#: The texts of each language: paths, or sources that are open.
+#: Texts by language: paths or open sources.
 Texts = Mapping[str, "str | Path | Source | Sequence[str | Path | Source]"]
 
 
 @dataclass(frozen=True)
 class Parity:
-    """How languages take turns.
+    """Settings of parity-aware training: how languages take turns.
 
     Attributes:
-        variant: `base`: the language with the highest cost chooses the next merge; `window`: but
-            no language that chose more than its share of the last merges.
-        global_merges: so many merges, the first ones, are chosen by all training texts together; or
-            a share of all merges, as `"50%"`.
-        measure: the cost of a language is its tokens (`tokens`: the texts say the same in each
-            language), or its tokens per byte (`bytes`) or per character (`characters`). None:
+        variant: `base`: the language with the highest cost chooses the next merge. `window`: the
+            same, but a language that chose more than its share of the last merges is passed over.
+        global_merges: Number of first merges that all training texts choose together; or a share of
+            all merges, such as `"50%"`.
+        measure: The cost of a language: its tokens (`tokens`: the texts have the same content in
+            each language), or its tokens per byte (`bytes`) or per character (`characters`). None:
             `tokens` with development texts, `bytes` without.
-        window: choices that the window holds.
-        limit: how many times its equal share of the window a language may have; the paper's alpha.
-        targets: the compression that a language shall have in proportion to the others; 1 where
-            none is given. Its cost is multiplied with it.
+        window: Number of last merges that the window holds.
+        limit: Multiple of its equal share of the window that a language may have; the paper's
+            alpha.
+        targets: The compression wanted for a language relative to the others, by name; 1 by
+            default. The language's cost is multiplied by it.
     """
 
     variant: str = "base"
@@ -80,8 +81,11 @@ class Parity:
             )
 
     def first_merges(self) -> tuple[int, int | None]:
-        """The merges that all texts together choose: their number and None, or a share as
-        (numerator, denominator)."""
+        """Return the merges that all texts choose together, as a number or as a share.
+
+        Returns:
+            The number and None, or the share as (numerator, denominator).
+        """
         given = self.global_merges
         if type(given) is int and 0 <= given < MOST:
             return given, None
@@ -100,12 +104,14 @@ class Parity:
 
 @dataclass(frozen=True)
 class CountedLanguages:
-    """The counted texts of each language.
+    """Counts of the texts of each language.
 
     Attributes:
-        train: training texts, by language.
-        dev: development texts, in the same order; None: the training texts are measured.
-        read, dev_read: what was read of these.
+        train: Counts of the training texts, by language.
+        dev: Counts of the development texts, in the same order; None: the training texts are
+            measured.
+        read: Statistics of the training texts.
+        dev_read: Statistics of the development texts, if there are any.
     """
 
     train: dict[str, _native.Counts]
@@ -114,16 +120,16 @@ class CountedLanguages:
     dev_read: TextStats | None
 
     def __len__(self) -> int:
-        """Distinct pre-tokens, those of several languages counted in each."""
+        """Return the number of distinct pre-tokens, summed over the texts of all languages."""
         return sum(map(len, (*self.train.values(), *(self.dev or {}).values())))
 
     def memory(self) -> int:
-        """Bytes that the counts take."""
+        """Return the size of the counts in bytes."""
         all_counts = (*self.train.values(), *(self.dev or {}).values())
         return sum(counts.memory() for counts in all_counts)
 
     def items(self) -> list[tuple[bytes, int]]:
-        """The pre-tokens of all training texts with their counts, in first-seen order."""
+        """Return the pre-tokens of all training texts with their counts, in first-seen order."""
         words: dict[bytes, int] = {}
         for counts in self.train.values():
             for word, times in counts.items():
@@ -141,16 +147,22 @@ def train_by_language(
     timing: Timing | None = None,
     reading: Reading = AUTO,
 ) -> FilledRecipe:
-    """Trains on a text for each language, so that the texts of all languages cost alike.
+    """Train on one text per language, so that the texts of all languages cost about the same.
 
     Args:
-        dev: a text for each language that says how it is compressed; best the same sentences in
-            all of them. None: the training texts do.
-
-    The other arguments are those of `tokctl.training.train`.
+        languages: Training texts, by language.
+        recipe: A BPE recipe, or WordPiece with `score` set to `count`.
+        options: As for `tokctl.training.train`, but without weights, initial tokens and a model to
+            extend.
+        parity: How the languages take turns.
+        dev: A text for each language that measures its compression; best the same sentences in all
+            languages. None: the training texts do.
+        progress: As for `tokctl.training.train`.
+        timing: As for `tokctl.training.train`.
+        reading: As for `tokctl.training.train`.
 
     Raises:
-        TokctlError: as `tokctl.training.train`; languages without a text; options that don't fit.
+        TokctlError: As for `tokctl.training.train`; a language has no text, or options conflict.
     """
     timing = timing or Timing()
     check_parity(list(languages), recipe, options, parity, None if dev is None else list(dev))
@@ -172,7 +184,7 @@ def check_parity(
     parity: Parity,
     dev: Sequence[str] | None,
 ) -> None:
-    """What is known not to go together, before a text is read."""
+    """Raise TokctlError for options that conflict, before any text is read."""
     options.check_against(recipe)
     if not recipe.traits.learns_merges or recipe.merges_by_likelihood:
         why = "by likelihood" if recipe.merges_by_likelihood else "without merges"
@@ -234,11 +246,12 @@ def count_languages(
     options: Options,
     progress: Progress | None = None,
 ) -> CountedLanguages:
-    """Counts the texts of each language by themselves. `min_count` and the sample are for each
-    training text; development texts are read whole.
+    """Count the texts of each language separately.
+
+    `min_count` and the sample apply to each training text; development texts are read whole.
 
     Raises:
-        TokctlError: as `count`; a language without a pre-token.
+        TokctlError: As for `count`; a language has no pre-token.
     """
     whole = Options(
         vocab_size=options.vocab_size,
@@ -262,6 +275,7 @@ def _counted(
     progress: Progress | None,
     what: str,
 ) -> tuple[dict[str, _native.Counts], TextStats]:
+    """Return the counts of each language, and the statistics of all texts together."""
     counts: dict[str, _native.Counts] = {}
     found: list[TextStats] = []
     for name, sources in languages.items():
@@ -287,10 +301,10 @@ def fill_by_language(
     progress: Progress | None = None,
     timing: Timing | None = None,
 ) -> FilledRecipe:
-    """The recipe with the vocabulary that the counted texts give it.
+    """Return the recipe filled with the vocabulary that the counted texts give.
 
     Raises:
-        TokctlError: a vocabulary that is too small; counts that are too large.
+        TokctlError: The vocabulary is too small, or a count is too large.
     """
     languages = list(counted.train)
     measure = parity.measure or ("tokens" if counted.dev else "bytes")
@@ -354,4 +368,5 @@ def fill_by_language(
 
 
 def _parts(number: Fraction) -> tuple[int, int]:
+    """Return the numerator and the denominator."""
     return number.numerator, number.denominator

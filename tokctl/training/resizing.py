@@ -1,8 +1,9 @@
-"""A trained model made larger or smaller.
+"""Resizing: make a trained model larger or smaller.
 
-Extending trains on from a model, which keeps its ids and merges: what it must have, and what it
-hands on. Pruning takes tokens away without training again, by their order or by how often a text
-uses them, and added tokens can be added so.
+Extending continues the training of a model, which keeps its ids and merges. This module checks what
+can be extended, and carries over the added tokens. Pruning removes tokens without training again,
+by their order or by how often a text uses them. Special and other added tokens can be added without
+training, too.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from tokctl.model import FilledRecipe, Merge, Recipe
 from tokctl.model.byte_level import BYTES, unspell
 from tokctl.model.parts import AddedToken, check_added, is_lossless
 
-#: What may differ between a model and the recipe that it is extended with: these fields have no
-#: part in how a text is segmented.
+#: Fields in which the recipe may differ from the model that it extends: they don't affect how a
+#: text is segmented.
 _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"}
 
 
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
-    """TokctlError if training can't continue from `old` with `recipe`."""
+    """Raise TokctlError if training can't continue from `old` with `recipe`."""
     if recipe.removal or old.recipe.removal:
         raise TokctlError(
             f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
@@ -71,14 +72,17 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
 
 
 def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
-    """Can training go on with other pre-tokenizers? Then the old merges are made of what these
-    leave together, as SuperBPE's second stage does (arXiv 2503.13423)."""
+    """Return whether training can continue with other pre-tokenizers.
+
+    The old merges then apply within the new pre-tokens, as in SuperBPE's second stage (arXiv
+    2503.13423).
+    """
     parts = (*old.pre_tokenizers, *recipe.pre_tokenizers)
     return recipe.traits.is_plain_bpe and recipe.is_byte_level and all(map(is_lossless, parts))
 
 
 def _check_spellings(old: FilledRecipe, tokens: Iterable[str], what: str) -> None:
-    """TokctlError if a new token of this kind is spelled like a token that is there."""
+    """Raise TokctlError if a new token is spelled like an existing one; `what` names its kind."""
     ordinary = set(old.tokens)
     for token in tokens:
         spelled = {token.encode()}
@@ -92,23 +96,24 @@ def _check_spellings(old: FilledRecipe, tokens: Iterable[str], what: str) -> Non
 
 
 def _shown(value: object) -> str:
+    """Return a field of a recipe as text for a message."""
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def _is_long(old: FilledRecipe, id_: int) -> bool:
-    """Is the token more than one symbol, and none that is set apart?"""
+    """Return whether the token has more than one symbol and is not reserved."""
     return id_ not in old.reserved_ids and not old.recipe.is_initial_symbol(old.tokens[id_])
 
 
 def new_special_tokens(old: FilledRecipe, recipe: Recipe) -> tuple[str, ...]:
-    """The recipe's special tokens that the model lacks."""
+    """Return the recipe's special tokens that the model lacks."""
     return tuple(token for token in recipe.special_tokens if token not in old.special_ids)
 
 
 def added_tokens(
     old: FilledRecipe | None, recipe: Recipe, tokens: list[bytes]
 ) -> tuple[AddedToken, ...] | None:
-    """Those of the extended model, whose new special tokens have the last ids."""
+    """Return the added tokens of the extended model, whose new special tokens have the last ids."""
     if old is None:
         return None
     new = new_special_tokens(old, recipe)
@@ -119,22 +124,30 @@ def added_tokens(
 
 
 def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
-    """The model with more special tokens, which get the ids after all others; those that it has
-    stay. Unlike an extension nothing is trained, so that any model can have them.
+    """Return the model with more special tokens, whose ids come after all others.
+
+    Special tokens that the model already has keep their ids. Unlike an extension, this trains
+    nothing, so it works for every model.
 
     Raises:
-        TokctlError: one of them is empty, no UTF-8, or spelled like another token.
+        TokctlError: A token is empty, not UTF-8, or spelled like another token.
     """
     return _with_added(model, tokens, special=True)
 
 
 def with_added_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
-    """The same with tokens that are not special ones: they are always found in a text, as they are
-    spelled, before the model segments it."""
+    """Return the model with more added tokens that are not special, with ids after all others.
+
+    A text is always searched for added tokens, exactly as spelled, before the model segments it.
+
+    Raises:
+        TokctlError: A token is empty, not UTF-8, a special token, or spelled like another token.
+    """
     return _with_added(model, tokens, special=False)
 
 
 def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) -> FilledRecipe:
+    """Return the model with the missing ones of `tokens`, as special or other added tokens."""
     there = {token.text for token in model.added if token.special == special}
     if both := [text for text in tokens if text in model.special_ids and not special]:
         raise TokctlError(
@@ -160,16 +173,25 @@ def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) ->
 
 
 def prune(model: FilledRecipe, size: int) -> FilledRecipe:
-    """The model with `size` ids, numbered anew without holes in the order that they had.
+    """Return the model with `size` ids, renumbered without gaps in their old order.
 
-    Special tokens, other added tokens and the symbols that segmentation starts from stay.
-    Of a model of merges the first merges stay: what a training to `size` would have
-    learned. Without merges (a vocabulary from elsewhere) the lowest ids stay; of a Unigram
-    model the pieces with the highest scores, which keep them; of a word or character
-    model the first, which are the most frequent.
+    Special tokens, other added tokens and the initial symbols of segmentation always stay. A model
+    with merges keeps the first ones, as a training to `size` would have. A vocabulary without
+    merges (from another library) keeps the lowest ids. A Unigram model keeps the pieces with the
+    highest scores, unchanged. A word or character model keeps the lowest ids, which are the most
+    frequent tokens.
+
+    Args:
+        model: A model without removals.
+        size: Number of ids to keep.
 
     Raises:
-        TokctlError: a size above the model's, or below what must stay; it says the least.
+        TokctlError: The size is above the model's, or below the number of ids that must stay; the
+            hint gives the minimum. Or training removed tokens from the model.
+
+    Example:
+        small = prune(model, 4_000)
+        len(small.tokens)  # 4000
     """
     _check_size(len(model.tokens), size)
     if model.events is not None:
@@ -190,7 +212,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     if not model.merges:
         ranked = [id_ for id_ in range(len(model.tokens)) if id_ not in stays]
         if model.recipe.traits.has_scores:
-            # The sort is stable: ties stay in id order.
+            # The sort is stable: tied pieces stay in id order.
             ranked.sort(key=lambda id_: -model.scores[id_])
         return keeping(model, stays | set(ranked[: size - len(stays)]))
     taken = []
@@ -204,6 +226,7 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
 
 
 def _check_size(most: int, size: int) -> None:
+    """Raise TokctlError if `size` is not a number or is above `most`."""
     if type(size) is not int or size > most:
         raise TokctlError(
             f"the model has {most:,} ids, and can't be pruned to {size:,}",
@@ -212,8 +235,10 @@ def _check_size(most: int, size: int) -> None:
 
 
 def _as_learned(model: FilledRecipe) -> Iterator[Merge]:
-    """The merges and the supermerges in the order in which training has learned them: of equal
-    counts a merge comes first."""
+    """Yield the merges and supermerges in the order of training.
+
+    If a merge and a supermerge have equal counts, the merge comes first.
+    """
     supermerges = deque(model.supermerges)
     for merge in model.merges:
         while supermerges and supermerges[0].count > merge.count:
@@ -223,7 +248,7 @@ def _as_learned(model: FilledRecipe) -> Iterator[Merge]:
 
 
 def _base(model: FilledRecipe) -> set[int]:
-    """The ids that always stay."""
+    """Return the ids that always stay."""
     recipe = model.recipe
     stays = {token.id for token in model.added}
     if recipe.traits.by_frequency:
@@ -231,7 +256,7 @@ def _base(model: FilledRecipe) -> set[int]:
     made = {merge.token for merge in (*model.merges, *model.supermerges)}
     for id_, token in enumerate(model.tokens):
         symbol = model.recipe.is_initial_symbol(token)
-        # With merges, what no merge makes is what segmentation starts from.
+        # In a model with merges, a token that no merge makes is an initial symbol.
         if symbol or (made and id_ not in made):
             stays.add(id_)
     return stays
@@ -246,25 +271,32 @@ def kept_by_use(
     size: int | None = None,
     min_uses: int = 0,
 ) -> list[int]:
-    """The ids of the tokens that stay, ascending, if the least used ones go: until `size` are left,
-    or, without a size, until the others are used `min_uses` times.
+    """Return the ids that stay, ascending, if the least used tokens are removed.
 
-    Only leaves go: tokens that no token which is still there is made of (Purason et al. 2025,
-    arXiv 2512.03989). So none that stays lacks a part. The leaf with the fewest uses goes first; of
-    equal ones the one with the highest id (`highest-id-first`). The uses of a token that goes are
-    from then on uses of the two that it was made of, as a text would have them.
+    Tokens are removed until `size` are left or, without a size, until every other removable token
+    is used at least `min_uses` times.
 
-    Added and reserved tokens stay, and so do the symbols that segmentation starts from; of a word
-    or character model all but the first may go.
+    Only leaves are removed: tokens that are not a part of a remaining token (Purason et al. 2025,
+    arXiv 2512.03989). So no remaining token loses a part. The leaf with the fewest uses is removed
+    first; among equals, the one with the highest id (`highest-id-first`). The uses of a removed
+    token are then added to the two parts of which it was made, as in an encoded text.
+
+    Added and reserved tokens stay, and so do the initial symbols of segmentation. In a word or
+    character model, all tokens but added, reserved and byte tokens can be removed.
 
     Args:
-        uses: how often each id is used; 0 where none is said.
-        pairs: left, right and token of each pair that a token is made of. Of several pairs of one
-            token, all parts stay as long as it does, and the first gets its uses.
-        gone: ids that go in any case, as if the model did not have them.
+        model: The model to prune.
+        uses: Number of uses by id; 0 for ids that are not listed.
+        pairs: Left, right and resulting token of each pair that makes a token. If several pairs
+            make one token, all their parts stay as long as the token, and the parts of the first
+            pair get its uses.
+        gone: Ids to remove in any case, as if the model did not have them.
+        size: Number of ids to keep; None: remove by `min_uses`.
+        min_uses: Minimum number of uses of a token that stays; not used with `size`.
 
     Raises:
-        TokctlError: a size above the model's, or below what must stay; it says the least.
+        TokctlError: The size is above the model's, or below the number of ids that must stay; the
+            hint gives the minimum.
     """
     kept = set(range(len(model.tokens))).difference(gone)
     if size is not None:
@@ -303,15 +335,17 @@ def kept_by_use(
 
 
 def keeping(model: FilledRecipe, ids: Iterable[int]) -> FilledRecipe:
-    """The model with these ids alone, numbered anew without holes in the order that they had, and
-    the merges that take and make nothing else."""
+    """Return the model with only these ids, renumbered without gaps in their old order.
+
+    A merge stays if its parts and its token stay.
+    """
     stays = set(ids)
     merges = (*model.merges, *model.supermerges)
     return _keeping(model, stays, [merge for merge in merges if stays.issuperset(merge[:3])])
 
 
 def _keeping(model: FilledRecipe, stays: set[int], merges: Iterable[Merge]) -> FilledRecipe:
-    """The model with these ids and with these of its merges, numbered anew."""
+    """Return the model with these ids and these of its merges, renumbered."""
     kept = sorted(stays)
     same = set(map(id, merges))
     ranks = [rank for rank, merge in enumerate(model.merges) if id(merge) in same]
@@ -342,13 +376,18 @@ def _keeping(model: FilledRecipe, stays: set[int], merges: Iterable[Merge]) -> F
 
 
 def renumbered_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[Merge]:
-    """The merges by other ids."""
+    """Return the merges with the new ids; `ids` maps old ids to new ones."""
     return [Merge(ids[m.left], ids[m.right], ids[m.token], *m[3:]) for m in merges]
 
 
 def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
-    """The model with other ids: `ids` has the new one of each that stays. Together the new ones are
-    all from 0 up to their number, and the merges take and make only what stays."""
+    """Return the model with new ids.
+
+    Args:
+        model: The model to renumber.
+        ids: The new id of each old id that stays. The new ids are 0 to `len(ids) - 1`, and the
+            parts and token of every merge of the model must stay.
+    """
     order = sorted(ids, key=ids.__getitem__)
     gone = {token.text for token in model.added if token.id not in ids}
     recipe = model.recipe
@@ -367,6 +406,6 @@ def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
         counts=[model.counts[id_] for id_ in order] if model.counts else [],
         events=model.events
         and model.events.renumbered([ids[id_] for id_ in range(model.size)], len(order)),
-        # Without it, special tokens have the lowest ids.
+        # None means that the special tokens have the lowest ids.
         added_tokens=None if model.added_tokens is None and added == model.added else added,
     )

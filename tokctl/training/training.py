@@ -1,4 +1,4 @@
-"""From sources and a recipe to a filled recipe: counting, then the algorithm's trainer."""
+"""Training: count the sources, run the algorithm's trainer, and build the filled recipe."""
 
 from __future__ import annotations
 
@@ -41,22 +41,31 @@ from tokctl.training.options import (
 )
 from tokctl.values import available_threads
 
-#: What a Unigram training starts from, at most, and characters of its longest pieces: as
-#: in SentencePiece.
+#: Most seed pieces of a Unigram training, and the most characters in a piece: both as in
+#: SentencePiece.
 SEEDS = 1_000_000
 USUAL_LONGEST_PIECE = 16
-#: Of removals, where none is asked for.
+#: Threshold of removals if the options give none.
 USUAL_THRESHOLD = "0.9"
 
 
 @dataclass(eq=False, repr=False)
 class _Trained:
-    """What a trainer found.
+    """Result of a trainer.
 
-    alphabet: initial symbols that have an id.
-    initial_merges: see `TrainingRecord`.
-    core: tokens and merges, where no lists have been made of them.
-    ends: ids at the end of each stage but the last.
+    Attributes:
+        tokens: The tokens by id; empty if `core` holds them.
+        alphabet: Number of initial symbols that have an id.
+        exhausted: Whether the training ended before the vocabulary had the size asked for.
+        core: Tokens and merges in the core's own form, if they were not turned into lists.
+        merges: The merges by rank; empty if `core` holds them.
+        counts: The count of each token, for word and character models.
+        scores: The score of each token, for Unigram models.
+        rounds: The rounds of a Unigram training.
+        ends: The number of ids at the end of each stage but the last.
+        initial_merges: See `TrainingRecord`.
+        events: The log of merges and removals, if the training removes tokens.
+        supermerges: The supermerges of a superword model.
     """
 
     tokens: list[bytes]
@@ -82,16 +91,24 @@ def train(
     reading: Reading = AUTO,
     engine: Engine | None = None,
 ) -> FilledRecipe:
-    """Trains on files, folders, archives or tables (`-` is stdin), or on open sources.
+    """Train on files, folders, archives or tables (`-` is stdin), or on open sources.
 
-    A document is read block by block; with a pattern (`regex:`), which can match anything, it is
-    read as a whole. `reading` says how to read the paths if their names and first bytes don't show
-    it. `engine` counts the texts; None: this process.
+    A document is read block by block. With a pattern as pre-tokenizer (`regex:`) it is read as a
+    whole, because a pattern can match across any block border.
+
+    Args:
+        sources: One or more paths or open sources.
+        recipe: The recipe to fill with a vocabulary.
+        options: The size of the vocabulary and the other settings.
+        progress: Called with the phase, the amount done and the total; see `counting.Progress`.
+        timing: Receives the seconds of the phases `count` and `merge`.
+        reading: How to read paths whose names and first bytes don't show their format.
+        engine: Counts the texts elsewhere; None: this process counts them.
 
     Raises:
-        TokctlError: unreadable or empty sources, text that is not UTF-8 for a character
-            recipe, a vocabulary below alphabet plus special tokens, options that do not
-            fit the recipe.
+        TokctlError: The sources are unreadable or empty, a text is not UTF-8 though the recipe
+            needs characters, the vocabulary is smaller than alphabet plus special tokens, or the
+            options don't fit the recipe.
     """
     timing = timing or Timing()
     options.check_against(recipe)
@@ -113,10 +130,17 @@ def train_on_counts(
     progress: Progress | None = None,
     read: TextStats | None = None,
 ) -> FilledRecipe:
-    """Trains on pre-tokens that are counted already, in the order of the mapping.
+    """Train on counted pre-tokens, in the order of the mapping.
 
-    Neither normalizers nor pre-tokenizer are applied to them. `read` is what the model's file says
-    of the texts; None: what it says of a file of these counts.
+    Normalizers and pre-tokenizers are not applied to the words.
+
+    Args:
+        words: Pre-tokens with their counts.
+        recipe: The recipe to fill with a vocabulary.
+        options: The size of the vocabulary and the other settings.
+        progress: Called with the phase, the amount done and the total; see `counting.Progress`.
+        read: Statistics of the texts for the model's training record; None: statistics of a file
+            that holds these counts.
     """
     counts, given = count_mapping(words, recipe, options)
     return fill(counts, read or given, recipe, options, progress, Timing())
@@ -129,9 +153,9 @@ def train_on_counts_file(
     progress: Progress | None = None,
     timing: Timing | None = None,
 ) -> FilledRecipe:
-    """Trains on a file of `word<TAB>count` lines; see `count_lines`.
+    """Train on a file of `word<TAB>count` lines; see `count_lines`.
 
-    Neither normalizers nor pre-tokenizer are applied to the words.
+    Normalizers and pre-tokenizers are not applied to the words.
     """
     timing = timing or Timing()
     options.check_against(recipe)
@@ -150,11 +174,11 @@ def fill(
     progress: Progress | None,
     timing: Timing,
 ) -> FilledRecipe:
-    """The recipe with its vocabulary.
+    """Return the recipe filled with the vocabulary that `counts` give.
 
     Raises:
-        TokctlError: nothing to train on; a vocabulary that is too small; options or a
-            model to extend that do not fit the recipe.
+        TokctlError: There is nothing to train on, the vocabulary is too small, or the options or
+            the model to extend don't fit the recipe.
     """
     options.check_against(recipe)
     if options.threshold is not None:
@@ -215,7 +239,7 @@ def fill(
 
 
 def record_of(read: TextStats, options: Options, **found: Any) -> TrainingRecord:
-    """What a training read and was asked for, and what it `found`: the record's other fields."""
+    """Return the training record of texts and options; `found` has the record's other fields."""
     return TrainingRecord(
         documents=read.documents,
         bytes=read.bytes,
@@ -228,7 +252,7 @@ def record_of(read: TextStats, options: Options, **found: Any) -> TrainingRecord
 
 
 def _requested(options: Options) -> dict[str, Any]:
-    """Return the fields of a training's record that the options alone decide."""
+    """Return the fields of a training record that the options alone decide."""
     return {
         "vocab_size": options.vocab_size,
         "min_count": options.min_count,
@@ -245,12 +269,13 @@ def _requested(options: Options) -> dict[str, Any]:
 
 
 def changed_options(before: FilledRecipe, recipe: Recipe, options: Options) -> dict[str, Any]:
-    """Compare a trained model with a training that would be asked for now.
+    """Compare the options of a trained model with the options of a new training.
 
-    The texts are not compared, nor what changes no result, such as the number of threads.
+    The texts are not compared, nor options that don't change the result, such as the number of
+    threads.
 
     Returns:
-        The value before and now of each option that is another one, by the names of the fields
+        The value before and the value now of each option that differs, by the names of the fields
         of `TrainingRecord` and `Recipe`.
     """
     record = before.training
@@ -267,19 +292,22 @@ def changed_options(before: FilledRecipe, recipe: Recipe, options: Options) -> d
 
 
 def limits(options: Options) -> _native._Limits:
-    """What limits the alphabet, as the core takes it."""
+    """Return the limits of the alphabet in the form that the core takes."""
     return share("coverage", options.coverage), options.alphabet_limit, options.initial_alphabet
 
 
 def _threshold(recipe: Recipe, options: Options) -> str | None:
-    """The threshold of removals, where there is one."""
+    """Return the threshold of removals, or None if the recipe does not use one."""
     if not recipe.has_threshold:
         return None
     return USUAL_THRESHOLD if options.threshold is None else str(options.threshold)
 
 
 def _room(recipe: Recipe, options: Options) -> int:
-    """Ids to be given before those of the special tokens that an extended model lacks."""
+    """Return the vocabulary size without the special tokens that the model to extend lacks.
+
+    These special tokens get the last ids.
+    """
     new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
     return max(0, options.vocab_size - len(new))
 
@@ -291,14 +319,14 @@ def _by_merges(
     options: Options,
     report: Callable[[int], None] | None,
 ) -> _Trained:
-    """BPE and WordPiece, stage by stage: each continues from the model of the one before."""
+    """Train BPE or WordPiece, stage by stage; each stage extends the model of the stage before."""
     *earlier, last = recipe.stages or (TrainingStage(),)
     model = options.extend
     ends: list[int] = []
     first = 0
     for stage in earlier:
         size = min(stage.size(options.vocab_size), _room(recipe, options))
-        # A model to extend can be past the stage.
+        # A model to extend may already have more ids than this stage.
         if model is None or size > len(model.tokens):
             split = split_further(counts, stage.pre_tokenizers, options, read.scale)
             try:
@@ -312,7 +340,8 @@ def _by_merges(
                         f"a stage can't end at {size} ids: alphabet and special tokens are {least}",
                         "let it end later: --transition 90%",
                     ) from None
-                # A share of few ids: the stage ends before its first merge.
+                # The share gives fewer ids than the alphabet needs, so the stage ends before its
+                # first merge.
                 found = _merged(split, read, recipe, options, report, stage, least, model)
             model = _after_stage(recipe, options, found)
             first = first or found.initial_merges
@@ -331,7 +360,7 @@ def _merged(
     vocab_size: int,
     old: FilledRecipe | None,
 ) -> _Trained:
-    """One stage: merges until the vocabulary has so many ids."""
+    """Train one stage: merge until the vocabulary has `vocab_size` ids."""
     trained = _learned(counts, read, recipe, options, report, stage, vocab_size, old)
     core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
     if old is None:
@@ -354,7 +383,7 @@ def _learned(
     vocab_size: int,
     old: FilledRecipe | None,
 ) -> _native.Training:
-    """The same, as the core found it."""
+    """Train one stage like `_merged`, and return the core's own result."""
     special = first_tokens(recipe)
     if old:
         special += [old.tokens[id_] for id_ in sorted(old.reserved_ids)]
@@ -375,7 +404,7 @@ def _learned(
         max_words=stage.max_words,
         forbidden=[text.encode() for text in stage.forbidden],
         whole_characters=options.whole_characters,
-        # Later stages go on from a model that has them.
+        # Later stages extend a model that has the initial tokens already.
         initial_tokens=initial_tokens.pre_tokens(recipe, options) if old is options.extend else [],
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
@@ -391,17 +420,21 @@ def _learned(
 
 
 def _start(recipe: Recipe, old: FilledRecipe) -> _native.Encoder | None:
-    """What gives the tokens that the old merges make of a pre-token, where the order of the
-    words in the scan does not matter; None: the core replays the merges itself."""
+    """Return an encoder that gives the tokens which the old merges make of a pre-token.
+
+    None if the core must replay the merges itself, because the order of the words in its scan
+    matters.
+    """
     if not recipe.is_byte_level or recipe.tie_break == "rewritten-last":
         return None
-    # Two merges that make the same token can leave a pair that had its turn already.
+    # If two merges make the same token, a pair can remain whose rank has passed already, and only a
+    # replay finds it.
     once = len({merge.token for merge in old.merges}) == len(old.merges)
     return (encoders.of_pre_tokens if once else encoders.replayer)(old)
 
 
 def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> FilledRecipe:
-    """The model at the end of a stage, without the special tokens that the last ids are for."""
+    """Return the model at the end of a stage, without new special tokens: they get the last ids."""
     new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
     known = tuple(token for token in recipe.special_tokens if token not in new)
     recipe = replace(recipe, special_tokens=known)
@@ -412,7 +445,7 @@ def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> FilledR
 
 
 def _events(trained: _native.Training) -> Events | None:
-    """What a training that takes tokens away merged and removed."""
+    """Return the log of merges and removals, or None if the training removes no tokens."""
     if trained.events is None:
         return None
     removed, merges, removals = trained.events
@@ -430,8 +463,10 @@ def _by_superwords(
     options: Options,
     report: Callable[[int], None] | None,
 ) -> _Trained:
-    """BoundlessBPE: BPE, with removals or without, then the texts once more, for supermerges over
-    runs of words."""
+    """Train BoundlessBPE: BPE, with or without removals, then supermerges over runs of pre-tokens.
+
+    The supermerges need a second pass over the texts.
+    """
     if read.again is None:
         raise TokctlError(
             "superwords need texts: counts of words don't say which words stand side by side",
@@ -466,6 +501,7 @@ def _by_superwords(
 
 
 def _alphabet_size(old: FilledRecipe) -> int:
+    """Return the number of alphabet tokens in a model that is extended."""
     if old.training:
         return old.training.alphabet_size
     made = {merge.token for merge in old.merges} | old.reserved_ids
@@ -482,6 +518,7 @@ def _by_frequency(
     options: Options,
     _report: Callable[[int], None] | None,
 ) -> _Trained:
+    """Train a word or character model: its tokens are the most frequent words or characters."""
     old = options.extend
     whole = recipe.looks_up_pre_tokens
     special = first_tokens(recipe)
@@ -512,9 +549,9 @@ def _by_likelihood_of_pieces(
     options: Options,
     report: Callable[[int], None] | None,
 ) -> _Trained:
-    """Unigram: special tokens, byte tokens, then pieces by score."""
+    """Train Unigram. Special tokens have the lowest ids, then byte tokens, then pieces by score."""
     initial = [token.decode() for token in initial_tokens.pre_tokens(recipe, options)]
-    # No limit drops their characters.
+    # The limits of the alphabet must not drop characters of initial tokens.
     options = replace(options, initial_alphabet=options.initial_alphabet + "".join(initial))
     special = [token.encode() for token in recipe.special_tokens]
     limited = options.coverage is not None or options.alphabet_limit is not None
@@ -545,12 +582,13 @@ def _by_likelihood_of_pieces(
 
 
 def _round(row: _native._RoundRow) -> Round:
+    """Return one row of the core's history as a `Round`, with its example pieces as text."""
     pieces, objective, tokens, unused, dropped, examples = row
     named = tuple((text.decode(), loss) for text, loss in examples)
     return Round(pieces, objective, tokens, unused, dropped, named)
 
 
-#: By what an algorithm says its trainer is.
+#: Trainers, by the name in the `trainer` trait of an algorithm.
 TRAINERS = {
     "merges": _by_merges,
     "superwords": _by_superwords,
@@ -560,20 +598,24 @@ TRAINERS = {
 
 
 def first_tokens(recipe: Recipe) -> list[bytes]:
-    """What has the lowest ids: special tokens, then those of bytes, where there is a fallback."""
+    """Return the tokens with the lowest ids: special tokens, then the byte tokens, if any."""
     special = [token.encode() for token in recipe.special_tokens]
     return [*special, *BYTE_TOKENS] if recipe.byte_fallback else special
 
 
 def reserved(recipe: Recipe) -> list[bytes]:
-    """What a model file would spell as a special token is spelled: for a byte-level model
-    with the special token `Ġt` that is a space and a t."""
+    """Return the byte strings that a model file would spell like a special token.
+
+    In a byte-level model with the special token `Ġt`, for example, a space and a `t` are spelled
+    like it.
+    """
     if not recipe.is_byte_level:
         return []
     return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
 
 
 def explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
+    """Return the core's error as a TokctlError with a hint."""
     message = error.message
     if error.kind == "vocabulary-too-small":
         least = error.details[1]

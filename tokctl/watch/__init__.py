@@ -1,5 +1,5 @@
-"""A training replayed in a terminal, step by step: `tokctl inspect MODEL --watch`.
+"""Replay of a training in a terminal, step by step: `tokctl inspect MODEL --watch`.
 
-The only room that knows Textual (the extra `watch`), and it shows a `Replay` of
-`tokctl.analysis.replay`, nothing else. Import `tokctl.watch.app` where it is used.
+This is the only package that imports Textual (the extra `watch`). It draws a `Replay` of
+`tokctl.analysis.replay`. Import `tokctl.watch.app` where it is used, and not at the start.
 """

@@ -1,4 +1,4 @@
-"""The application: a replay, the step it stands at, and the panels that draw it."""
+"""The application: a replay of a training, the current step, and the panels that draw the step."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from tokctl.watch.drawing import (
 from tokctl.watch.keys import KEYS
 from tokctl.wording import plural
 
-#: The orders of the words, by name.
+#: Descriptions of the word orders in `ARRANGEMENTS`.
 _ARRANGED = {
     "scan": "scan order",
     "count": "most frequent first",
     "changed": "changed first, by count",
 }
 
-#: Of the bars of a curve, from empty to full.
+#: Eighths of a cell, from empty to full, for the bars of a curve.
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
-#: What a tie rule does, in words.
+#: Descriptions of the tie rules.
 _TIES = {
     "first-seen": "the tie rule takes the first one met, words in the order first seen",
     "rewritten-last": "the tie rule takes the first one met; words that a merge rewrote are "
@@ -64,16 +64,17 @@ _TIES = {
 
 
 class Panel(Widget):
-    """Lines of content, made anew for every frame: as many as there is room for."""
+    """A panel of text lines, drawn again for every frame, as many as fit."""
 
     can_focus = False
 
     @property
     def watch_app(self) -> WatchApp:
-        """The application, with the frame to show."""
+        """The application, which has the frame to draw."""
         return cast("WatchApp", self.app)
 
     def render(self) -> Content:
+        """Return the lines that fit into the panel."""
         width, height = self.content_size
         rows = []
         for content in self.rows(width, height):
@@ -83,14 +84,15 @@ class Panel(Widget):
         return lines(rows)
 
     def rows(self, width: int, height: int) -> Iterator[Content]:
-        """The lines, from the top."""
+        """Yield the lines from the top; `width` and `height` are the cells of the panel."""
         raise NotImplementedError
 
 
 class Top(Panel):
-    """Four lines; a click on the bar goes there."""
+    """Four lines on the model and the step; a click on the bar goes to a step."""
 
     def rows(self, width: int, height: int) -> Iterator[Content]:  # noqa: ARG002
+        """Yield the names, the bar, and two lines on the step's merge or round."""
         app = self.watch_app
         frame = app.frame
         yield row(
@@ -113,7 +115,7 @@ class Top(Panel):
             yield _effect(frame)
 
     def on_click(self, event: events.Click) -> None:
-        """Goes to the step at that place of the bar."""
+        """Go to the step at the clicked position of the bar."""
         start, width = self._bar
         at = event.get_content_offset(self)
         if at is None or at.y != 1 or not start <= at.x < start + width:
@@ -160,15 +162,18 @@ def _of_round(frame: RoundFrame) -> Iterator[Content]:
 
 
 class Words(Panel):
-    """A title, and as many words as fit; a followed word that is not among these takes the last
-    line. A click on a word follows it."""
+    """A title, and as many words as fit; a click on a word follows the word.
+
+    A followed word that is not among the shown words takes the last line.
+    """
 
     @property
     def room(self) -> int:
-        """Words that fit."""
+        """Number of words that fit."""
         return max(0, self.content_size.height - 1)
 
     def rows(self, width: int, height: int) -> Iterator[Content]:  # noqa: ARG002
+        """Yield the title and the words with their counts and tokens."""
         app = self.watch_app
         frame = app.frame
         first = app.first_word
@@ -190,9 +195,11 @@ class Words(Panel):
             yield row(mark, pointer, (count, "bold" if word.changed else ""), " ", segmented)
 
     def on_resize(self) -> None:
+        """Get a frame with as many words as now fit."""
         self.watch_app.refresh_frame()
 
     def on_click(self, event: events.Click) -> None:
+        """Follow the clicked word."""
         at = event.get_content_offset(self)
         words = self.watch_app.frame.words
         if at is not None and 1 <= at.y <= len(words):
@@ -200,16 +207,22 @@ class Words(Panel):
             self.watch_app.attempt(lambda: self.watch_app.follow(number))
 
     def on_mouse_scroll_down(self) -> None:
+        """Scroll the words down by three lines."""
         self.watch_app.action_scroll_words(3)
 
     def on_mouse_scroll_up(self) -> None:
+        """Scroll the words up by three lines."""
         self.watch_app.action_scroll_words(-3)
 
 
 class Pairs(Panel):
-    """Title, reason, pairs. The step's own is in sight however little room there is."""
+    """The leading pairs before a step, and the reason for its choice.
+
+    The chosen pair is always shown: it takes the last line if it ranks too low.
+    """
 
     def rows(self, width: int, height: int) -> Iterator[Content]:
+        """Yield the title, the reason, and the pairs that fit."""
         frame = self.watch_app.frame
         assert isinstance(frame, Frame)
         title = f"Pairs before step {frame.decides:,}"
@@ -251,7 +264,7 @@ def _pair(pair: LeadingPair, digits: int) -> Content:
 
 
 def _why(frame: Frame) -> str:
-    """Why the step that the pairs led to took its own, as far as the file and the text tell."""
+    """Return why training chose this pair, as far as the model file and the text tell."""
     choice = frame.choice
     if choice is None:
         return "This model has no merges."
@@ -297,9 +310,10 @@ def _why(frame: Frame) -> str:
 
 
 class Rounds(Panel):
-    """The curve, and below it the dropped pieces that the file keeps."""
+    """The loss curve of a Unigram training, and the dropped pieces that the model file keeps."""
 
     def rows(self, width: int, height: int) -> Iterator[Content]:
+        """Yield the curve, then the dropped pieces with their losses."""
         frame = self.watch_app.frame
         assert isinstance(frame, RoundFrame)
         yield row(("Loss of all rounds", "bold"), ("  nats per word", "dim"))
@@ -317,10 +331,15 @@ class Rounds(Panel):
 
 
 def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterator[Content]:
-    """A bar per round, or one for several where there is less room; ▲ is the present one.
+    """Yield a curve with a bar for each round, and ▲ below the current one.
+
+    Without room for all rounds, a bar is the mean of several.
 
     Args:
-        high: lines that the bars take.
+        values: the objective of each round.
+        step: the current round, from 1.
+        width: the cells of the panel.
+        high: the lines of the bars.
     """
     lowest, highest = min(values), max(values)
     room = max(8, width - 2)
@@ -332,7 +351,7 @@ def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterato
     levels = []
     for group in groups:
         part = (sum(group) / len(group) - lowest) / (highest - lowest or 1.0)
-        levels.append(1 + round(part * (high * steps - 1)))  # the lowest is seen, too
+        levels.append(1 + round(part * (high * steps - 1)))  # the lowest bar is one eighth high
     for line in reversed(range(high)):
         bars = [_BLOCKS[min(max(level - line * steps, 0), steps)] * wide for level in levels]
         yield row(" ", *((text, "" if at == here else "dim") for at, text in enumerate(bars)))
@@ -341,9 +360,10 @@ def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterato
 
 
 class Follow(Panel):
-    """The stages of the followed word, the present one marked and in sight."""
+    """The stages of the followed word, with the current stage marked and always visible."""
 
     def rows(self, width: int, height: int) -> Iterator[Content]:  # noqa: ARG002
+        """Yield the word, its next change, and the stages that fit."""
         app = self.watch_app
         if app.followed is None:
             return
@@ -373,25 +393,28 @@ class Follow(Panel):
             )
 
 
-#: Steps per second of going on by itself.
+#: Speeds of playing, in steps per second.
 SPEEDS = (0.5, 1, 2, 4, 8, 16)
 
 
 class WatchApp(App[None]):
-    """Shows a replay.
+    """Application that shows a replay.
 
     Attributes:
-        replay: what is shown.
-        frame: at the step where it stands.
-        first_word: the place of the first word shown.
-        arrange: how the words are arranged, one of `ARRANGEMENTS`.
-        followed: the number of the followed word, and `stages` how it evolves; None: none.
-        pinned: the followed word where it is not among the frame's words; else nothing.
+        replay: the replay of a training.
+        model_name, text_name: the names in the title.
+        frame: the state at the current step.
+        first_word: the position of the first shown word in the current order.
+        arrange: the order of the words, one of `ARRANGEMENTS`.
+        followed: the number of the followed word; None: none.
+        stages: the segmentations of the followed word during the training; empty: none.
+        pinned: the followed word if it is not among the frame's words; else empty.
+        message: the text of the line above the footer.
     """
 
     CSS_PATH = "watch.tcss"
     ENABLE_COMMAND_PALETTE = False
-    AUTO_FOCUS = None  # the prompt gets the keys when something is asked, not before
+    AUTO_FOCUS = None  # the prompt has the focus only while it asks something
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (20, "-low"), (32, "-tall")]  # noqa: RUF012
     BINDINGS = [  # noqa: RUF012
@@ -408,12 +431,14 @@ class WatchApp(App[None]):
         light: bool = False,
         color: bool = True,
     ) -> None:
-        """Stands at the first step.
+        """Prepare the application at the first step.
 
         Args:
-            model_name, text_name: shown as they are, nothing in them is markup.
+            replay: the replay to show.
+            model_name: the name of the model, shown without markup.
+            text_name: the name of the text, shown without markup.
             light: start with the light theme.
-            color: False: the terminal's own two colours alone.
+            color: False uses only the terminal's own two colours.
         """
         super().__init__(ansi_color=None if color else True)
         self.theme = "textual-light" if light else "textual-dark"
@@ -431,6 +456,7 @@ class WatchApp(App[None]):
         self._playing: Timer | None = None
 
     def compose(self) -> ComposeResult:
+        """Yield the panels, the status line, the prompt and the footer."""
         yield Top()
         with Container(id="body"):
             yield Words()
@@ -442,12 +468,13 @@ class WatchApp(App[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
+        """Tell the user how to see the keys."""
         self.say("? shows the keys")
 
-    # What is shown
+    # Showing
 
     def show(self, step: int) -> None:
-        """Goes to a step, the nearest there is."""
+        """Go to a step, or to the nearest one that exists."""
         step = min(max(step, self.replay.first), self.replay.total)
         if step != self.frame.step and self.arrange == "changed":
             self.first_word = 0
@@ -455,7 +482,7 @@ class WatchApp(App[None]):
         self.refresh_frame(step)
 
     def refresh_frame(self, step: int | None = None) -> None:
-        """Asks for the frame anew: of another step, or of as many words as now fit."""
+        """Get a new frame, of `step` (None: the current one) and with as many words as fit."""
         room = self.query_one(Words).room
         step = self.frame.step if step is None else step
         followed = self.followed if room else None
@@ -471,14 +498,18 @@ class WatchApp(App[None]):
             panel.refresh()
 
     def say(self, message: str) -> None:
-        """A message on the line above the footer; empty: what goes on, if anything does."""
+        """Show a message above the footer; an empty one shows the pace while playing."""
         if not message and self._playing:
             message = f"playing, {self._pace}; a stops, + and - change the pace"
         self.message = message
         self.query_one("#status", Static).update(plain(message))
 
     def follow(self, number: int | None) -> None:
-        """Follows the word of that number, or none any more. TokctlError: it is too long."""
+        """Follow the word with this number; None follows no word.
+
+        Raises:
+            TokctlError: the word is too long to follow.
+        """
         self.stages = () if number is None else self.replay.stages(number)
         self.followed = number
         self.screen.set_class(number is not None, "-following")
@@ -489,21 +520,26 @@ class WatchApp(App[None]):
     # Moving
 
     def action_go_by(self, steps: int) -> None:
+        """Go forward by `steps`, or back if negative."""
         if self.frame.step == (self.replay.total if steps > 0 else self.replay.first):
             self.say(f"this is the {'last' if steps > 0 else 'first'} {self.replay.unit}")
         else:
             self.show(self.frame.step + steps)
 
     def action_first_step(self) -> None:
+        """Go to the start."""
         self.show(self.replay.first)
 
     def action_last_step(self) -> None:
+        """Go to the last step."""
         self.show(self.replay.total)
 
     def action_next_change(self) -> None:
+        """Go to the next step that changes the followed word."""
         self._change([s.step for s in self.stages if s.step > self.frame.step], 0, "later")
 
     def action_previous_change(self) -> None:
+        """Go to the previous step that changes the followed word."""
         self._change([s.step for s in self.stages if s.step < self.frame.step], -1, "earlier")
 
     def _change(self, steps: Sequence[int], which: int, when: str) -> None:
@@ -515,7 +551,7 @@ class WatchApp(App[None]):
             self.say(f"no {when} {self.replay.unit} changes this word")
 
     def attempt(self, act: Callable[[], None]) -> None:
-        """Does it, or says why that can't be."""
+        """Call `act`, and show the message of a TokctlError."""
         try:
             act()
         except TokctlError as error:
@@ -524,13 +560,16 @@ class WatchApp(App[None]):
     # Asking
 
     def action_ask_step(self) -> None:
+        """Ask for the number of a step to go to."""
         first, last = self.replay.first, self.replay.total
         self._ask(f"go to {self.replay.unit} ({first} to {last})", self._go)
 
     def action_ask_token(self) -> None:
+        """Ask for a token, and go to the step that makes the token."""
         self._ask("find the step that makes this token", self._find)
 
     def action_ask_word(self) -> None:
+        """Ask for a word to follow."""
         self._ask("follow this word; empty: no more", self._follow_word)
 
     def _ask(self, question: str, answer: Callable[[str], None]) -> None:
@@ -562,9 +601,10 @@ class WatchApp(App[None]):
     def _follow_word(self, text: str) -> None:
         self.follow(self.replay.find_word(text) if text else None)
 
-    # By itself
+    # Play
 
     def action_play(self) -> None:
+        """Start or stop playing."""
         if self._playing:
             self._stop()
         else:
@@ -572,6 +612,7 @@ class WatchApp(App[None]):
         self.say("")
 
     def action_faster(self, by: int) -> None:
+        """Raise the speed of playing by `by` places in `SPEEDS`, or lower it if negative."""
         self._speed = min(max(self._speed + by, 0), len(SPEEDS) - 1)
         if self._playing:
             self._start()
@@ -603,9 +644,11 @@ class WatchApp(App[None]):
     # The words
 
     def action_changed_first(self) -> None:
+        """Switch between changed words first and scan order."""
         self._arrange("scan" if self.arrange == "changed" else "changed")
 
     def action_next_order(self) -> None:
+        """Switch to the next order of the words."""
         at = ARRANGEMENTS.index(self.arrange)
         self._arrange(ARRANGEMENTS[(at + 1) % len(ARRANGEMENTS)])
 
@@ -615,19 +658,22 @@ class WatchApp(App[None]):
         self.refresh_frame()
 
     def action_scroll_words(self, lines: int) -> None:
+        """Scroll the words by `lines`, up if negative."""
         self.first_word += lines
         self.refresh_frame()
 
     def action_page_words(self, pages: int) -> None:
+        """Scroll the words by pages, up if negative."""
         self.action_scroll_words(pages * max(1, self.query_one(Words).room - 1))
 
     # The rest
 
     def action_toggle_light(self) -> None:
+        """Switch between the light and the dark theme."""
         self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
 
     def action_back_out(self) -> None:
-        """One level back: stops what goes on by itself, follows no word any more, else asks."""
+        """Go back by one level: stop playing, else stop following, else ask whether to leave."""
         if self._playing:
             self._stop()
             self.say("stopped")
@@ -637,13 +683,14 @@ class WatchApp(App[None]):
             self.push_screen(Leave())
 
     def action_show_help(self) -> None:
+        """Show the keys."""
         self._stop()
         self.say("")
         self.push_screen(Help())
 
 
 class Prompt(Input):
-    """Hidden until something is asked; Enter answers, Esc gives up."""
+    """Input line that is hidden until it asks something; Enter answers, Esc closes it."""
 
     BINDINGS = [Binding("escape", "close", show=False)]  # noqa: RUF012
 
@@ -653,7 +700,7 @@ class Prompt(Input):
         self._answer: Callable[[str], None] = lambda _: None
 
     def ask(self, question: str, answer: Callable[[str], None]) -> None:
-        """Shows the line; `answer` gets what is typed."""
+        """Show the question, and pass the typed text to `answer`."""
         self._answer = answer
         self.value = ""
         self.placeholder = question
@@ -662,10 +709,12 @@ class Prompt(Input):
         self.screen.set_focus(self)  # at once: the next key is a letter of the answer
 
     def action_close(self) -> None:
+        """Hide the line without an answer."""
         self.display = False
         self.screen.set_focus(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Hide the line, and pass on the answer."""
         event.stop()
         self.action_close()
         self._answer(event.value)
@@ -676,28 +725,33 @@ _SCROLLING = {"up", "down", "pageup", "pagedown", "home", "end"}
 
 
 class Help(ModalScreen[None]):
-    """Any key closes it, but those that scroll."""
+    """Screen with the keys; any key that does not scroll closes it."""
 
     def compose(self) -> ComposeResult:
+        """Yield the help text, which can be scrolled."""
         with VerticalScroll():
             yield Static(_help_text(), markup=False)
 
     def on_key(self, event: events.Key) -> None:
+        """Close the screen, unless the key scrolls."""
         if event.key not in _SCROLLING:
             event.stop()
             self.dismiss()
 
     def on_click(self) -> None:
+        """Close the screen."""
         self.dismiss()
 
 
 class Leave(ModalScreen[None]):
-    """Asks whether to leave; only these keys do, any other stays."""
+    """Screen that asks whether to leave; keys that do not confirm close it."""
 
     def compose(self) -> ComposeResult:
+        """Yield the question."""
         yield Static("Leave? y or Enter leaves, Esc stays.", markup=False)
 
     def on_key(self, event: events.Key) -> None:
+        """Leave the application if the key confirms, else close the screen."""
         event.stop()
         if event.key in ("y", "Y", "enter", "q", "ctrl+c"):
             self.app.exit()
@@ -705,6 +759,7 @@ class Leave(ModalScreen[None]):
             self.dismiss()
 
     def on_click(self) -> None:
+        """Close the screen."""
         self.dismiss()
 
 

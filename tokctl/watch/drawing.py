@@ -1,4 +1,4 @@
-"""Tokens, words and numbers as Textual's content. Nothing here is ever read as markup."""
+"""Tokens, words and numbers as Textual content, which is never parsed as markup."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ from textual.content import Content
 
 from tokctl.render.visible import BACKGROUNDS, visible
 
-#: What the step has just made: colour for those who see it, heavy bars for all.
+#: Style of a token that the step has made. Heavy bars mark the token without colour, too.
 _NEW = "bold black on #f2c14e"
-#: Characters of a token that are shown.
+#: Characters of a token that are shown, at most.
 LONGEST = 32
-#: The bars between tokens, where a token holds them itself.
+#: Escapes of characters in tokens that look like the bars between tokens.
 _BARS = str.maketrans({"│": "\\u2502", "┃": "\\u2503"})
 
 Part = str | Content | tuple[str, str]
 
 
 def lines(rows: Iterable[Content]) -> Content:
-    """The rows, one below the other."""
+    """Return the rows as lines, one below the other."""
     return Content("\n").join(list(rows))
 
 
 def row(*parts: Part) -> Content:
-    """A line of plain and styled text."""
+    """Return a line of plain and styled parts."""
     return Content.assemble(*parts)
 
 
 def fitted(content: Content, width: int) -> Content:
-    """A line, cut where the room ends."""
+    """Return a line, cut with an ellipsis if it is longer than `width` cells."""
     return content.truncate(width, ellipsis=True) if content.cell_length > width else content
 
 
 def plain(text: str) -> str:
-    """What a terminal would obey made visible; spaces stay."""
+    """Return text with control characters made visible, and with its spaces unchanged."""
     return " ".join(map(visible, text.split(" ")))
 
 
 def named(token: str) -> str:
-    """A token by name: nothing in it that a terminal obeys or that looks like the bar between
-    tokens, and no longer than is readable. One that starts with a combining mark gets a circle
-    to carry it."""
+    """Return a token for display, safe for the terminal and at most `LONGEST` characters long.
+
+    Control characters and characters that look like the bars between tokens are escaped. A
+    combining mark at the start gets a dotted circle to stand on.
+    """
     text = visible(token if len(token) <= LONGEST else token[: LONGEST - 1]).translate(_BARS)
     if text and combining(text[0]):
         text = f"◌{text}"
@@ -51,8 +53,15 @@ def named(token: str) -> str:
 
 
 def boxes(tokens: Sequence[str], made: Sequence[int] = (), more: int = 0) -> Content:
-    """A word's tokens side by side, with bars between them; heavy bars are around those that a
-    step has made. A token's colour covers its characters alone: what is coloured is the token."""
+    """Return the tokens of a word side by side, with bars between them.
+
+    A colour covers exactly the characters of its token.
+
+    Args:
+        tokens: the tokens in order.
+        made: the positions of tokens that the step made, which get heavy bars around them.
+        more: the number of further tokens that are not shown.
+    """
     new = set(made)
     parts: list[Part] = []
     for place, token in enumerate(tokens):
@@ -69,18 +78,18 @@ def boxes(tokens: Sequence[str], made: Sequence[int] = (), more: int = 0) -> Con
 
 
 def equation(left: str, right: str, token: str) -> Content:
-    """`left + right → token`."""
+    """Return a merge as `left + right → token`."""
     made = boxes([token], [0])
     return row(*boxes_alone(left, 0), " + ", *boxes_alone(right, 1), " → ", made)
 
 
 def boxes_alone(token: str, place: int) -> tuple[tuple[str, str]]:
-    """One token, in the colour of its place."""
+    """Return one token in the colour of the given position, as a part for `row`."""
     return ((named(token), f"white on {BACKGROUNDS[place]}"),)
 
 
 def formula(count: int, left: int, right: int) -> str:
-    """The likelihood score with its numbers: `3 / (5 * 6) = 1/10 ≈ 0.1`."""
+    """Return the likelihood score with its counts: `3 / (5 * 6) = 1/10 ≈ 0.1`."""
     score = Fraction(count, left * right)
     text = f"{count:,} / ({left:,} * {right:,}) = "
     if score.denominator < 1000 and score.numerator < 1000:
@@ -90,7 +99,13 @@ def formula(count: int, left: int, right: int) -> str:
 
 
 def bar(part: float, width: int, marks: Iterable[float] = ()) -> Content:
-    """A progress bar that is readable without colour, with ● at these parts of it."""
+    """Return a progress bar of `width` cells that is readable without colour.
+
+    Args:
+        part: the filled share, from 0 to 1.
+        width: the cells of the bar.
+        marks: the shares at which a ● stands.
+    """
     full = round(max(0.0, min(1.0, part)) * width)
     marked = {min(width - 1, int(mark * width)) for mark in marks}
     cells = ["●" if at in marked else "█" if at < full else "░" for at in range(width)]

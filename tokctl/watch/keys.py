@@ -1,4 +1,4 @@
-"""The keys: the one list that bindings, footer, help and documentation are made of."""
+"""The keys: one list for the bindings, the footer, the help and the documentation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Key:
-    """What a key does.
+    """A key and its action.
 
     Attributes:
-        keys: as Textual calls them, with commas between.
-        shown: as people call them.
-        action: the application's.
-        what: what it does.
-        short: the word for it in the footer; empty: it is not there.
+        keys: Textual's names of the keys, with commas between them.
+        shown: the names of the keys in the help.
+        action: the action of the application.
+        what: the help text.
+        short: the word in the footer; empty: the footer does not show the key.
     """
 
     keys: str

@@ -1,6 +1,6 @@
-"""Comparing models: their metrics on the same texts, and where they differ.
+"""Comparison of models: their metrics on the same texts, and their differences.
 
-`docs/metrics.md` defines every figure, and says when it misleads.
+`docs/metrics.md` defines every metric, and says when it misleads.
 """
 
 from __future__ import annotations
@@ -107,42 +107,46 @@ def compare(
     threads: int | None = None,
     errors: str = "strict",
 ) -> Comparison:
-    """Compares models on texts, which are read whole into memory.
+    """Compare models on texts, which are read whole into memory.
 
     Args:
-        models: tokenizers, paths of model files, or pairs (name, tokenizer). A tokenizer without a
-            name gets that of its recipe, with a number if several share it; a file gets its own
+        models: Tokenizers, paths of model files, or pairs (name, tokenizer). An unnamed tokenizer
+            gets the name of its recipe, with a number if several share it; a file gets its own
             name.
-        texts: paths (`-` is stdin), or sources of `tokctl.sources`. Each file of a folder is a
+        texts: Paths (`-` is stdin), or sources of `tokctl.sources`. Each file of a folder is a
             text. A file of many documents (JSON Lines, a table, an archive) is one text, but no
-            token crosses from one document to the next; a document with a count is counted that
-            many times.
-        baseline: the name of the model that NSL is relative to; by default the first.
-        sentences: sentences to show; by default a few from the texts.
-        words: words to explain; by default some that the models split differently.
-        languages: texts that say the same in several languages, by the language's name.
-            They are texts of the comparison, too, after the others; a folder is one text.
-        reference: the language that parity is relative to; by default the first.
-        sweep: models of several sizes from `train_sizes`, to be measured as well.
-        training: what the models were trained on, if they were trained for this comparison; it
-            becomes part of the result.
-        trained_on: the texts that the models were trained on, if they are not `texts`; words are
+            token spans two documents; a document with a count is counted that many times.
+        baseline: Name of the model that NSL is relative to; by default the first.
+        sentences: Sentences to show; by default a few from the texts.
+        words: Words to explain; by default some that the models split differently.
+        languages: Parallel texts in several languages, by the language's name. They are added to
+            the compared texts, after the others; a folder is one text.
+        reference: Language that parity is relative to; by default the first.
+        sweep: Models of several sizes from `train_sizes`, to be measured as well.
+        training: Record of the training, if the models were trained for this comparison; it becomes
+            part of the result.
+        trained_on: Texts that the models were trained on, if they are not `texts`; words are
             explained with them.
-        command: the command line, so that readers can repeat the comparison.
-        date: the day to show in the result; empty for none.
-        word_rule: what counts as a word: `spaces` (runs of what is not white space) or `unicode`
-            (UAX #29).
-        intervals: add 95% bootstrap intervals over lines; see `docs/metrics.md`.
-        speed: measure how fast each model is on this machine, the only figure that varies between
-            runs.
-        threads: None: one per processor that this process may use. Only `speed` depends on it.
+        command: Command line, so that readers can repeat the comparison.
+        date: Date to show in the result; empty for none.
+        word_rule: Definition of a word: `spaces` (runs of characters that are not white space) or
+            `unicode` (UAX #29).
+        intervals: Whether to add 95% bootstrap intervals over lines; see `docs/metrics.md`.
+        speed: Whether to measure the speed of each model on this machine, the only metric that
+            varies between runs.
+        threads: Number of threads; None: one per processor that this process may use. Only `speed`
+            depends on it.
         errors: `strict` or `replace`, for text that is not UTF-8, if a model is character-level.
             With `replace`, all models get the same text, with U+FFFD in it.
 
     Raises:
-        TokctlError: no models or no texts, a file that holds no model, two models of one
-            name, an unknown baseline or reference, unreadable text, text that is not UTF-8
-            (naming file, line and byte).
+        TokctlError: Models or texts are missing, a file is not a model, two models have the
+            same name, the baseline or the reference is unknown, or a text is unreadable or not
+            UTF-8 (the message names file, line and byte).
+
+    Example:
+        result = compare(["bpe.json", "unigram.json"], ["book.txt"])
+        result.models[0].total.figures["fertility"]
     """
     named = named_models(models)
     if isinstance(texts, (str, bytes, Path)):
@@ -232,6 +236,7 @@ def compare(
 def _provenance(
     models: Mapping[str, Tokenizer], texts: Sequence[Text], training: Training | None, command: str
 ) -> MadeFrom:
+    """Return the digests of the texts and models, with tokctl's version and the command line."""
     from tokctl import __version__
 
     origins = [one.whole for one in training.texts] if training else []
@@ -246,17 +251,21 @@ def _provenance(
 
 
 def digest_of_text(text: Text) -> Digest:
-    """What a text is known by."""
+    """Return the name, size and digest that identify a text."""
     return Digest(text.name, text.size, text.digest)
 
 
 def _digest_of_model(name: str, tokenizer: Tokenizer) -> Digest:
+    """Return the name, size and digest of the model's file."""
     (content,) = contents(tokenizer.model, "tokctl").values()
     return Digest(name, len(content), sha256(content).hexdigest())
 
 
 def _trained_on(models: Mapping[str, Tokenizer], texts: Sequence[Text]) -> dict[str, list[str]]:
-    """By the name of a model the texts that it was trained on: one of them, or all together."""
+    """Return the names of the texts that each model was trained on.
+
+    A model is recognized if it was trained on one of the texts, or on all together.
+    """
     digests = {
         name: model.model.training.sha256
         for name, model in models.items()
@@ -277,15 +286,17 @@ def _trained_on(models: Mapping[str, Tokenizer], texts: Sequence[Text]) -> dict[
 def _languages(
     languages: Mapping[str, Any], reference: str | None, reports: Sequence[ModelReport]
 ) -> Languages | None:
+    """Return the metrics of the languages, or None if there are none."""
     if not languages:
         return None
     names = list(languages)
-    # They stand behind the other texts, one of which may have the same name.
+    # The languages' texts come last; an earlier text may have the same name as a language.
     models = [dict(zip(names, report.texts[-len(names) :], strict=True)) for report in reports]
     return languages_of(names, reference or names[0], models)
 
 
 def _checked(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts that are shown, or raise TokctlError if one is not UTF-8."""
     for text in texts:
         try:
             text.encode()

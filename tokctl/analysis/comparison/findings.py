@@ -1,4 +1,4 @@
-"""What follows from the figures of a comparison: sentences, and conditions that hold or don't."""
+"""Conclusions from a comparison: sentences, and conditions that hold or fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tokctl.wording import listed, percent, times
 
 
 def findings_of(comparison: Comparison, models: Mapping[str, Tokenizer]) -> tuple[str, ...]:
-    """Which model keeps words whole, which needs more tokens, what is lost, and why."""
+    """Return sentences: which model keeps words whole, needs more tokens or loses text, and why."""
     found = [*_whole_words(comparison), *_tokens(comparison), *_criteria(comparison, models)]
     for name in models:
         found += _likelihood(comparison, name, models)
@@ -25,7 +25,7 @@ def findings_of(comparison: Comparison, models: Mapping[str, Tokenizer]) -> tupl
 
 
 def _whole_words(comparison: Comparison) -> list[str]:
-    """One sentence for each size of a sweep, or one for the models."""
+    """Return a sentence on whole words for each size of a sweep, or one for the models."""
     sizes = sorted({point.asked for point in comparison.sweep})
     found = []
     for size in sizes:
@@ -42,22 +42,24 @@ def _whole_words(comparison: Comparison) -> list[str]:
 
 
 def _only(point: SweepPoint | None) -> str:
+    """Return a note on the model's size if the training ended early."""
     return "" if point is None else f" (with {point.vocab_size:,}: the text gave no more)"
 
 
 def _ranked(figures: Mapping[str, Figure]) -> list[tuple[str, str]]:
-    """Names with their shares, the highest first, equal ones in the order given."""
+    """Return names and percentages in descending order; ties keep their order."""
     numbers = {name: f for name, f in figures.items() if not isinstance(f, Absent)}
     names = sorted(numbers, key=lambda name: -numbers[name])
     return [(name, percent(numbers[name])) for name in names]
 
 
 def _list(entries: Sequence[tuple[str, str]]) -> str:
+    """Return names and values as a list in a sentence."""
     return ", ".join(f"{name} {value}" for name, value in entries)
 
 
 def _tokens(comparison: Comparison) -> list[str]:
-    """How many more or fewer tokens the others need than the baseline."""
+    """Return a sentence on how many more or fewer tokens than the baseline the models need."""
     phrases = []
     for model in comparison.models:
         figure = model.total.figures["nsl"]
@@ -74,7 +76,7 @@ def _tokens(comparison: Comparison) -> list[str]:
 
 
 def _criteria(comparison: Comparison, models: Mapping[str, Tokenizer]) -> list[str]:
-    """What the criterion alone does, where two models differ in little else."""
+    """Return sentences on pairs of WordPiece models that differ only in their merge criterion."""
     by_score: dict[tuple[str, str], str] = {}
     for name, model in models.items():
         if model.merges and model.recipe.traits.marks_continuations:
@@ -95,13 +97,15 @@ def _criteria(comparison: Comparison, models: Mapping[str, Tokenizer]) -> list[s
     return found
 
 
-#: A word is frequent if it is at least one of so many.
+#: A word is frequent if at least one of 1,000 words is this word.
 _FREQUENT = 1000
 
 
 def _likelihood(comparison: Comparison, name: str, models: Mapping[str, Tokenizer]) -> list[str]:
-    """Why a WordPiece model leaves frequent words in pieces, with the weightiest of those
-    that another model keeps whole."""
+    """Return a sentence on why a WordPiece model splits frequent words.
+
+    The example is the word with the highest weight that another model keeps whole.
+    """
     model = models[name]
     if model.recipe.score != "likelihood" or not model.merges:
         return []
@@ -109,7 +113,7 @@ def _likelihood(comparison: Comparison, name: str, models: Mapping[str, Tokenize
         cuts = {cut.model: cut for cut in word.segmentations}
         pieces = cuts[name].shown
         whole = [other for other, cut in cuts.items() if is_one_token(models[other], cut)]
-        # What the pre-tokenizer cuts, no merge could have joined.
+        # No merge could have joined parts that the pre-tokenizer separates.
         together = len(set(model.encode(f" {word.word}").word_ids)) == 1
         frequent = word.count > 1 and word.count * _FREQUENT >= comparison.total.words
         if len(pieces) > 1 and whole and together and frequent:
@@ -123,6 +127,7 @@ def _likelihood(comparison: Comparison, name: str, models: Mapping[str, Tokenize
 
 
 def _lost(comparison: Comparison) -> list[str]:
+    """Return a sentence on lines that are not decoded to the original."""
     lossy = {
         model.name: figure
         for model in comparison.models
@@ -136,6 +141,7 @@ def _lost(comparison: Comparison) -> list[str]:
 
 
 def _unknown(comparison: Comparison) -> list[str]:
+    """Return a sentence on unknown tokens."""
     unknown = {
         model.name: figure
         for model in comparison.models
@@ -145,7 +151,7 @@ def _unknown(comparison: Comparison) -> list[str]:
 
 
 def _dearest(comparison: Comparison) -> list[str]:
-    """The language that costs most in each model."""
+    """Return a sentence on the most expensive language of each model."""
     languages = comparison.languages
     if languages is None or len(languages.languages) < 2:
         return []
@@ -164,10 +170,10 @@ def _dearest(comparison: Comparison) -> list[str]:
     return [f"Dearest language, against {languages.reference}: {', '.join(phrases)}."]
 
 
-# -- Conditions on metrics, as a script states them: `nsl > 1.02` --------------------------------
+# -- Conditions on metrics, as scripts write them: `nsl > 1.02` ----------------------------------
 
-#: What a condition may use beside the metrics, where languages are named: the Gini coefficient,
-#: and the highest parity of all languages.
+#: Names that conditions may use in addition to the metrics, if languages are named: the Gini
+#: coefficient, and the highest parity of all languages.
 OF_LANGUAGES = ("gini", "parity")
 _OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _FORM = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*", re.ASCII)
@@ -175,7 +181,7 @@ _FORM = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)
 
 @dataclass(frozen=True)
 class Condition:
-    """What a model's figure over all texts is held against."""
+    """A condition on a model's metric over all texts, such as `nsl > 1.02`."""
 
     metric: str
     operator: str
@@ -186,7 +192,7 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Reads METRIC OP NUMBER; TokctlError if the text is anything else."""
+        """Parse METRIC OP NUMBER, or raise TokctlError."""
         match = _FORM.fullmatch(text)
         if match is None:
             raise TokctlError(
@@ -205,10 +211,11 @@ class Condition:
         return condition
 
     def holds(self, figure: float) -> bool:
+        """Return whether the condition is true for this value."""
         return bool(_OPERATORS[self.operator](figure, float(self.number)))
 
     def written(self, figure: float) -> str:
-        """The figure, in as many digits as it takes to see that the condition holds."""
+        """Return the value as text, with enough digits to show that the condition holds."""
         short = f"{figure:.6g}"
         return short if self.holds(float(short)) and figure < 1e6 else repr(figure)
 
@@ -216,10 +223,16 @@ class Condition:
 def check(
     conditions: list[Condition], comparison: Comparison, exempt: str | None = None
 ) -> tuple[list[str], list[str]]:
-    """Which conditions hold, and which can't be checked: a phrase for each model.
+    """Check conditions on all models of a comparison.
 
     Args:
-        exempt: the name of a model that is not checked.
+        conditions: Conditions to check.
+        comparison: Result of `compare`.
+        exempt: Name of a model that is not checked.
+
+    Returns:
+        A phrase for each condition and model for which it holds, and one for each that can't be
+        checked.
     """
     holding, unchecked = [], []
     for condition in conditions:
@@ -235,7 +248,7 @@ def check(
 
 
 def _figure(comparison: Comparison, place: int, metric: str) -> Figure:
-    """What a condition on the model at `place` is held against."""
+    """Return the value of a condition's metric for the model at index `place`."""
     if metric not in OF_LANGUAGES:
         return comparison.models[place].total.figures[metric]
     found = comparison.languages

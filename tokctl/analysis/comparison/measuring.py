@@ -1,4 +1,4 @@
-"""What is measured of models on texts: counts, figures, intervals, speed, sweeps over sizes."""
+"""Measurements of models on texts: counts, metrics, intervals, speed, sweeps over sizes."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from tokctl.values import available_threads
 
 @dataclass(frozen=True)
 class Measurement:
-    """One model on one text.
+    """Counts of one model on one text.
 
     Attributes:
-        counts: what the metrics are functions of.
-        native: what is too much for Python: the boundaries, the counts of each line.
+        counts: Counts that the metrics are computed from.
+        native: Data too large for Python: the boundaries, the counts of each line.
     """
 
     counts: Counts
@@ -65,24 +65,27 @@ def measure_all(
     boundaries: bool = False,
     lines: bool = False,
 ) -> Measurement:
-    """Measures one model on one text, in one pass over its tokens.
+    """Measure one model on one text, in one pass over its tokens.
 
-    Each document is encoded whole, and counts as often as the text says; each line is encoded
-    once more by itself, for the round trip. Bytes are one document. A character that the model
+    Each document is encoded whole, and counts by its weight. Each line is encoded once more by
+    itself, for the round trip. Text given as bytes is one document. A character that the model
     drops is counted as an unknown token.
 
     Args:
-        threads: the result does not depend on it.
-        words: what a word is, of `tokctl.analysis.metrics.WORD_RULES`.
-        boundaries: keeps what `agreements` needs, an eighth of the text's size.
-        lines: keeps the counts of each line, which `intervals` needs.
+        tokenizer: The model.
+        text: The text, or the bytes of a document.
+        threads: Number of threads; the result does not depend on it.
+        words: Definition of a word, one of `tokctl.analysis.metrics.WORD_RULES`.
+        boundaries: Whether to keep the token boundaries, which `agreements` needs; they take an
+            eighth of the text's size.
+        lines: Whether to keep the counts of each line, which `intervals` needs.
     """
-    # Without an unknown token, what has no id is what the model does not know.
+    # In a model without an unknown token, tokens without an id are the unknown ones.
     unknown_id = _native.NO_ID if tokenizer.unk_id is None else tokenizer.unk_id
     text = Text("", text) if isinstance(text, bytes) else text
     encoder = tokenizer.encoder
     if tokenizer.recipe.drops_unknown:
-        # What is left out without a trace would pass for compression.
+        # Encode with an unknown token: dropped characters would otherwise look like compression.
         keeping = replace(tokenizer.recipe, unknown="word")
         encoder = Tokenizer(replace(tokenizer.model, recipe=keeping)).encoder
     native = _native.Measured.of(
@@ -104,7 +107,7 @@ def measure_all(
 def measure(
     tokenizer: Tokenizer, text: Text | bytes, threads: int, words: str = "spaces"
 ) -> Counts:
-    """The counts of one model on one text; the arguments are those of `measure_all`."""
+    """Return the counts of one model on one text; see `measure_all` for the arguments."""
     return measure_all(tokenizer, text, threads, words=words).counts
 
 
@@ -122,12 +125,17 @@ def reports_of(
     with_intervals: bool,
     with_speed: bool,
 ) -> tuple[ModelReport, ...]:
-    """A report for each model.
+    """Return a report for each model.
 
     Args:
-        trained_on: the texts that a model was trained on, where it was any.
-        measured: for each model its texts; with the counts of lines where intervals are
-            wanted.
+        models: Models by name.
+        trained_on: Names of the texts that a model was trained on, if any.
+        texts: The compared texts.
+        measured: Measurements of each model, one per text; with the counts of lines for intervals.
+        baseline: Name of the baseline model.
+        threads: Number of threads.
+        with_intervals: Whether to compute intervals.
+        with_speed: Whether to measure the speed.
     """
     ranges = {name: range_of(tokenizer.model) for name, tokenizer in models.items()}
     found = intervals(measured, ranges, baseline, threads) if with_intervals else {}
@@ -163,14 +171,14 @@ def reports_of(
 
 
 def measured_of(text: str, reach: Range, own: Counts, baseline: Counts) -> Measured:
-    """All figures of a model on a text, by its counts and those of the baseline."""
+    """Return all metrics of a model on a text, from its counts and the baseline's."""
     return Measured(
         text, own, {metric.name: metric.figure(reach, own, baseline) for metric in METRICS}
     )
 
 
 def summary(measured: Measured, documents: int) -> TextSummary:
-    """The sizes of a text of so many documents, which are the same for all models."""
+    """Return the sizes of a text, which are equal for all models."""
     counts = measured.counts
     return TextSummary(
         measured.text,
@@ -182,13 +190,13 @@ def summary(measured: Measured, documents: int) -> TextSummary:
     )
 
 
-# -- Every two models ----------------------------------------------------------------------------
+# -- Pairs of models -----------------------------------------------------------------------------
 
 Matrix = tuple[tuple[Figure, ...], ...]
 
 
 def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
-    """The Jaccard index of every two vocabularies."""
+    """Return the Jaccard index of each pair of vocabularies."""
     vocabularies = [canonical_vocabulary(tokenizer.model) for tokenizer in tokenizers]
     pairs = {
         (i, j): jaccard(vocabularies[i], vocabularies[j])
@@ -198,11 +206,11 @@ def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
 
 
 def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
-    """The F1 of the boundaries inside words, of every two models over all texts.
+    """Return the F1 of the boundaries inside words over all texts, for each pair of models.
 
     Args:
-        measured: for each model its texts, which are the same for all; measured with
-            `boundaries`.
+        measured: Measurements of each model, one per text, made with `boundaries`; the texts are
+            the same for all models.
     """
 
     def shared(first: int, second: int) -> int:
@@ -218,28 +226,28 @@ def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
 
 
 def _square(size: int, pairs: dict[tuple[int, int], Figure]) -> Matrix:
-    """Both are symmetric, and a model is its own equal."""
+    """Return a symmetric matrix with 1 on the diagonal."""
     return tuple(
         tuple(1.0 if i == j else pairs[min(i, j), max(i, j)] for j in range(size))
         for i in range(size)
     )
 
 
-# -- Languages: what each costs in each model ----------------------------------------------------
+# -- Languages: the cost of each in each model ---------------------------------------------------
 
-#: Of the metrics, those that are shown for each language.
+#: Metrics that are shown for each language.
 _OF_LANGUAGES = ("tokens", "bytes_per_token", "fertility", "unk_rate")
 
 
 def languages_of(
     names: Sequence[str], reference: str, models: Sequence[Mapping[str, Measured]]
 ) -> Languages:
-    """The figures of each language.
+    """Return the metrics of each language.
 
     Args:
-        names: of the languages; each names a text of the comparison.
-        reference: one of them, which parity is relative to.
-        models: for each model what was measured, by the name of the text.
+        names: Names of the languages; each names a text of the comparison.
+        reference: Name of the language that parity is relative to.
+        models: Measurements of each model, by the name of the text.
     """
     languages = tuple(
         Language(
@@ -269,28 +277,27 @@ def _per_line(measured: Measured) -> Figure:
     return tokens_per_line(measured.counts.tokens, measured.counts.lines)
 
 
-# -- Intervals: how far figures move with the lines that happen to be in a text ------------------
+# -- Intervals: the variation of metrics with the choice of lines --------------------------------
 
 # The bootstrap over lines: Efron (1979); percentile intervals as in Efron and Tibshirani (1993),
 # chapter 13. The lines of all texts together are drawn with replacement, as many as there are,
-# 1,000 times; each time every figure is computed anew, by its own formula, from the sums over the
-# lines drawn. All models get the same lines each time, so that a figure relative to the baseline
-# (NSL), and the difference of two models' figures, are of pairs: what moves both models leaves
-# the difference alone.
+# 1,000 times. Each time, every metric is computed anew, by its own formula, from the sums over the
+# lines drawn. All models get the same lines each time, so that values relative to the baseline
+# (NSL) and differences between models are paired: variation that affects both models cancels out.
 #
-# The lines drawn follow from `SEED` by the rule of `native/core/src/measure/resample.rs`:
-# resample number r has the generator SplitMix64 (Steele, Lea and Flood 2014) with the number r of
-# SplitMix64(`SEED`) as its seed, and draws line (n * next) >> 64 of n lines. So intervals are the
-# same in every run, on any number of threads.
+# The lines drawn follow from `SEED` by the rule of `native/core/src/measure/resample.rs`: resample
+# number r has the generator SplitMix64 (Steele, Lea and Flood 2014) with the number r of
+# SplitMix64(`SEED`) as its seed, and draws line (n * next) >> 64 of n lines. So intervals are equal
+# in every run, with any number of threads.
 #
-# A document's end ends a line; the lines of a document that counts n times stand there n times.
+# The end of a document ends a line. The lines of a document with count n are n times in the list.
 
 RESAMPLES = 1000
 SEED = 1979
-#: The places of the interval's ends among the sorted figures, from 1: 2.5 % and 97.5 %.
+#: Ranks of the interval's ends among the sorted values, from 1: 2.5 % and 97.5 %.
 LOW, HIGH = 25, 975
 
-#: What a resample can't say anything about.
+#: Interval of a metric that can't be resampled.
 _NO_SUM = Absent(
     "it is no sum over lines: a resample leaves lines out, and has fewer ids whatever the noise"
 )
@@ -300,11 +307,11 @@ _ONE_LINE = Absent("the text has fewer than two lines to draw from")
 
 @dataclass(frozen=True)
 class ModelIntervals:
-    """The intervals of one model, by the name of the metric; absent ones with the reason.
+    """Intervals of one model by metric; an Absent one has the reason.
 
     Attributes:
-        figures: of the figures themselves.
-        differences: of the model's figure less the baseline's; empty for the baseline.
+        figures: Intervals of the values themselves.
+        differences: Intervals of the differences from the baseline; empty for the baseline.
     """
 
     figures: Mapping[str, Interval | Absent]
@@ -317,14 +324,14 @@ def intervals(
     baseline: str,
     threads: int,
 ) -> dict[str, ModelIntervals]:
-    """The intervals of every model over all texts together.
+    """Return the intervals of each model over all texts together.
 
     Args:
-        measured: for each model its texts, which are the same for all; measured with `lines`.
-            One text of each gives the intervals of that text.
-        ranges: what each model can make of text (`tokctl.analysis.metrics.range_of`).
-        baseline: the name of the model that NSL and differences are relative to.
-        threads: the result does not depend on it.
+        measured: Measurements of each model, one per text, made with `lines`; the texts are the
+            same for all models. With one text per model, the intervals are those of the text.
+        ranges: Range of each model (`tokctl.analysis.metrics.range_of`).
+        baseline: Name of the model that NSL and differences are relative to.
+        threads: Number of threads; the result does not depend on it.
     """
     found = _resampled_figures(measured, ranges, baseline, threads)
     reference = found[baseline]
@@ -341,7 +348,7 @@ def intervals(
     }
 
 
-#: The figures of each resample; or why there are none.
+#: The value in each resample, or an Absent with the reason.
 _Resampled = list[Figure] | Absent
 
 
@@ -351,6 +358,7 @@ def _resampled_figures(
     baseline: str,
     threads: int,
 ) -> dict[str, dict[str, _Resampled]]:
+    """Return the values of each model and metric in each resample."""
     first = measured[baseline]
     if sum(text.counts.lines for text in first) < 2:
         return {name: dict.fromkeys((m.name for m in METRICS), _ONE_LINE) for name in measured}
@@ -380,18 +388,21 @@ def _resampled_figures(
 
 
 def _differences(own: _Resampled, reference: _Resampled) -> _Resampled:
+    """Return the difference of two models' values in each resample."""
     if isinstance(own, Absent) or isinstance(reference, Absent):
         return own if isinstance(own, Absent) else reference
     return [_difference(one, other) for one, other in zip(own, reference, strict=True)]
 
 
 def _difference(figure: Figure, reference: Figure) -> Figure:
+    """Return the difference of two values; Absent if either is Absent."""
     if isinstance(figure, Absent):
         return figure
     return reference if isinstance(reference, Absent) else figure - reference
 
 
 def _interval(figures: _Resampled) -> Interval | Absent:
+    """Return the 95 % interval of the values, or Absent if some are Absent."""
     if isinstance(figures, Absent):
         return figures
     known = sorted(figure for figure in figures if not isinstance(figure, Absent))
@@ -404,22 +415,22 @@ def _interval(figures: _Resampled) -> Interval | Absent:
     return Absent(f"in {missing:,} of {len(figures):,} resamples there is no figure: {reason}")
 
 
-# -- Speed: the one figure that is not the same in every run -------------------------------------
+# -- Speed: the only metric that varies between runs ---------------------------------------------
 
-#: Seconds that measuring one model takes, about: encoding has half of them.
+#: Approximate seconds to measure one model; half of them for encoding.
 BUDGET = 0.3
-#: Bytes that are tried first, and at most.
+#: Bytes of the first slice, and of the largest.
 _FIRST, _MOST = 1 << 14, 1 << 22
-#: Runs of which the median counts, and how many there are at least where time is short.
+#: Number of runs for the median, and the minimum if they exceed the time budget.
 _RUNS, _FEWEST = 7, 3
 _MEGABYTE = 1_000_000
 
 
 def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
-    """Measures one model on a slice of the texts, which ends with a line where there is one.
+    """Measure the speed of one model on a slice of the texts, which ends at a line end if possible.
 
-    The slice is as long as there is time for. A run before those that count fills the caches
-    of words, as a long text would.
+    The slice is as long as the time budget allows. A first run, which is not counted, fills the
+    caches of words, as a long text would.
     """
     begun = perf_counter()
     encoder, matchers = tokenizer.encoder, tokenizer.special_matcher("none")
@@ -432,7 +443,7 @@ def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
         empty = Absent("the texts are empty")
         return Speed(empty, empty, 0, perf_counter() - begun, threads)
     tried = _seconds(lambda: encode(data))
-    # The first run is slow: words are new. Eight rounds of half the budget.
+    # The first run is slow, because the caches are empty. Plan eight runs in half of the budget.
     wanted = BUDGET / 2 / (_RUNS + 1) / tried * len(data)
     data = _slice(texts, int(min(_MOST, max(_FIRST, wanted))))
     ids = encode(data)
@@ -451,14 +462,15 @@ def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
 
 
 def _lacks_ids(ids: _native.IdArray) -> bool:
+    """Return whether a character has no id."""
     with memoryview(ids) as numbers:
         return len(numbers) > 0 and max(numbers) == _native.NO_ID
 
 
 def _slice(texts: Sequence[Text], size: int) -> bytes:
-    """The texts' first bytes, about so many: up to a line end, or else a whole character.
+    """Return about `size` bytes from the start of the texts, up to a line end or a whole character.
 
-    Where a text is many documents, each begins a line, so that no token joins two.
+    If a text has several documents, each begins a line, so that no token spans two.
     """
     parts: list[bytes] = []
     room = size + 1
@@ -473,14 +485,13 @@ def _slice(texts: Sequence[Text], size: int) -> bytes:
         return data
     if (end := data.rfind(b"\n", 0, size)) >= 0:
         return data[: end + 1]
-    # A character has at most three bytes behind its first.
+    # A UTF-8 character has at most three bytes after its first.
     inside = (end for end in range(size, max(0, size - 4), -1) if data[end] & 0xC0 != 0x80)
     return data[: next(inside, size)]
 
 
 def _by_lines(text: Text, size: int) -> bytes:
-    """The first documents, so many bytes at the least if there are, with a line end after each
-    that has none."""
+    """Return the first documents, at least `size` bytes if possible, each with a line end."""
     data = bytearray()
     for start, end in text.spans():
         data += text.data[start : min(end, start + size)]
@@ -491,7 +502,7 @@ def _by_lines(text: Text, size: int) -> bytes:
 
 
 def _median(run: Callable[[], object], budget: float) -> float:
-    """Seconds of the median run; of fewer runs where they take more than the budget."""
+    """Return the median seconds of a run; fewer runs are made if they exceed the budget."""
     runs: list[float] = []
     while len(runs) < _RUNS and (sum(runs) < budget or len(runs) < _FEWEST):
         runs.append(_seconds(run))
@@ -499,15 +510,16 @@ def _median(run: Callable[[], object], budget: float) -> float:
 
 
 def _seconds(run: Callable[[], object]) -> float:
+    """Return the seconds of one run, at least 1e-9."""
     start = perf_counter()
     run()
-    # A clock that has not moved between two looks says nothing; nor does a speed without end.
+    # A coarse clock may not advance between two readings; the minimum avoids an infinite speed.
     return max(perf_counter() - start, 1e-9)
 
 
 # -- Trainings at several vocabulary sizes -------------------------------------------------------
 
-#: Metrics of a sweep: those that need neither a baseline nor a decoder.
+#: Metrics of a sweep: they need neither a baseline nor a decoder.
 SWEPT = (
     "tokens",
     "bytes_per_token",
@@ -518,7 +530,7 @@ SWEPT = (
     "vocabulary_use",
 )
 
-#: Tokenizers by the name of the recipe and the size that was asked for.
+#: Tokenizers by the name of the recipe and the size asked for.
 Trained = dict[tuple[str, int], Tokenizer]
 
 
@@ -530,14 +542,13 @@ def train_sizes(
     threads: int | None = None,
     errors: str = "strict",
 ) -> Trained:
-    """Trains each recipe at each size.
+    """Train each recipe at each size.
 
-    Where a training only ever adds to what it has (merges, the most frequent words), the
-    largest one holds the others, and they are cut out of it: the same models as trained
-    one by one.
+    If a larger training only adds to a smaller one (merges, the most frequent words), the smaller
+    models are cut out of the largest; they are equal to models trained one by one.
 
     Raises:
-        TokctlError: see `Tokenizer.train`.
+        TokctlError: See `Tokenizer.train`.
     """
     found: Trained = {}
     for name, recipe in recipes.items():
@@ -554,10 +565,10 @@ def train_sizes(
 
 
 def cut_out(largest: Tokenizer, size: int) -> Tokenizer | None:
-    """A smaller training of a larger one, where it holds that: None if it does not."""
+    """Return a smaller model cut out of a larger one, or None if its trainings don't nest."""
     if not largest.recipe.traits.is_nested:
         return None
-    # A training that ended early ends early at each size above that, too.
+    # A training that ended early also ends early at each larger size.
     kept = min(size, largest.vocab_size)
     return largest if kept == largest.vocab_size else Tokenizer(prune(largest.model, kept))
 
@@ -569,13 +580,13 @@ def at_equal_sizes(
     threads: int | None = None,
     errors: str = "strict",
 ) -> tuple[Trained, int | None]:
-    """The same trainings at no size that one of them could not fill: sizes above the largest one
-    that all reach become that one. What models of words and of characters reach does not count: a
-    text has as many as it has.
+    """Replace sizes that not all models reach by the largest size that all of them reach.
+
+    The sizes of word and character models are ignored, because the text limits them.
 
     Returns:
-        The trainings, and the size that all have where some did not reach what was asked. They are
-        returned as they were, with None, if all did, and where no size is common to them.
+        The trainings, and the common size. If all models reached the size asked for, or no size is
+        common to them, the trainings are unchanged and the size is None.
     """
     asked = max(size for _, size in trained)
     reached = [
@@ -601,7 +612,7 @@ def at_equal_sizes(
                     errors=errors,
                 )
             except TokctlError:
-                return trained, None  # its alphabet alone is larger
+                return trained, None  # the alphabet alone is larger
     return found, common
 
 
@@ -613,14 +624,17 @@ def sweep_points(
     word_rule: str = "spaces",
     known: Mapping[Tokenizer, Counts] | None = None,
 ) -> tuple[SweepPoint, ...]:
-    """The figures of every training over all texts together, by model, then by size.
+    """Return the metrics of each training over all texts together, by model, then by size.
 
     Args:
-        word_rule: what a word is, of `tokctl.analysis.metrics.WORD_RULES`.
-        known: counts over all texts that have been measured already, by the same rule.
+        trained: Models by recipe and size.
+        texts: Texts to measure on.
+        threads: Number of threads; None: one per available processor.
+        word_rule: Definition of a word, one of `tokctl.analysis.metrics.WORD_RULES`.
+        known: Counts over all texts that were measured before, by the same rule.
     """
     threads = threads or available_threads()
-    # A training that ended early is the same tokenizer at several sizes.
+    # A training that ended early gives the same tokenizer at several sizes.
     counts = dict(known or {})
     for tokenizer in trained.values():
         if tokenizer not in counts:

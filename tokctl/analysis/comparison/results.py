@@ -1,4 +1,4 @@
-"""What a comparison finds: plain data that prints nothing."""
+"""Results of a comparison: plain data that prints nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tokctl.analysis.metrics import METRICS, Absent, Counts, Figure, Metric
 
 @dataclass(frozen=True)
 class TextSummary:
-    """One text, or all of them together: sizes that no model has a say in.
+    """Sizes of a text, or of all texts together, which don't depend on the model.
 
-    What is counted more than once (`tokctl.sources.Batch`) is in all of them as often.
+    A document with a count (`tokctl.sources.Batch`) is counted that many times in all of them.
     """
 
     name: str
@@ -26,12 +26,12 @@ class TextSummary:
 
 @dataclass(frozen=True)
 class Measured:
-    """One model on one text, or on all of them together.
+    """Counts and metrics of one model on one text, or on all texts together.
 
     Attributes:
-        text: the text's name; empty for all together.
-        counts: what the figures are made from.
-        figures: by the name of the metric, one for each of `METRICS`.
+        text: Name of the text; empty for all together.
+        counts: Counts that the metrics are computed from.
+        figures: Values by metric, one for each of `METRICS`.
     """
 
     text: str
@@ -41,14 +41,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a figure lies in 95 % of the resamples."""
+    """Range that contains the value of a metric in 95 % of the resamples."""
 
     low: float
     high: float
 
     @property
     def excludes_zero(self) -> bool:
-        """Of a difference: is it more than noise?"""
+        """Return whether a difference is more than noise: the interval does not include 0."""
         return self.low > 0 or self.high < 0
 
 
@@ -57,11 +57,11 @@ class Speed:
     """Speeds in megabytes (10^6 bytes) of text per second.
 
     Attributes:
-        encode_mb_per_s: of encoding to an array of ids.
-        decode_mb_per_s: of decoding these; absent if characters of the slice have no id.
-        bytes: how long the slice was that was measured, from the start of the texts.
-        seconds: what measuring took in all.
-        threads: that encoding had; decoding has one.
+        encode_mb_per_s: Speed of encoding to an array of ids.
+        decode_mb_per_s: Speed of decoding these ids; Absent if characters of the slice have no id.
+        bytes: Length of the measured slice, from the start of the texts.
+        seconds: Duration of the whole measurement.
+        threads: Number of threads for encoding; decoding uses one.
     """
 
     encode_mb_per_s: Figure
@@ -73,19 +73,21 @@ class Speed:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """One model.
+    """Results of one model.
 
     Attributes:
-        name: unique within the comparison.
-        emittable_ids: ids that ordinary text can become: all but special tokens other
-            than the unknown one.
-        exhausted: its training ended before the vocabulary was full, for want of pairs.
-        trained_on: names of the texts of this comparison that it was trained on before, by their
-            digests: what it makes of them says little of others.
-        total: over all texts together; texts: one by one, in the order given.
-        intervals: of the figures over all texts, by metric; empty unless asked for.
-        difference_intervals: of these less the baseline's, likewise; empty for the baseline.
-        speed: None unless asked for.
+        name: Unique name in the comparison.
+        emittable_ids: Number of ids that encoding of ordinary text can give: all except special
+            tokens, plus the unknown token's if something can be unknown.
+        exhausted: Whether training ran out of pairs before the vocabulary was full.
+        trained_on: Names of the compared texts on which the model was trained, recognized by their
+            digests: results on these texts say little about others.
+        total: Results over all texts together.
+        texts: Results of each text, in the order given.
+        intervals: Intervals of the values over all texts, by metric; empty unless requested.
+        difference_intervals: Intervals of the differences from the baseline, likewise; empty for
+            the baseline.
+        speed: Measured speed; None unless requested.
     """
 
     name: str
@@ -104,14 +106,14 @@ class ModelReport:
 
 @dataclass(frozen=True)
 class ModelSegmentation:
-    """A stretch of text as one model cuts it.
+    r"""Segmentation of a stretch of text by one model.
 
     Attributes:
-        tokens: as the vocabulary spells them (`Ġthe`, `##ing`).
-        shown: the same for people: byte-level tokens as the text that they stand for,
-            a token that ends inside a character as its bytes (`\\xe2\\x80`).
-        ids: of the tokens; None for a character without an id.
-        spans: the bytes of the text that each token covers, as (start, end).
+        tokens: Tokens as the vocabulary spells them (`Ġthe`, `##ing`).
+        shown: Readable tokens: byte-level tokens as the text that they stand for, a token that ends
+            inside a character as its bytes (`\xe2\x80`).
+        ids: Ids of the tokens; None for a character without an id.
+        spans: Byte range of the text that each token covers, as (start, end).
     """
 
     model: str
@@ -123,7 +125,7 @@ class ModelSegmentation:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sentence and what each model makes of it."""
+    """A sentence and its segmentation by each model."""
 
     text: str
     segmentations: tuple[ModelSegmentation, ...]
@@ -131,11 +133,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A word that models cut in different places.
+    """A word that models split at different positions.
 
     Attributes:
-        count: how often it occurs in the texts.
-        weight: count times the boundaries that one model of a pair has and the other
+        count: Number of occurrences in the texts.
+        weight: Count times the number of boundaries that one model of a pair has and the other
             lacks, summed over all pairs.
     """
 
@@ -147,13 +149,13 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Cut:
-    """What one model makes of a word, and why.
+    """Segmentation of a word by one model, with the reason.
 
     Attributes:
-        whole: the word is one token, and not the unknown one.
-        reason: a phrase for people.
-        elsewhere: the same model at the other sizes of a sweep, as (size asked for, cut),
-            where it cuts the word otherwise.
+        whole: Whether the word is one token other than the unknown one.
+        reason: Phrase that explains the segmentation.
+        elsewhere: Segmentations of the word by the same model at other sizes of a sweep, as (size
+            asked for, segmentation), if they differ.
     """
 
     segmentation: ModelSegmentation
@@ -164,10 +166,10 @@ class Cut:
 
 @dataclass(frozen=True)
 class WordStory:
-    """What becomes of a word in each model.
+    """A word and its segmentation by each model.
 
     Attributes:
-        count: how often the texts have it as a word of its own.
+        count: Number of times the texts contain it as a separate word.
     """
 
     word: str
@@ -177,12 +179,12 @@ class WordStory:
 
 @dataclass(frozen=True)
 class Language:
-    """A text of one language.
+    """Metrics of a text of one language.
 
     Attributes:
-        figures: for each model, in the order of the comparison: `tokens`,
-            `tokens_per_line`, `parity` (tokens over those of the reference language),
-            `bytes_per_token`, `fertility`, `unk_rate`.
+        figures: Values for each model, in the order of the comparison: `tokens`, `tokens_per_line`,
+            `parity` (tokens over those of the reference language), `bytes_per_token`, `fertility`,
+            `unk_rate`.
     """
 
     name: str
@@ -192,12 +194,12 @@ class Language:
 
 @dataclass(frozen=True)
 class Languages:
-    """Texts of several languages that say the same, line by line.
+    """Metrics of texts of several languages that are parallel line by line.
 
     Attributes:
-        reference: name of the language that parity is relative to.
-        gini: of tokens per line over the languages, for each model: 0 where each language
-            costs the same.
+        reference: Name of the language that parity is relative to.
+        gini: Gini coefficient of tokens per line over the languages, for each model: 0 if all
+            languages have equal costs.
     """
 
     reference: str
@@ -207,13 +209,14 @@ class Languages:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """One training of a sweep over vocabulary sizes, measured on the texts.
+    """A training in a sweep over vocabulary sizes, measured on the texts.
 
     Attributes:
-        model: the name of the recipe that was trained.
-        asked: ids that were asked for; vocab_size: those it has.
-        exhausted: it has fewer because the text gave no more.
-        figures: of the metrics that a sweep takes.
+        model: Name of the trained recipe.
+        asked: Vocabulary size that was asked for.
+        vocab_size: Vocabulary size of the trained model.
+        exhausted: Whether the vocabulary is smaller because training ran out of pairs.
+        figures: Values of the metrics in `SWEPT`.
     """
 
     model: str
@@ -225,13 +228,15 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class TrainedText:
-    """A text that models were trained on, and what of it they are measured on.
+    """A text that models were trained on, and its held-out part.
 
     Attributes:
-        whole: the text with what is held out.
-        bytes: that they were trained on.
-        unit, units, held_out: how the rest was held out (`tokctl.analysis.held_out.Split`); no
-            unit where nothing was.
+        whole: Digest of the text including the held-out part.
+        bytes: Number of bytes that the models were trained on.
+        unit: Kind of the held-out units (see `tokctl.analysis.held_out.Split`); empty if nothing
+            was held out.
+        units: Number of units in the text.
+        held_out: Numbers of the held-out units.
     """
 
     whole: Digest
@@ -243,15 +248,15 @@ class TrainedText:
 
 @dataclass(frozen=True)
 class Training:
-    """How a comparison has trained its models.
+    """Training of the models of a comparison.
 
     Attributes:
-        texts: what they were trained on.
-        share: that was to be held out of each text; None: other texts are measured.
-        seed: of what was held out.
-        asked: ids that were asked for.
-        size: ids that all models have whose size training decides, where some could not reach
-            what was asked; None: all have what was asked, or no size is common to them.
+        texts: Texts that the models were trained on.
+        share: Share to hold out of each text; None: other texts are measured.
+        seed: Seed that determined which units were held out.
+        asked: Vocabulary size that was asked for.
+        size: Common size of all models whose size training decides, if some could not reach the
+            size asked for; None: all reached it, or no size is common to them.
     """
 
     texts: tuple[TrainedText, ...]
@@ -263,12 +268,12 @@ class Training:
 
 @dataclass(frozen=True)
 class Digest:
-    """A text or a model that a comparison was made from.
+    """Name, size and digest of a text or a model in a comparison.
 
     Attributes:
-        sha256: in hexadecimal; of a text as the file of a model names it that was trained on it
-            alone (of a plain file that of its bytes), of a model that of the file that tokctl
-            writes.
+        sha256: In hexadecimal. For a text, the digest in the file of a model that was trained on it
+            alone (for a plain file, the digest of its bytes); for a model, the digest of the file
+            that tokctl writes.
     """
 
     name: str
@@ -278,13 +283,14 @@ class Digest:
 
 @dataclass(frozen=True)
 class MadeFrom:
-    """What it takes to make a comparison again.
+    """Everything that is needed to repeat a comparison.
 
     Attributes:
-        version: of tokctl.
-        command: the command line; empty if it was made from Python.
-        texts: whole, those that models were trained on here among them.
-        date: the day, if it was asked for; without it the same comparison gives the same bytes.
+        version: Version of tokctl.
+        command: Command line; empty if the comparison was made from Python.
+        texts: Whole texts, including those that models were trained on for the comparison.
+        models: The compared models.
+        date: Date, if it was asked for; without a date, the same comparison gives the same bytes.
     """
 
     version: str
@@ -296,13 +302,13 @@ class MadeFrom:
 
 @dataclass(frozen=True)
 class FigureDifference:
-    """One figure against the baseline's.
+    """Difference of a metric's value from the baseline's.
 
     Attributes:
-        amount: of counts and ratios the figure over the baseline's, less 1; of shares the
-            figure less the baseline's.
-        relative: which of the two it is.
-        better: whether that is better; None if both are equal.
+        amount: For counts and ratios, the value over the baseline's, less 1; for shares, the value
+            less the baseline's.
+        relative: Whether the amount is relative: True for counts and ratios, False for shares.
+        better: Whether the value is better than the baseline's; None if both are equal.
     """
 
     amount: float
@@ -311,7 +317,10 @@ class FigureDifference:
 
 
 def difference(metric: Metric, figure: Figure, baseline: Figure) -> FigureDifference | Absent:
-    """Absent if one of the two figures is, and where the baseline's is 0."""
+    """Return the difference from the baseline.
+
+    Absent if either value is Absent, or if the baseline of a count or ratio is 0.
+    """
     for one in (figure, baseline):
         if isinstance(one, Absent):
             return one
@@ -326,19 +335,23 @@ def difference(metric: Metric, figure: Figure, baseline: Figure) -> FigureDiffer
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Models side by side on the same texts.
+    """Results of models on the same texts.
 
     Attributes:
-        baseline: the name of the model that NSL is relative to.
-        models: in the order given, as everywhere below.
-        overlap: Jaccard index of vocabularies, row and column in the order of `models`.
+        baseline: Name of the model that NSL is relative to.
+        total: Sizes of all texts together.
+        texts: Sizes of each text.
+        models: Reports in the order given; other lists have the same order.
+        samples: Sentences as the models split them.
+        disagreements: Words that the models split differently.
+        overlap: Jaccard index of vocabularies, rows and columns in the order of `models`.
         agreement: F1 of the boundaries inside words, likewise.
-        stories: what becomes of words, and why.
-        training: None if the models were trained before.
-        provenance: what it takes to make the comparison again.
+        stories: Single words with the reason for each segmentation.
         languages: None unless languages were named.
-        sweep: by model, then size; empty unless several sizes were asked for.
-        findings: sentences that say what the figures say.
+        sweep: Results by model, then size; empty unless several sizes were asked for.
+        training: None if the models were not trained for the comparison.
+        provenance: Everything that is needed to repeat the comparison.
+        findings: Sentences that sum up the results.
     """
 
     baseline: str
@@ -361,18 +374,18 @@ class Comparison:
         return f"<Comparison of {names[:200]} on {len(self.texts):,} text(s)>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from tokctl import to_html
 
         return to_html(self)
 
     def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
-        """A model's figure over all texts against that of the baseline."""
+        """Return the difference of a model's value over all texts from the baseline's."""
         own = next(report for report in self.models if report.name == self.baseline)
         return difference(metric, model.total.figures[metric.name], own.total.figures[metric.name])
 
     def best(self, metric: Metric) -> set[str]:
-        """Names of the models that are best at a metric; empty if all are equal."""
+        """Return the names of the models that are best in a metric; empty if all are equal."""
         figures = {model.name: model.total.figures[metric.name] for model in self.models}
         numbers = {name: f for name, f in figures.items() if not isinstance(f, Absent)}
         if len(set(numbers.values())) < 2:
@@ -381,18 +394,18 @@ class Comparison:
         return {name for name, number in numbers.items() if number == best}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document; see `docs/compare.md`."""
+        """Return the JSON document; see `docs/compare.md`."""
         return _document(self)
 
 
-# -- As one JSON document; `docs/compare.md` says what each key means -----------------------------
+# -- JSON document; `docs/compare.md` explains each key ------------------------------------------
 
-#: It grows when a key changes its meaning or goes away; a new key doesn't change it.
+#: The version increases when a key changes its meaning or is removed, not when a key is added.
 SCHEMA = "tokctl.compare/1"
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
-    """Figures that are absent are null, with the reason beside them."""
+    """Return the JSON document; Absent values are null, with the reason beside them."""
     languages = comparison.languages
     return {
         "schema": SCHEMA,
@@ -498,7 +511,7 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
 
 
 def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """Figures for JSON: `metrics`, null if one is absent, and `reasons` for those."""
+    """Return values as JSON data: `metrics`, null for Absent values, and `reasons` for these."""
     reasons = {name: f.reason for name, f in figures.items() if isinstance(f, Absent)}
     return {
         "metrics": {name: number_of(figure) for name, figure in figures.items()},
@@ -507,7 +520,7 @@ def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
 
 
 def number_of(figure: Figure) -> float | None:
-    """For JSON: None if it is absent."""
+    """Return a value as a JSON number, or None if it is Absent."""
     return None if isinstance(figure, Absent) else figure
 
 
@@ -541,7 +554,7 @@ def _matrix(rows: Sequence[Sequence[Figure]]) -> list[list[float | None]]:
 
 
 def languages_document(found: Languages, models: Sequence[str]) -> dict[str, Any]:
-    """Languages for JSON."""
+    """Return the results of languages as JSON data."""
     return {
         "reference": found.reference,
         "gini": dict(zip(models, map(number_of, found.gini), strict=True)),

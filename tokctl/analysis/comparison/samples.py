@@ -1,4 +1,4 @@
-"""Sentences to show as each model cuts them, and the words that models disagree on."""
+"""Example sentences as each model splits them, and the words that models split differently."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.encoding import Encoding
 
 SENTENCES = 3
-SHORTEST, LONGEST = 40, 120  # characters of a sentence that is picked
-_WINDOW = 1 << 15  # bytes that are searched from a place on
+SHORTEST, LONGEST = 40, 120  # characters of a picked sentence
+_WINDOW = 1 << 15  # bytes to search for a sentence
 _ENDS = ".!?\u3002\uff01\uff1f"
-#: A sentence and its end. What has no end is matched, too, to its last character, so that
-#: a long text without any is not searched again from each of its characters.
+#: A sentence and its end. Text without an end also matches, up to its last character, so that a
+#: long text without any end is not searched again from each character.
 _SENTENCE = re.compile(rf"[^{_ENDS}]+([{_ENDS}]+[\"'\u201d\u2019»)\]\u300d\u300f]*)?")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 DISAGREEMENTS = 10
-#: The most frequent words decide; the rest can hardly outweigh them.
+#: Only the most frequent words are compared: rarer ones can hardly outweigh them.
 _WORDS_COMPARED = 20_000
-LONGEST_WORD = 100  # bytes; longer ones don't fit a table, nor the boundaries of `cuts`
+LONGEST_WORD = 100  # bytes; longer words don't fit a table, nor the boundary bits of `cuts`
 
 
 def pick_sentences(texts: Sequence[Text]) -> list[str]:
-    """A few sentences of 40 to 120 characters, spread over the texts.
+    """Pick a few sentences of 40 to 120 characters, spread over the texts.
 
-    The same texts give the same sentences. Runs of white space become one space. Where
-    there are no such sentences (code, lists), stretches of text are taken.
+    The same texts give the same sentences. Runs of white space become one space. If there are no
+    such sentences (code, lists), stretches of text are picked.
     """
     total = sum(len(text.data) for text in texts)
     found: list[str] = []
@@ -47,6 +47,7 @@ def pick_sentences(texts: Sequence[Text]) -> list[str]:
 
 
 def _candidates(text: Text, place: int) -> Iterator[str]:
+    """Yield sentences, lines and stretches of text near a byte offset, the best ones first."""
     windows = list(_windows(text, place))
     sentences = [
         " ".join(match.group().split())
@@ -69,18 +70,20 @@ def _candidates(text: Text, place: int) -> Iterator[str]:
 
 
 def _windows(text: Text, place: int) -> Iterator[tuple[bool, str]]:
-    """What is searched from a place on: of its document, and of those after it while they are
-    short; with each, whether it begins inside a document."""
+    """Yield stretches of text from a byte offset on, each with whether it starts mid-document.
+
+    While documents are short, the stretches continue into the next ones.
+    """
     first, room = text.document_at(place), _WINDOW
     for start, end in text.spans(first):
         if room <= 0:
             return
-        # In a short text the places lie so close that a window takes in all of it.
+        # In a short text the picked offsets are so close that one window covers the whole text.
         begin = place if end - place > _WINDOW // 8 else max(start, end - _WINDOW // 8)
         begin = begin if start <= place else start
         window = text.data[begin : min(end, begin + room)].decode("utf-8", "replace")
         room -= end - begin + 1
-        if begin > start:  # most likely in the middle of a sentence and of a character
+        if begin > start:  # probably in the middle of a sentence and of a character
             match = _SENTENCE.match(window)
             skipped = match.end() if match and match[1] else 0
             window = window[skipped:].lstrip("\ufffd")
@@ -88,17 +91,18 @@ def _windows(text: Text, place: int) -> Iterator[tuple[bool, str]]:
 
 
 def _is_half_a_quotation(text: str) -> bool:
+    """Return whether the sentence has an unpaired quotation mark."""
     return text.count("“") != text.count("”") or text.count('"') % 2 == 1
 
 
 def sample(models: Mapping[str, Tokenizer], sentence: str) -> Sample:
-    """The sentence as each model cuts it."""
+    """Return the sentence as each model segments it."""
     cuts = (segmentation(name, model, sentence.encode()) for name, model in models.items())
     return Sample(sentence, tuple(cuts))
 
 
 def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> ModelSegmentation:
-    """A text as one model cuts it."""
+    """Return a text as one model segments it."""
     encoding = tokenizer.encode(text)
     return ModelSegmentation(
         name,
@@ -110,12 +114,13 @@ def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> ModelSegmentat
 
 
 def is_one_token(tokenizer: Tokenizer, cut: ModelSegmentation) -> bool:
-    """Is a word that was cut behind a space one token, and not the unknown one?"""
+    """Return whether a word, encoded after a space, is one token other than the unknown one."""
     covering = [id_ for id_, (_, end) in zip(cut.ids, cut.spans, strict=True) if end > 1]
     return len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
 
 
 def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
+    """Return the tokens as readable text: byte-level tokens are decoded."""
     if not tokenizer.recipe.is_byte_level:
         return encoding.tokens
     tokens = tokenizer.model.tokens
@@ -128,10 +133,10 @@ def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
 def disagreements(
     models: Mapping[str, Tokenizer], texts: Sequence[Text], threads: int
 ) -> list[Disagreement]:
-    """The words that models cut most differently, the weightiest first.
+    """Return the words that the models split most differently, in descending order of weight.
 
-    A word is encoded as it stands behind a space. Ties go to the word seen first. Words
-    that are not UTF-8, and those of more than 100 bytes, are left out.
+    A word is encoded after a space. Ties go to the word seen first. Words that are not UTF-8 or
+    have more than 100 bytes are left out.
     """
     if len(models) < 2:
         return []
@@ -155,6 +160,7 @@ def disagreements(
 
 
 def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, int]]:
+    """Return the most frequent words and their counts, in descending order."""
     counts = count_words(texts, "whitespace", threads)
     words = [entry for entry in counts.items() if len(entry[0]) <= LONGEST_WORD]
     words.sort(key=lambda entry: -entry[1])
@@ -164,8 +170,11 @@ def _frequent_words(texts: Sequence[Text], threads: int) -> list[tuple[bytes, in
 def boundaries_apart(
     models: Mapping[str, Tokenizer], words: Sequence[bytes], threads: int
 ) -> list[int]:
-    """For each word, behind a space: the boundaries inside it that one model of a pair has and
-    the other lacks, summed over all pairs. Words have at most `LONGEST_WORD` bytes."""
+    """Return for each word, encoded after a space, how many boundaries differ between the models.
+
+    Counted are the boundaries inside the word that one model of a pair has and the other lacks,
+    summed over all pairs. Words have at most `LONGEST_WORD` bytes.
+    """
     spaced = [b" " + word for word in words]
     cuts = [_inner_cuts(model, spaced, threads) for model in models.values()]
     return [
@@ -175,30 +184,28 @@ def boundaries_apart(
 
 
 def _inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> list[int]:
-    """The boundaries strictly inside words that a space precedes: bit n stands for byte n."""
+    """Return the boundaries strictly inside words that follow a space, as bits: bit n is byte n."""
     cuts = tokenizer.encoder.cuts(texts, tokenizer.special_matcher("none"), threads)
     return [own & ((1 << len(text)) - 4) for own, text in zip(cuts, texts, strict=True)]
 
 
-# -- Alignment: segmentations of one text in columns ---------------------------------------------
+# -- Alignment of several segmentations of one text in columns -----------------------------------
 
-#: For each segmentation, the tokens of each column: (first, behind the last).
+#: For each segmentation, the range of tokens in each column: (first, end).
 Columns = list[list[tuple[int, int]]]
 
 
 def align(segmentations: Sequence[ModelSegmentation]) -> Columns:
-    """The tokens of each segmentation by column, so that the same text stands in the same
-    column of each.
+    """Align segmentations of one text in columns, so that equal text is in equal columns.
 
-    A column ends at an offset that lies inside no token of any segmentation, and at which
-    a token of one of them begins. A token that covers no text belongs to the column in
-    which it stands.
+    A column ends at an offset that lies inside no token of any segmentation, and at which a token
+    of one of them begins. A token that covers no text belongs to the column of its position.
 
     Returns:
-        A list for each segmentation; all are equally long. Their ranges, one after the
-        other, are all tokens.
+        A list of token ranges for each segmentation; all lists are equally long. The ranges of a
+        list are consecutive and cover all tokens.
     """
-    # Offsets that lie strictly inside a token, as steps up and down.
+    # Number of tokens that an offset lies strictly inside, stored as increments and decrements.
     inside: dict[int, int] = {}
     starts: set[int] = set()
     for cut in segmentations:
@@ -221,7 +228,7 @@ def align(segmentations: Sequence[ModelSegmentation]) -> Columns:
 
 
 def _rising(cut: ModelSegmentation) -> list[tuple[int, int]]:
-    """The spans with starts that never fall: a normalizer may turn characters round."""
+    """Return the spans with starts that never decrease; a normalizer may reorder characters."""
     spans = []
     least = 0
     for start, end in cut.spans:
@@ -231,6 +238,7 @@ def _rising(cut: ModelSegmentation) -> list[tuple[int, int]]:
 
 
 def _columns(spans: Sequence[tuple[int, int]], borders: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the range of tokens in each column."""
     columns = []
     place = 0
     for _, border in pairwise([*borders, float("inf")]):

@@ -1,4 +1,4 @@
-"""What becomes of single words, and why: the part of a comparison that explains it."""
+"""Explanations of single words in a comparison: how each model splits a word, and why."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ from tokctl.training.counting import digest_of
 from tokctl.training.training import USUAL_LONGEST_PIECE
 from tokctl.wording import listed, times
 
-#: Words that are picked of the sentences.
+#: Number of words that are picked from the sentences.
 STORIES = 6
-#: They stand inside words of Persian and of Indic scripts, and are neither letters nor marks.
+#: Joiners occur inside words of Persian and of Indic scripts, but are neither letters nor marks.
 _JOINERS = "\u200c\u200d"
-#: What is a word of its own where text is cut at spaces and punctuation.
+#: A word that splitting at spaces and punctuation can't divide.
 _RUN = re.compile(r"[^\W_]+")
 
 
 def _count(word: str, texts: Sequence[Text]) -> int:
-    """How often the texts have a word with punctuation or spaces in it, letters and digits at
-    neither side of it."""
+    """Return the number of occurrences of a word that contains punctuation or spaces.
+
+    No letter or digit may precede or follow an occurrence.
+    """
     if not word:
         return 0
     found = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
@@ -56,7 +58,8 @@ def _count(word: str, texts: Sequence[Text]) -> int:
         if text.ends is None:
             total += count(text.data)
             continue
-        # Few of many documents have it. What is not UTF-8 becomes U+FFFD, which none needs to have.
+        # Only a few of many documents contain the word. A word with U+FFFD must be searched in all
+        # of them: decoding puts U+FFFD in place of bytes that are not UTF-8.
         anywhere = "\ufffd" in word
         numbers = range(len(text.ends)) if anywhere else text.documents_with(word.encode())
         for number in numbers:
@@ -66,8 +69,10 @@ def _count(word: str, texts: Sequence[Text]) -> int:
 
 
 def words_in(text: str) -> list[str]:
-    """Runs of two letters or more, with the marks and joiners that belong to them: without
-    those, words of Thai or Hindi would end at a vowel."""
+    """Return the runs of at least 2 letters, with their marks and joiners.
+
+    Without marks, words of Thai or Hindi would end at a vowel.
+    """
     runs = "".join(char if _in_word(char) else " " for char in text).split()
     found = []
     for run in runs:
@@ -78,14 +83,17 @@ def words_in(text: str) -> list[str]:
 
 
 def _in_word(char: str) -> bool:
+    """Return whether the character is a letter, a mark or a joiner."""
     return char.isalpha() or char in _JOINERS or unicodedata.category(char)[0] == "M"
 
 
 def pick_words(
     models: Mapping[str, Tokenizer], samples: Sequence[Sample], threads: int
 ) -> list[str]:
-    """Words of the sentences that models cut in different places: the most different ones,
-    in the order in which they stand there; none of more than 100 bytes."""
+    """Return the words of the sentences that the models split most differently.
+
+    The words are in the order of the sentences, and have at most 100 bytes.
+    """
     found = dict.fromkeys(
         word
         for sample in samples
@@ -106,15 +114,20 @@ def stories(
     threads: int,
     sweep: Trained,
 ) -> tuple[WordStory, ...]:
-    """Each word as each model cuts it behind a space, and why; and as the same models of
-    other sizes do.
+    """Return each word as each model splits it after a space, with the reason.
+
+    A word's result includes segmentations by models of other sizes that differ.
 
     Args:
-        texts: what models may have been trained on; words are counted there.
+        models: Models by name.
+        words: Words to explain.
+        texts: Texts that the models may have been trained on; occurrences are counted in them.
+        threads: Number of threads for counting.
+        sweep: Models of other sizes.
     """
     if not words:
         return ()
-    counted = count_words(texts, "bert", threads)  # cut at spaces and punctuation
+    counted = count_words(texts, "bert", threads)  # split at spaces and punctuation
     digests = cache(
         lambda: {digest_of([text.digest for text in texts]), digest_of(_of_documents(texts))}
     )
@@ -135,7 +148,7 @@ def stories(
 def _trained_on(
     tokenizer: Tokenizer, texts: Sequence[Text], digests: Callable[[], set[str]]
 ) -> bool:
-    """Is it these very texts that the model was trained on? `digests` gives theirs."""
+    """Return whether the model was trained on exactly these texts, whose digests are given."""
     record = tokenizer.model.training
     documents = sum(1 if text.ends is None else len(text.ends) for text in texts)
     if record is None or record.documents != documents:
@@ -148,13 +161,14 @@ def _trained_on(
 
 
 def _of_documents(texts: Sequence[Text]) -> list[str]:
-    """Of each document, as training makes them of the members of archives."""
+    """Return the digest of each document, as training records members of archives."""
     return [
         sha256(text.data[start:end]).hexdigest() for text in texts for start, end in text.spans()
     ]
 
 
 def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:
+    """Return the word as the model splits it, and as its other sizes do if they differ."""
     found = segmentation(name, tokenizer, b" " + word.encode())
     others = (
         (size, segmentation(name, other, b" " + word.encode()))
@@ -165,15 +179,15 @@ def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained
     return Cut(found, is_one_token(tokenizer, found), reason, tuple(elsewhere))
 
 
-# -- Reasons: why a model has a word as one token, or splits it ----------------------------------
+# -- Reasons for one token or several ------------------------------------------------------------
 
-# Where a model was trained on the very texts that are compared, the phrase has the counts of
-# its corpus state behind the last merge; else it says what the model's file tells.
+# If a model was trained on exactly the compared texts, the reason has the counts of its corpus
+# state after the last merge; otherwise, only what the model file contains.
 
-#: Unknown characters of a word that are named.
+#: Number of unknown characters of a word that are listed.
 _CHARACTERS = 5
 
-#: What a training refuses to make.
+#: Why training refuses to merge a pair.
 _REFUSED = {
     "long": "a longer token than its training allowed",
     "words": "a token of more words than its training allowed",
@@ -184,10 +198,11 @@ _REFUSED = {
 
 
 class Reasons:
-    """Reasons of one model.
+    """Explains the segmentations of one model.
 
     Args:
-        texts: what it was trained on; None if that is something else, or not known.
+        tokenizer: The model.
+        texts: Texts that it was trained on; None if they are others or unknown.
     """
 
     def __init__(self, tokenizer: Tokenizer, texts: Sequence[Text] | None) -> None:
@@ -195,7 +210,7 @@ class Reasons:
         self.texts = texts
 
     def of(self, word: str) -> str:
-        """Why the word is cut as it is behind a space."""
+        """Return the reason for the segmentation of the word after a space."""
         text = b" " + word.encode()
         encoding = self.tokenizer.encode(text)
         covering = [place for place, (_, end) in enumerate(encoding.byte_offsets) if end > 1]
@@ -216,7 +231,7 @@ class Reasons:
             whole = self._whole(ids[0])
             apart = len(encoding) > 1 and ids[0] not in self.tokenizer.model.reserved_ids
             return whole + ("; its space is a separate token" if apart else "")
-        # Tokens of one pre-token could have been one; others can't.
+        # Only tokens of one pre-token could have been merged.
         pairs = [
             (encoding.raw_ids[place], encoding.raw_ids[place + 1])
             for place in covering[:-1]
@@ -232,9 +247,11 @@ class Reasons:
         return self._not_merged(word, pairs)
 
     def _is_byte(self, id_: int) -> bool:
+        """Return whether the id is a byte token of a byte fallback."""
         return self.tokenizer.recipe.byte_fallback and is_byte_token(self.tokenizer, id_)
 
     def _unknown(self, word: str, missing: str) -> str:
+        """Return the reason why the word, or `missing` in it, is unknown."""
         recipe = self.tokenizer.recipe
         if recipe.traits.learns_words:
             which = "" if missing == word else f"{missing} is "
@@ -246,11 +263,12 @@ class Reasons:
             if missing == word:
                 return "no tokens fit all of it, so that the whole word is unknown"
             return f"no tokens fit all of {missing}, so that it is unknown"
-        # Unknown characters side by side can be one unknown token.
+        # Adjacent unknown characters can be one unknown token.
         characters = list(dict.fromkeys(missing)) or [word]
         return f"it has no token for {listed(characters[:_CHARACTERS])}"
 
     def _whole(self, id_: int) -> str:
+        """Return the reason why a word is one token."""
         model = self.tokenizer.model
         if id_ in model.reserved_ids:
             return "an added token"
@@ -266,6 +284,7 @@ class Reasons:
         return when if record.count is None else f"{when}: {times(record.count)} side by side"
 
     def _no_piece(self, word: str) -> str:
+        """Return the reason why a Unigram model has no piece for the word."""
         tokenizer = self.tokenizer
         spelled = [
             id_
@@ -284,7 +303,7 @@ class Reasons:
         longest = record.max_token_length or USUAL_LONGEST_PIECE
         if len(piece) > longest:
             return f"a piece has {longest:,} characters at the most"
-        # A piece can be a part of longer pre-tokens.
+        # A piece can be part of longer pre-tokens.
         count = sum(count * pre_token.count(piece.encode()) for pre_token, count in self._counted)
         if count == 0:
             return "not in the text, so it gets the best pieces of other words"
@@ -295,12 +314,13 @@ class Reasons:
         )
 
     def _not_merged(self, word: str, candidates: Sequence[Pair]) -> str:
-        """Of the pairs that are left the one that came closest, and what it lacked."""
+        """Return which of the remaining pairs came closest to being merged, and why it was not."""
         tokenizer = self.tokenizer
         history = history_of(tokenizer)
         if self.texts is None:
             pair = self._spelled(candidates[0])
-            if ranks := history.ranks_of(candidates[0]):  # replayed: its turn was over
+            # The merges were replayed, and the pair formed after the rank of its merge had passed.
+            if ranks := history.ranks_of(candidates[0]):
                 return (
                     f"{pair} only came side by side after step {ranks[-1] + 1:,}, which merges them"
                 )
@@ -312,13 +332,13 @@ class Reasons:
             both = symbols[pair[0]] * symbols[pair[1]] if criterion.by_score else 1
             return pairs[pair] / both if both else 0.0
 
-        # Longest match goes from the left, so that the first pair is where a word ends.
+        # Longest match goes from left to right, so the first pair is where the longest token ends.
         greedy = tokenizer.recipe.matches_longest
         left, right = max(candidates[:1] if greedy else candidates, key=score)
         count, pair = pairs[left, right], self._spelled((left, right))
         if not count:
-            # Longest match can cut otherwise than training did; and in a text a pre-token can
-            # go on behind the word (with a line end, say), and be merged otherwise.
+            # Longest match can split differently than training did. Also, a pre-token of the text
+            # can extend beyond the word (with a line end, for example) and be merged differently.
             there = greedy or any(
                 next(text.documents_with(word.encode()), None) is not None for text in self.texts
             )
@@ -348,10 +368,11 @@ class Reasons:
         )
 
     def _spelled(self, pair: Pair) -> str:
+        """Return the tokens of a pair, joined by a plus sign."""
         return " + ".join(map(self._name, pair))
 
     def _name(self, id_: int) -> str:
-        """A token for people: what bytes spell, with a sign for the space."""
+        """Return a token as readable text: decoded bytes, with a visible sign for the space."""
         if not self.tokenizer.recipe.is_byte_level:
             return self.tokenizer.tokens[id_]
         spelled = self.tokenizer.model.tokens[id_].decode("utf-8", "backslashreplace")
@@ -359,12 +380,12 @@ class Reasons:
 
     @cached_property
     def _state(self) -> tuple[Counter[int], Counter[Pair]]:
-        """How often each symbol, and each pair, is in the corpus state after the last merge."""
+        """Return the counts of symbols and of pairs in the corpus state after the last merge."""
         return count_pairs(self.tokenizer, len(self.tokenizer.merges), self._counted)
 
     @cached_property
     def _counted(self) -> Sequence[tuple[bytes, int]]:
-        """The pre-tokens that it was trained on, with their counts."""
+        """Return the pre-tokens of the training texts, with their counts."""
         assert self.texts is not None
         sources = [text.source() for text in self.texts]
         return as_trained(self.tokenizer, count_pre_tokens(self.tokenizer, sources))

@@ -1,4 +1,4 @@
-"""Why a word is split as it is, where a token comes from, and the corpus state after a step.
+"""Explanations of words and tokens, corpus states, and the use of a vocabulary by texts.
 
 Results are plain data; `tokctl.render` shows them.
 """

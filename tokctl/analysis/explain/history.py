@@ -1,7 +1,7 @@
-"""What a training did, as a model's file tells it: its merges step by step, or its rounds.
+"""The merges and rounds of a training, read from its model file.
 
-A *step* is counted from 1, as people count; the *rank* of the same merge is one less. Where the
-file ranks tokens and names no pairs, the merges are those that follow from the ranks.
+A *step* is numbered from 1; the *rank* of the same merge is `step - 1`. A file that ranks tokens
+names no pairs: its merges are derived from the ranks.
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ from tokctl.wording import plural
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
-#: Symbols or characters of one pre-token that is explained. An explanation by merges holds every
-#: state in between, which is quadratic, and nobody reads further.
+#: Most symbols or characters of a pre-token that can be explained. An explanation by merges stores
+#: the state after each merge, so its size is quadratic, and nobody reads longer ones.
 LONGEST = 1000
 
-#: Two neighbours by their ids.
+#: Ids of two neighbouring symbols.
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class MergeRecord:
-    """One step of a training, its symbols by name.
+    """A merge of a training, with its symbols by name.
 
     Attributes:
-        step: the step of the training; in a model segmented by ranks, the rank.
-        count: weighted occurrences of the pair before the merge; None if the model's
-            file does not say.
-        score: count(ab) / (count(a) * count(b)), exactly, where that is what the training
-            compared; else None.
-        stage: of a training in stages, from 1; None if it had one, or is not known.
-        language: the one that chose the merge in a parity-aware training, empty if all of them
-            chose it together; None in any other training.
+        step: step of the training; in a model segmented by ranks, the rank.
+        left: left symbol of the pair.
+        right: right symbol of the pair.
+        token: token that the merge makes.
+        count: weighted occurrences of the pair before the merge; None if the file lacks them.
+        score: exact count(ab) / (count(a) * count(b)) if the training compared scores; else None.
+        stage: stage of a staged training, from 1; None if there was one stage or it is not known.
+        language: language that chose the merge in a parity-aware training, empty if all languages
+            chose together; None in any other training.
     """
 
     step: int
@@ -58,60 +59,67 @@ class MergeRecord:
 
 
 class MergeRules(ABC):
-    """Which pairs merge, and what tokens are merged from."""
+    """Rules that say which pairs merge, and which parts a token is merged from."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        # Not the tokenizer itself: it is the key under which this is kept.
+        # Don't keep the tokenizer: as the weak key of `_HISTORIES` it must be free to be collected.
         self.model = tokenizer.model
         self.tokens = tokenizer.tokens
 
     @cached_property
     def ids(self) -> dict[bytes, int]:
-        """The ordinary tokens with their ids."""
+        """Ids of the ordinary tokens by their bytes."""
         reserved = self.model.reserved_ids
         return {token: id_ for id_, token in enumerate(self.model.tokens) if id_ not in reserved}
 
     @abstractmethod
     def ranks_of(self, pair: Pair) -> Sequence[int]:
-        """The ranks at which a pair merges, the first one first."""
+        """Return the ranks at which `pair` merges, lowest first; empty if it never does."""
 
     @abstractmethod
     def token_of(self, rank: int, pair: Pair) -> int:
-        """The token that merging a pair at a rank makes."""
+        """Return the id of the token that merging `pair` at `rank` makes."""
 
     @abstractmethod
     def record(self, rank: int, pair: Pair) -> MergeRecord:
-        """The merge of a pair at a rank, for people."""
+        """Return the merge of `pair` at `rank` with its symbols by name."""
 
     @abstractmethod
     def alternative(self, pair: Pair) -> MergeRecord | None:
-        """The merge that makes the token which two neighbours would spell that never merge."""
+        """Return the merge that makes the token spelled by a pair that never merges.
+
+        None if the vocabulary lacks that token or no merge makes it.
+        """
 
     @abstractmethod
     def parts_of(self, id_: int) -> tuple[Pair, int] | None:
-        """The two tokens that a token is merged from, and at which rank; None for one that no
-        merge makes."""
+        """Return the two tokens that `id_` is merged from, and the rank; None if unmerged."""
 
     @abstractmethod
     def uses_of(self, id_: int) -> Iterator[tuple[Pair, int]]:
-        """The merges that have a token as a part, with their ranks, in the order of these."""
+        """Yield each merge that has token `id_` as a part, with its rank, by rank."""
 
 
 class History(MergeRules):
-    """What a tokenizer's merges say, looked up from every side."""
+    """A model's merges in the order learned, indexed by pair and by token."""
 
     def __init__(self, tokenizer: Tokenizer, supermerges: Sequence[Merge] = ()) -> None:
-        """`supermerges`: steps after all merges."""
+        """Index the merges of `tokenizer`.
+
+        Args:
+            tokenizer: tokenizer whose merges are indexed.
+            supermerges: merges of whole pre-tokens, appended as steps after all merges.
+        """
         super().__init__(tokenizer)
         events = tokenizer.model.events
         self.merges = [*(events.merges if events else tokenizer.merges), *supermerges]
         if events:
-            # Tokens that were removed have the numbers behind the ids.
+            # Removed tokens are numbered after the last id.
             self.tokens = [*tokenizer.tokens, *removed_names(tokenizer)]
 
     @cached_property
     def ranks(self) -> dict[Pair, list[int]]:
-        """The ranks of each pair: more than one where the pair was merged again later."""
+        """Ranks of each pair, ascending; several if the pair was merged again later."""
         ranks: dict[Pair, list[int]] = {}
         for rank, merge in enumerate(self.merges):
             ranks.setdefault((merge.left, merge.right), []).append(rank)
@@ -119,7 +127,7 @@ class History(MergeRules):
 
     @cached_property
     def made_by(self) -> dict[int, list[int]]:
-        """The ranks of the merges that make each token, the one it was born of first."""
+        """Ranks of the merges that make each token, ascending: the first one created it."""
         made: dict[int, list[int]] = {}
         for rank, merge in enumerate(self.merges):
             made.setdefault(merge.token, []).append(rank)
@@ -127,32 +135,35 @@ class History(MergeRules):
 
     @cached_property
     def longest(self) -> int:
-        """Characters of the longest token, its marker counted."""
+        """Length of the longest token in characters, its marker included."""
         return max(map(len, self.tokens))
 
     @cached_property
     def replayer(self) -> _native.Encoder:
-        """An encoder that makes the merges in the order learned, however the recipe encodes."""
+        """An encoder that applies the merges in the order learned, whatever the recipe says."""
         from tokctl.model.encoders import replayer
 
         return replayer(self.model)
 
     def ranks_of(self, pair: Pair) -> Sequence[int]:
+        """Return the ranks at which `pair` merges, ascending; empty if it never does."""
         return self.ranks.get(pair, ())
 
     def token_of(self, rank: int, _pair: Pair) -> int:
+        """Return the id of the token that the merge at `rank` makes."""
         return self.merges[rank].token
 
     def record(self, rank: int, _pair: Pair | None = None) -> MergeRecord:
+        """Return the merge at `rank` with its symbols by name."""
         merge = self.merges[rank]
         score = None
-        expected = merge.left_count * merge.right_count  # 0 where a file does not know them
+        expected = merge.left_count * merge.right_count  # 0 if the file lacks the counts
         if self.model.recipe.merges_by_likelihood and expected:
             score = Fraction(merge.count, expected)
         names = (self.tokens[merge.left], self.tokens[merge.right], self.tokens[merge.token])
         stage = None
         record = self.model.training
-        # The stages of a model that was extended are no longer known.
+        # Extending a model loses the stages of the tokens that it already had.
         if record and record.stage_ends and merge.token >= record.extended:
             stage = 1 + sum(end <= merge.token for end in record.stage_ends)
         parity = self.model.parity
@@ -160,6 +171,10 @@ class History(MergeRules):
         return MergeRecord(rank + 1, *names, merge.count or None, score, stage, language)
 
     def alternative(self, pair: Pair) -> MergeRecord | None:
+        """Return the first merge that makes the token spelled by `pair`, from another pair.
+
+        None if the vocabulary lacks that token, no merge makes it, or a part of the pair has no id.
+        """
         if max(pair) >= self.model.size:
             return None
         left, right = (self.model.tokens[id_] for id_ in pair)
@@ -167,23 +182,25 @@ class History(MergeRules):
         return self.record(self.made_by[token][0]) if token in self.made_by else None
 
     def parts_of(self, id_: int) -> tuple[Pair, int] | None:
+        """Return the pair that first made token `id_`, and its rank; None if no merge did."""
         if id_ not in self.made_by:
             return None
         rank = self.made_by[id_][0]
         return (self.merges[rank].left, self.merges[rank].right), rank
 
     def uses_of(self, id_: int) -> Iterator[tuple[Pair, int]]:
+        """Yield each merge that has token `id_` as a part, with its rank, in the order learned."""
         for rank, merge in enumerate(self.merges):
             if id_ in (merge.left, merge.right):
                 yield (merge.left, merge.right), rank
 
 
 class Ranks(MergeRules):
-    """The ranks of a model's tokens, and the merges that they stand for.
+    """Merges derived from the ranks of a model's tokens.
 
     A model segmented by ranks (tiktoken's, SentencePiece's BPE) merges any two neighbours that
-    spell a token, the token of the lowest rank first. The rank is the id; in a model with scores
-    it is the place in the order of the scores, equal scores being equal ranks.
+    spell a token, the token of the lowest rank first. The rank is the id. In a model with scores
+    the rank is the position among the distinct scores, highest first; equal scores are equal ranks.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -194,7 +211,7 @@ class Ranks(MergeRules):
 
     @cached_property
     def by_id(self) -> dict[int, int]:
-        """The rank of each ordinary token."""
+        """Rank of each ordinary token by id."""
         scores = self.model.scores
         if not scores:
             return {id_: id_ for id_ in self.ids.values()}
@@ -203,32 +220,39 @@ class Ranks(MergeRules):
         return {id_: ranks[scores[id_]] for id_ in self.ids.values()}
 
     def ranks_of(self, pair: Pair) -> Sequence[int]:
-        """The rank of the token that two neighbours spell, if they spell one."""
+        """Return the rank of the token that `pair` spells, in a tuple; empty if none."""
         if NO_ID in pair:
             return ()
         id_ = self.ids.get(self.spelled[pair[0]] + self.spelled[pair[1]])
         return () if id_ is None else (self.by_id[id_],)
 
     def token_of(self, _rank: int, pair: Pair) -> int:
+        """Return the id of the token that `pair` spells."""
         return self.ids[self.spelled[pair[0]] + self.spelled[pair[1]]]
 
     def record(self, rank: int, pair: Pair) -> MergeRecord:
+        """Return the merge of `pair` at `rank` with its symbols by name, without count or score."""
         left, right = pair
         token = self.tokens[self.token_of(rank, pair)]
         return MergeRecord(rank, self.tokens[left], self.tokens[right], token, None, None)
 
     def alternative(self, _pair: Pair) -> None:
-        """Two neighbours that spell a token are always merged."""
+        """Return None: two neighbours that spell a token always merge."""
         return
 
     def lowest(self, ids: Sequence[int]) -> tuple[int, Pair] | None:
-        """The pair that merges next, with its rank: the lowest, the leftmost of equals."""
+        """Return the next merge as its rank and pair: the lowest rank, the leftmost of equals.
+
+        None if no two neighbours in `ids` spell a token.
+        """
         ranked = [(rank, pair) for pair in pairwise(ids) for rank in self.ranks_of(pair)]
         return min(ranked, key=lambda found: found[0], default=None)
 
     def parts_of(self, id_: int) -> tuple[Pair, int] | None:
-        """The two tokens that the merges of lower rank leave of a token's own text; None
-        if they leave another number: then the token is never made of its own text."""
+        """Return the two tokens that lower-ranked merges leave of a token's own text, and the rank.
+
+        None if they leave any other number: then the token's own text never gives the token.
+        """
         if id_ not in self._parts:
             self._parts[id_] = self._find_parts(id_) if id_ in self.by_id else None
         return self._parts[id_]
@@ -246,6 +270,7 @@ class Ranks(MergeRules):
         return (ids[0], ids[1]), self.by_id[id_]
 
     def uses_of(self, id_: int) -> Iterator[tuple[Pair, int]]:
+        """Yield each merge that has token `id_` as a part, with its rank, by rank."""
         if id_ not in self.by_id:
             return
         data = self.spelled[id_]
@@ -264,13 +289,13 @@ _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
 
 
 def removed_names(tokenizer: Tokenizer) -> list[str]:
-    """The tokens that were taken away, as they would be spelled, by number."""
+    """Return the spellings of the removed tokens, in the order of their numbers."""
     events = tokenizer.model.events
     return events.spelled(is_byte_level=tokenizer.recipe.is_byte_level) if events else []
 
 
 def history_of(tokenizer: Tokenizer) -> History:
-    """The tokenizer's history; made once, and kept as long as the tokenizer is."""
+    """Return the tokenizer's history, cached for as long as the tokenizer lives."""
     found = _HISTORIES.get(tokenizer)
     if found is None:
         found = _HISTORIES[tokenizer] = History(tokenizer)
@@ -281,8 +306,11 @@ _WITH_SUPERWORDS: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
 
 
 def full_history_of(tokenizer: Tokenizer) -> History:
-    """The same with the supermerges, if there are any: steps after all merges, as encoding makes
-    them."""
+    """Return the tokenizer's history with its supermerges as steps after all merges.
+
+    Encoding applies the supermerges in this order. The history is cached for as long as the
+    tokenizer lives.
+    """
     supermerges = tokenizer.model.supermerges
     if not supermerges:
         return history_of(tokenizer)
@@ -293,31 +321,44 @@ def full_history_of(tokenizer: Tokenizer) -> History:
 
 
 def token_rules(tokenizer: Tokenizer) -> MergeRules:
-    """What says which tokens a token is made of: the ranks of a model, or else its history with
-    the supermerges."""
+    """Return the rules that say which parts a token is merged from.
+
+    They are the ranks if the model has ranks, else its history with the supermerges.
+    """
     return Ranks(tokenizer) if tokenizer.recipe.has_ranks else full_history_of(tokenizer)
 
 
 def merge_rules(tokenizer: Tokenizer) -> MergeRules:
-    """What says which pairs of a pre-token merge in a model: its ranks, or else its history."""
+    """Return the rules that say which pairs merge inside a pre-token.
+
+    They are the ranks if the model has ranks, else its history without supermerges.
+    """
     return Ranks(tokenizer) if tokenizer.recipe.has_ranks else history_of(tokenizer)
 
 
 def merge_records(
     tokenizer: Tokenizer, first: int = 1, last: int | None = None
 ) -> list[MergeRecord]:
-    """The merges of the steps `first` to `last`, both included; None goes on to the end.
+    """Return the merges of steps `first` to `last`, both included, supermerges after all others.
+
+    Args:
+        tokenizer: tokenizer of a model with a merge history.
+        first: first step, from 1.
+        last: last step; None, or a number after the last step, means the last step.
 
     Raises:
-        TokctlError: the model has no merges, or not the step `first`. A `last` after the
-            end is the end.
+        TokctlError: the model has no merges, or no step `first`.
+
+    Example:
+        >>> merge_records(tokenizer, 1, 10)[0].step
+        1
     """
     history = full_history_of(tokenizer)
     return [history.record(rank) for rank in merge_range(tokenizer, first, last)]
 
 
 def merge_range(tokenizer: Tokenizer, first: int = 1, last: int | None = None) -> range:
-    """The ranks of these steps; raises as `merge_records` does."""
+    """Return the ranks of steps `first` to `last`; raise errors as `merge_records` does."""
     check_merges(tokenizer)
     total = step_count(tokenizer)
     if total:
@@ -326,12 +367,12 @@ def merge_range(tokenizer: Tokenizer, first: int = 1, last: int | None = None) -
 
 
 def step_count(tokenizer: Tokenizer) -> int:
-    """How many merges a training has made, as far as the model says."""
+    """Return the number of known merges, supermerges included."""
     return len(full_history_of(tokenizer).merges)
 
 
 def check_states(tokenizer: Tokenizer) -> None:
-    """TokctlError if the states of a corpus can't be shown: merges alone don't make them."""
+    """Raise TokctlError if corpus states can't be shown because the model removed tokens."""
     if tokenizer.recipe.removal:
         raise TokctlError(
             f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
@@ -342,7 +383,7 @@ def check_states(tokenizer: Tokenizer) -> None:
 
 
 def check_symbols(count: int) -> None:
-    """TokctlError if a pre-token has too many symbols to be explained."""
+    """Raise TokctlError if a pre-token has more than `LONGEST` symbols."""
     if count > LONGEST:
         raise TokctlError(
             f"a pre-token of {count:,} symbols is too long to explain step by step",
@@ -351,7 +392,7 @@ def check_symbols(count: int) -> None:
 
 
 def check_merges(tokenizer: Tokenizer) -> None:
-    """TokctlError if a model has no merge history at all."""
+    """Raise TokctlError if the model has no merge history."""
     recipe = tokenizer.recipe
     if recipe.has_ranks:
         raise TokctlError(
@@ -374,7 +415,13 @@ def check_merges(tokenizer: Tokenizer) -> None:
 
 
 def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
-    """TokctlError if the model does not have that step."""
+    """Raise TokctlError if the model has no corpus state after `step`.
+
+    Args:
+        tokenizer: tokenizer whose merges are counted; supermerges have no states.
+        step: step to check.
+        lowest: lowest step allowed: 0 is the state before the first merge.
+    """
     check_merges(tokenizer)
     check_states(tokenizer)
     total = len(tokenizer.merges)
@@ -397,12 +444,15 @@ def _check_in_range(step: int, total: int, lowest: int) -> None:
 def name_symbols(
     tokenizer: Tokenizer, data: bytes, ids: Sequence[int], lengths: Sequence[int]
 ) -> list[str]:
-    """The names of a pre-token's symbols; one without an id shows as the character itself,
-    with its marker.
+    """Return the names of a pre-token's symbols.
+
+    A symbol without an id is named by its own text, with its marker.
 
     Args:
-        data: the pre-token.
-        lengths: the bytes of it that each symbol covers.
+        tokenizer: tokenizer that names the ids.
+        data: bytes of the pre-token.
+        ids: id of each symbol, or `NO_ID`.
+        lengths: number of bytes of `data` that each symbol covers.
     """
     tokens = tokenizer.tokens
     if NO_ID not in ids:
@@ -422,17 +472,17 @@ def name_symbols(
 def _unknown_name(recipe: Recipe, data: bytes, start: int, end: int) -> str:
     if recipe.is_byte_level:
         return byte_level.spell(data[start:end])
-    if start == end:  # a marker that is a symbol of its own
+    if start == end:  # a marker that is a separate symbol
         return recipe.marker.text
     name = data[start:end].decode("utf-8", "replace")
     return recipe.marker.on_symbol(name, first=start == 0, last=end == len(data))
 
 
 def rounds(tokenizer: Tokenizer) -> list[Round]:
-    """What each round left and dropped, first to last.
+    """Return the rounds of a Unigram training, first to last.
 
     Raises:
-        TokctlError: another algorithm; a model whose file does not tell its training.
+        TokctlError: the model is of another algorithm, or its file does not describe the training.
     """
     if not tokenizer.recipe.traits.has_scores:
         algorithm = tokenizer.recipe.algorithm

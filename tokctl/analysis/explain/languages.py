@@ -1,4 +1,4 @@
-"""What a parity-aware training came to in each of its languages."""
+"""Results of a parity-aware training for each of its languages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from tokctl.model import ParityRecord
 
 @dataclass(frozen=True)
 class LanguageShare:
-    """A language of a parity-aware training.
+    """Language of a parity-aware training.
 
     Attributes:
-        merges: those that it chose.
-        before, after: tokens of the text that was measured, before the first merge and after the
-            last.
-        cost_before, cost_after: these divided by the text's length in what the measure counts; in
-            tokens where it divides by nothing.
+        name: name of the language.
+        merges: number of merges that the language chose.
+        before: tokens of the measured text before the first merge.
+        after: tokens of the measured text after the last merge.
+        cost_before: `before` divided by the length of the text in the measure's unit; equal to
+            `before` if the measure has no divisor.
+        cost_after: `after` divided by the same length.
     """
 
     name: str
@@ -31,11 +33,13 @@ class LanguageShare:
 
 @dataclass(frozen=True)
 class LanguageShares:
-    """All of them, in the order given.
+    """Languages of a parity-aware training, in the order given to the training.
 
     Attributes:
-        record: what the model's file says.
-        gini_before, gini_after: Gini coefficient of the languages' costs.
+        record: record of the training in the model file.
+        languages: results of each language.
+        gini_before: Gini coefficient of the languages' costs before the first merge.
+        gini_after: Gini coefficient of the languages' costs after the last merge.
     """
 
     record: ParityRecord
@@ -45,17 +49,17 @@ class LanguageShares:
 
     @property
     def measure(self) -> str:
-        """See `ParityRecord`."""
+        """Name of the measure; see `ParityRecord`."""
         return self.record.measure
 
     @property
     def together(self) -> int:
-        """Merges that all languages chose together."""
+        """Number of merges that all languages chose together."""
         return self.record.global_merges
 
 
 def language_shares(record: ParityRecord) -> LanguageShares:
-    """What the record says of each language."""
+    """Return the results of each language of a parity-aware training."""
     merges = record.merges_of()
 
     def costs(tokens: Sequence[int]) -> list[Figure]:

@@ -1,7 +1,7 @@
-"""Models that tokens were taken away from: what was removed and why, and how words go through it.
+"""Models that removed tokens: which were removed and why, and how pre-tokens are segmented.
 
-The steps of such a model are its merges; the removals of a step come after its merge. A removed
-token has a number after the ids, and no id.
+The steps of the training are its merges. The removals of a step come after its merge. A removed
+token has no id, but a number after the last id.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RemovalRecord:
-    """A removal, its tokens by name.
+    """A removal, with its tokens by name.
 
     Attributes:
-        step: the merge after which the token was removed.
-        by: the token that this merge made; None for a residue.
-        count, whole: see `tokctl.model.Removal`.
-        scaffold: it was removed because it was rarer than what came next (Scaffold-BPE), not
-            because most of it had become part of `by` (PickyBPE, BoundlessBPE).
-        residue: it was removed after the training, because texts hardly used it but to make
-            others of it (LiteToken).
+        step: merge after which the token was removed.
+        token: the removed token.
+        by: token that this merge made; None for a residue.
+        count: occurrences; see `tokctl.model.Removal` for the meaning in each algorithm.
+        whole: occurrences to compare `count` with; see `tokctl.model.Removal`.
+        scaffold: whether the token was removed for being rarer than the next pair (Scaffold-BPE),
+            not because most of its occurrences had become part of `by` (PickyBPE, BoundlessBPE).
+        residue: whether the token was removed after the training, because texts hardly used it
+            except as a part of other tokens (LiteToken).
     """
 
     step: int
@@ -45,7 +47,10 @@ class RemovalRecord:
 
 
 def removals_of(tokenizer: Tokenizer, number: int) -> tuple[RemovalRecord, ...]:
-    """When and why a token was removed; more than once if merges made it again."""
+    """Return the removals of the token with this number, in order.
+
+    There are several if merges made the token again, and none in a model that removes no tokens.
+    """
     events = tokenizer.model.events
     if events is None:
         return ()
@@ -64,17 +69,18 @@ def _record(tokenizer: Tokenizer, removal: Removal) -> RemovalRecord:
 
 @dataclass(frozen=True)
 class EventStep:
-    """A change of a word on its way to tokens.
+    """A merge or a split in the segmentation of a pre-token.
 
     Attributes:
-        step: the merge, or the one after which a token was removed; None if a scaffold token
-            or a residue is taken apart, which is done after the merges.
-        token: what is made, or taken apart.
-        parts: what it is made of, or falls into.
+        step: the merge, or the merge after which a token was removed; None if a scaffold token or a
+            residue is split, which happens after all merges.
+        token: token that is made or split.
+        parts: tokens that `token` is made of, or is split into.
+        count: weighted occurrences of the pair before the merge; None for a split, or if not known.
         removal: why the token was removed; None for a merge.
-        apart: is the token taken apart?
-        places: symbols of the state after it that were made, from 0.
-        state: the symbols after it.
+        apart: whether the token is split.
+        places: indices in `state` of the symbols that the step made, from 0.
+        state: symbols of the pre-token after the step.
     """
 
     step: int | None
@@ -89,15 +95,15 @@ class EventStep:
 
 @dataclass(frozen=True)
 class RefinedWord:
-    """A pre-token that goes through merges and removals.
+    """A pre-token that is segmented by merges and removals.
 
     Attributes:
-        data: the pre-token's bytes, normalized and rewritten.
-        symbols: what it starts as.
-        steps: merges and removals, in order; none where it is `whole`.
-        whole: the pre-token is a token, and stays whole.
-        tokens: as `encode` names them.
-        ids: None if a character has no id.
+        data: bytes of the pre-token, normalized and rewritten.
+        symbols: initial symbols.
+        steps: merges and splits, in order; empty if the pre-token is `whole`.
+        whole: whether the pre-token is a token and is kept whole.
+        tokens: tokens as `encode` names them.
+        ids: id of each token; None for a character without an id.
     """
 
     data: bytes
@@ -111,10 +117,16 @@ class RefinedWord:
 def refined_word(
     tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], final: tuple[int | None, ...]
 ) -> RefinedWord:
-    """How the events segment one pre-token, which the encoder has made the tokens `names` of.
+    """Return how merges and removals segment one pre-token.
+
+    Args:
+        tokenizer: tokenizer of a model that removed tokens.
+        data: bytes of the pre-token, normalized and rewritten.
+        names: tokens that the encoder made of the pre-token.
+        final: ids of these tokens.
 
     Raises:
-        TokctlError: it has over `LONGEST` symbols.
+        TokctlError: the pre-token has more than `LONGEST` symbols, or the model removes no tokens.
     """
     events = tokenizer.model.events
     if events is None:
@@ -136,8 +148,10 @@ def refined_word(
 
 
 class _RefinedSymbols:
-    """A pre-token on its way from symbols to tokens. An event has a time: twice its rank that of a
-    merge, and one more that of the removals after it."""
+    """The changing symbols of a pre-token while merges and removals are applied.
+
+    Each event has a time: `2 * rank` for a merge, `2 * rank + 1` for the removals after it.
+    """
 
     def __init__(
         self, tokenizer: Tokenizer, events: Events, ids: Sequence[int], names: Sequence[str]
@@ -150,14 +164,14 @@ class _RefinedSymbols:
 
     @cached_property
     def removals(self) -> dict[int, list[Removal]]:
-        """By token."""
+        """Removals of each token, in order."""
         found: dict[int, list[Removal]] = {}
         for removal in self.events.removals:
             found.setdefault(removal.token, []).append(removal)
         return found
 
     def replayed(self) -> Iterator[EventStep]:
-        """The events of a training with a threshold, in their order."""
+        """Yield the events in the order of a training with a threshold."""
         now = -1
         while (time := min(self._times(now), default=None)) is not None:
             now = time
@@ -179,8 +193,11 @@ class _RefinedSymbols:
             yield from (time for time in times if time > now)
 
     def _parts(self, token: int, time: int) -> Iterator[int]:
-        """What a token that is removed at a time falls into: its parts; of those that are not
-        there, or in BoundlessBPE of all, theirs."""
+        """Yield the tokens that a token removed at `time` splits into.
+
+        A part that is not in the vocabulary at that time splits further. In BoundlessBPE every part
+        does, down to the initial symbols.
+        """
         to_symbols = self.tokenizer.recipe.removal == "to-symbols"
         waiting = [token]
         while waiting:
@@ -199,13 +216,16 @@ class _RefinedSymbols:
         return not made or last_made > last_gone
 
     def demolished(self) -> Iterator[EventStep]:
-        """The merges by rank, then what the tokens without an id fall into; of residues, then the
-        merges that make others."""
+        """Yield the merges by rank, then the splits of tokens without an id.
+
+        In a model whose residues were removed, the merges that make tokens with an id then run
+        again.
+        """
         size = self.tokenizer.model.size
         while ranks := self._ranks():
             yield self._merged(min(ranks))
         for token in dict.fromkeys(self.ids):
-            # Symbols that the model lacks have a number beyond all others.
+            # `NO_ID` is higher than the numbers of removed tokens.
             if size <= token < size + len(self.events.removed):
                 record = _record(self.tokenizer, self.removals[token][-1])
                 yield self._taken_apart(token, list(self._fewest(token)), None, record)
@@ -215,7 +235,7 @@ class _RefinedSymbols:
                 yield self._merged(min(ranks))
 
     def _ranks(self) -> list[int]:
-        """At which rank each pair merges that does."""
+        """Return the first rank of each neighbouring pair that merges."""
         return [r for pair in pairwise(self.ids) for r in self.history.ranks_of(pair)[:1]]
 
     def _fewest(self, token: int) -> Iterator[int]:
@@ -229,7 +249,7 @@ class _RefinedSymbols:
 
     @cached_property
     def _undone(self) -> dict[int, Pair]:
-        """Of each token without an id the merge that gives the fewest tokens; the first such."""
+        """Pair that splits each removed token into the fewest tokens; the first among equals."""
         size = self.tokenizer.model.size
         undone: dict[int, Pair] = {}
         fewest: dict[int, int] = {}

@@ -27,11 +27,11 @@ class PreTokenState:
     """A distinct pre-token in a corpus state.
 
     Attributes:
-        tokens: its symbols by name.
-        count: its occurrences in the text.
-        changed: the step that leads to this state has rewritten it.
-        before: its symbols before that step; None if it has not changed.
-        places: which of `tokens` the step has merged, from 0.
+        tokens: symbols of the pre-token, by name.
+        count: occurrences in the text.
+        changed: whether the step that leads to this state rewrote the pre-token.
+        before: symbols before that step; None if the step did not change them.
+        places: indices in `tokens` of the symbols that the step merged, from 0.
     """
 
     tokens: tuple[str, ...]
@@ -42,21 +42,30 @@ class PreTokenState:
 
 
 def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tuple[str, ...], int]:
-    """The segmented pre-tokens of a text, with their counts, after `step` merges.
+    """Return the segmented pre-tokens of a text, with their counts, after `step` merges.
 
-    The order is the one in which the recipe's tie rule scans them: as first seen; for
-    `rewritten-last`, words that a merge has rewritten after the others.
+    The order is the scan order of the recipe's tie rule: first-seen order; for `rewritten-last`,
+    pre-tokens that merges rewrote come after the others.
+
+    Args:
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges; 0 is the state before the first merge.
+        text: text to segment, as one document.
 
     Raises:
-        TokctlError: the model has no such step (0 is the state before the first merge).
+        TokctlError: the model has no such step.
+
+    Example:
+        >>> corpus_state(tokenizer, 1, "low low")  # the first merge joins "l" and "o"
+        {('lo', 'w'): 1, ('Ġ', 'lo', 'w'): 1}
     """
     data = tokenizer.as_bytes(text)
     document = Document("the text", len(data), lambda: iter([data]))
     counts = count_pre_tokens(tokenizer, [document])
     state: dict[tuple[str, ...], int] = {}
     for word in state_words(tokenizer, step, counts):
-        # Different pre-tokens never have the same symbols; but if a file made it so, the
-        # counts must still add up.
+        # Different pre-tokens have different symbols, except in a damaged file; add the counts
+        # so that their sum is right in any case.
         state[word.tokens] = state.get(word.tokens, 0) + word.count
     return state
 
@@ -64,13 +73,18 @@ def corpus_state(tokenizer: Tokenizer, step: int, text: str | bytes) -> dict[tup
 def count_pre_tokens(
     tokenizer: Tokenizer, sources: Sequence[Source], errors: str = "strict"
 ) -> list[tuple[bytes, int]]:
-    """The distinct pre-tokens of all documents of the sources with their counts, in first-seen
-    order. None goes from one document to the next; what a source counts more than once
-    (`tokctl.sources.Batch`) counts as often here.
+    """Return the distinct pre-tokens of all documents with their counts, in first-seen order.
+
+    No pre-token crosses the end of a document. A document that its source counts several times
+    (`tokctl.sources.Batch`) is counted that often.
+
+    Args:
+        tokenizer: tokenizer whose recipe splits the text.
+        sources: texts to read.
+        errors: `strict`, or `replace` to put U+FFFD where text is not UTF-8.
 
     Raises:
-        TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
-            puts U+FFFD in its place.
+        TokctlError: text is not UTF-8, for a character-level model and `errors="strict"`.
     """
     from tokctl import training
 
@@ -81,8 +95,11 @@ def count_pre_tokens(
 def as_trained(
     tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]
 ) -> Sequence[tuple[bytes, int]]:
-    """The counted pre-tokens without those too rare for the model's training, where that
-    leaves as many as it had: then the text is surely the one that it read."""
+    """Return the counted pre-tokens without those below the training's `min_count`.
+
+    Return `counts` unchanged if the rest does not match the totals in the training record: only if
+    they match is the text surely the training text.
+    """
     record = tokenizer.model.training
     if record is None or record.min_count <= 1:
         return counts
@@ -93,11 +110,13 @@ def as_trained(
 
 
 def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, int]]:
-    """The pre-tokens of a file of `word<TAB>count` lines, as `tokctl train --word-counts` reads it:
-    neither normalizers nor pre-tokenizer are applied.
+    """Return the pre-tokens of a file of `word<TAB>count` lines, in first-seen order.
+
+    `tokctl train --word-counts` reads the same format: neither normalizers nor pre-tokenizers
+    apply.
 
     Raises:
-        TokctlError: names the file and the line that is not of this form.
+        TokctlError: a line has another form; the message names the file and the line.
     """
     from tokctl import training
 
@@ -108,7 +127,12 @@ def read_counts(tokenizer: Tokenizer, document: Document) -> list[tuple[bytes, i
 def state_words(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
 ) -> list[PreTokenState]:
-    """The corpus state of counted pre-tokens, given in first-seen order, after `step` merges.
+    """Return the corpus state of counted pre-tokens after `step` merges, in scan order.
+
+    Args:
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges, from 0.
+        counts: pre-tokens with their counts, in first-seen order.
 
     Raises:
         TokctlError: the model has no such step.
@@ -119,8 +143,11 @@ def state_words(
 
 
 def stage_of(tokenizer: Tokenizer, step: int) -> TrainingStage:
-    """The stage of the training that a step was part of; of step 0, that of the first. The last
-    one where the model's file does not say, one without limits where it names none."""
+    """Return the training stage that `step` belongs to; for step 0, the first stage.
+
+    Return the last stage if the model file does not record the stages, and a stage without limits
+    if the recipe has none.
+    """
     model = tokenizer.model
     stages, record = model.recipe.stages or (TrainingStage(),), model.training
     if record is None or not record.stage_ends or step > len(model.merges):
@@ -134,7 +161,7 @@ def stage_of(tokenizer: Tokenizer, step: int) -> TrainingStage:
 def _as_split(
     tokenizer: Tokenizer, stage: TrainingStage, counts: Iterable[tuple[bytes, int]]
 ) -> Iterable[tuple[bytes, int]]:
-    """The counted pre-tokens as a stage of the training splits them further."""
+    """Return the counted pre-tokens as a stage's own pre-tokenizers split them further."""
     if not stage.pre_tokenizers:
         return counts
     from tokctl import training
@@ -147,9 +174,16 @@ def _as_split(
 def count_pairs(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
 ) -> tuple[Counter[int], Counter[Pair]]:
-    """The symbols and the pairs of neighbours in the corpus state of counted pre-tokens after
-    `step` merges, with their weighted counts, as the tie rule sees them first; `NO_ID` stands
-    for symbols that the model lacks.
+    """Count the symbols and the neighbouring pairs of a corpus state.
+
+    Args:
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges that led to the state, from 0.
+        counts: pre-tokens with their counts, in first-seen order.
+
+    Returns:
+        Weighted counts by id and by pair of ids, in the scan order of the tie rule. `NO_ID` stands
+        for symbols that the model lacks.
 
     Raises:
         TokctlError: the model has no such step.
@@ -173,26 +207,28 @@ def count_pairs(
 
 
 def _in_scan_order(tokenizer: Tokenizer, replayed: Iterable[tuple[list[int], T]]) -> list[T]:
-    """What is given beside the ranks that rewrote each pre-token, latest first, in the order
-    in which the tie rule scans it."""
+    """Return the items of `replayed` in the scan order of the tie rule.
+
+    Each item comes with the ranks that rewrote its pre-token, latest first.
+    """
     if tokenizer.recipe.tie_break != "rewritten-last":
         return [word for _, word in replayed]
-    # Words that a step rewrites go to the end in the order they had. So of two words the
-    # one rewritten last is behind; rewritten by the same steps back to some point, their
-    # order is the older one; a word that is never rewritten comes first. That is the order
-    # of the lists of steps, latest first; `sorted` keeps the first-seen order of equals.
+    # A step moves the words that it rewrites to the end and keeps their order. So the word
+    # rewritten later comes later. Words last rewritten by the same step keep the order that
+    # earlier steps gave them, and words never rewritten come first. This is the lexicographic
+    # order of the lists of ranks, latest first; `sorted` keeps equals in first-seen order.
     return [word for _, word in sorted(replayed, key=lambda pair: pair[0])]
 
 
 def _latest_first(ranks: Sequence[int]) -> list[int]:
-    """The ranks that rewrote a pre-token; one is given once for each place that it merged."""
+    """Return the distinct ranks that rewrote a pre-token, latest first."""
     return sorted(set(ranks), reverse=True)
 
 
 def _replayed(
     tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]
 ) -> Iterator[tuple[list[int], PreTokenState]]:
-    """Each pre-token's state, and the ranks that rewrote it, latest first."""
+    """Yield each pre-token's state with the ranks that rewrote it, latest first."""
     history = history_of(tokenizer)
     replay = history.replayer.replay
     for pre_token, count in counts:
@@ -210,7 +246,10 @@ def _replayed(
 
 
 def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]:
-    """Where the merges of a pair, from left to right, stand in what they make of a word."""
+    """Yield the index of each token that merging `pair` makes in a word, left to right.
+
+    The indices refer to the symbols after the merge.
+    """
     at = made = 0
     while at < len(before):
         if at + 1 < len(before) and (before[at], before[at + 1]) == pair:
@@ -221,23 +260,25 @@ def merged_places(before: Sequence[int], pair: tuple[int, int]) -> Iterator[int]
 
 
 class Criterion:
-    """By what a model's training chose its merges.
+    """The rule by which a model's training chose its merges.
 
     Attributes:
-        known: the file says it. Where it does not, pairs are compared by count, equals by their
-            ids, and any pair may be merged that spells no special token.
-        by_language: the languages of a parity-aware training chose, each by its own text, and no
-            text says which pair comes next.
-        by_score: `count(ab) / (count(a) * count(b))` is compared, else `count(ab)`.
-        tie_break: see `tokctl.model.Recipe`.
-        least: a pair with a lower count is not merged.
-        first: steps before the first one that it chose so; those before make initial tokens.
+        known: whether the file records the training. If not, pairs are compared by count, equal
+            counts by their ids, and any pair may merge that spells no special token.
+        by_language: whether the languages of a parity-aware training chose, each by its own text;
+            then one text can't say which pair merges next.
+        by_score: whether `count(ab) / (count(a) * count(b))` is compared; else `count(ab)` is.
+        tie_break: name of the tie rule; see `tokctl.model.Recipe`.
+        least: lowest count at which a pair may merge.
+        first: number of steps before the first step chosen by this rule; they make initial tokens.
     """
 
     def __init__(self, tokenizer: Tokenizer, stage: TrainingStage | None = None) -> None:
-        """
+        """Read the criterion from a tokenizer's model.
+
         Args:
-            stage: of the training, whose limits are asked about; None: the last one.
+            tokenizer: tokenizer whose training is described.
+            stage: stage of the training whose limits apply; None means the last stage.
         """
         model = tokenizer.model
         recipe, training = model.recipe, model.training
@@ -255,15 +296,21 @@ class Criterion:
         self._never = {model.tokens[id_] for id_ in model.reserved_ids}
         self._never |= BYTE_TOKENS.keys() if recipe.byte_fallback else set()
         if recipe.is_byte_level:
-            # What a model file would spell as a special token is spelled.
+            # A model file spells bytes as characters: tokens spelled like a special token are
+            # excluded, too.
             spelled = (text for text in recipe.special_tokens if set(text) <= BYTES.keys())
             self._never |= set(map(unspell, spelled))
 
     def refusal(self, pair: Pair) -> str | None:
-        """Why the training may not merge a pair, however frequent it is: `long` (its token would
-        be longer than allowed), `words` (it would have more words than allowed), `forbidden` (it
-        would contain a forbidden text), `special` (it would spell a special token), `cut` (it would
-        cut a character, see `whole_characters` in `tokctl.training.Options`); None if it may."""
+        """Return why the training may not merge a pair, whatever its count; None if it may.
+
+        Returns:
+            `long`: the token would be longer than allowed. `words`: it would have more words than
+            allowed. `forbidden`: it would contain a forbidden text. `special`: it would spell a
+                special
+            token. `cut`: it would cut a character (`whole_characters` in
+                `tokctl.training.Options`).
+        """
         if self._longest is not None and self._length(pair) > self._longest:
             return "long"
         token, most = self.joined(pair), self._stage.max_words
@@ -277,8 +324,10 @@ class Criterion:
         return "cut" if cuts else None
 
     def by_ids_or_texts(self, pairs: Iterable[Pair]) -> list[Pair] | None:
-        """Pairs of equal score as a tie rule orders them that compares tokens; None if it
-        compares where they are."""
+        """Return pairs of equal score in the order of a tie rule that compares ids or texts.
+
+        None if the tie rule compares positions in the text.
+        """
         if self.tie_break == "lowest-id":
             return sorted(pairs)
         if self.tie_break == "highest-text":
@@ -290,22 +339,22 @@ class Criterion:
         return spell(token) if self._recipe.is_byte_level else token.decode()
 
     def joined(self, pair: Pair) -> bytes:
-        """The token that merging a pair makes."""
+        """Return the bytes of the token that merging `pair` makes."""
         left, right = self._tokens[pair[0]], self._tokens[pair[1]]
         return self._recipe.marker.merged(left, right)
 
     def _length(self, pair: Pair) -> int:
-        """Of the token, in units, without its marker."""
+        """Return the length of the merged token in the recipe's units, without its marker."""
         text = self._recipe.marker.removed_from(self.joined(pair))
         return len(text) if self._recipe.is_byte_level else len(text.decode("utf-8", "replace"))
 
 
 def _keep_whole(left: bytes, joined: bytes) -> bool:
-    """Do two symbols that make `joined` keep characters whole? See `docs/algorithms.md`."""
+    """Return whether merging `left` into `joined` keeps characters whole (docs/algorithms.md)."""
     try:
         text = getincrementaldecoder("utf-8")().decode(joined)
         if not text:
-            return True  # the beginning of a character
+            return True  # the start of one character
         if len(text) > 1:
             left.decode()
     except UnicodeDecodeError:
@@ -315,18 +364,20 @@ def _keep_whole(left: bytes, joined: bytes) -> bool:
 
 @dataclass(frozen=True)
 class PairCount:
-    """Two symbols that stand side by side in a corpus state.
+    """A pair of neighbouring symbols in a corpus state.
 
     Attributes:
-        count: weighted occurrences, overlapping ones included.
-        left_count, right_count: those of each symbol.
-        by_score: the training compares `score`; else it compares `count`.
-        step: the first step, of those still to come, at which the model merges the pair;
-            None if it never does.
-        refused: why the training would not merge it: `rare` (below the least frequency),
-            or why `Criterion.refusal` says; None if it may be merged.
-        wins: of the pairs that may be merged this is the one that the training would
-            merge next, were this the state of its corpus; none does where that is not known.
+        left: left symbol.
+        right: right symbol.
+        count: weighted occurrences of the pair, overlapping ones included.
+        left_count: weighted occurrences of the left symbol.
+        right_count: weighted occurrences of the right symbol.
+        by_score: whether the training compares `score`; else it compares `count`.
+        step: first later step at which the model merges the pair; None if it never does.
+        refused: why the training would not merge the pair: `rare` (below the lowest allowed count),
+            or a reason of `Criterion.refusal`; None if it may merge.
+        wins: whether the training would merge this pair next if this were the state of its corpus.
+            False for every pair if that is not known.
     """
 
     left: str
@@ -341,7 +392,7 @@ class PairCount:
 
     @property
     def score(self) -> Fraction | None:
-        """count(ab) / (count(a) * count(b)), exactly, where that is compared; else None."""
+        """Exact count(ab) / (count(a) * count(b)) if scores are compared; else None."""
         if not self.by_score:
             return None
         return Fraction(self.count, self.left_count * self.right_count)
@@ -352,14 +403,14 @@ class PairCounts:
     """The pairs of a corpus state.
 
     Attributes:
-        step: the step that led to the state.
-        pairs: the one that the training prefers first; equal ones in the order of the
-            recipe's tie rule. Those that it would not merge come last.
-        unknown: occurrences of pairs with a character that the model has no symbol for,
-            which are none of `pairs`.
-        known: the model's file says by what its training chose. Where it does not, pairs are
-            ranked by count, equal ones by their ids.
-        by_language: see `Criterion`.
+        step: number of merges that led to the state.
+        pairs: pairs in the order that the training prefers, equal ones by the recipe's tie rule.
+            Pairs that the training would not merge come last.
+        unknown: weighted occurrences of pairs, not listed in `pairs`, with a character that the
+            model has no symbol for.
+        known: whether the model file records how the training chose. If not, pairs are ordered by
+            count, equal counts by their ids.
+        by_language: whether the languages of a parity-aware training chose; see `Criterion`.
     """
 
     step: int
@@ -370,11 +421,20 @@ class PairCounts:
 
 
 def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]) -> PairCounts:
-    """The pairs of the corpus state of counted pre-tokens, given in first-seen order, after
-    `step` merges.
+    """Return the pairs of a corpus state, in the order that the training prefers.
+
+    Args:
+        tokenizer: tokenizer of a model with a merge history.
+        step: number of merges that led to the state, from 0.
+        counts: pre-tokens with their counts, in first-seen order.
 
     Raises:
         TokctlError: the model has no such step.
+
+    Example:
+        >>> best = pair_counts(tokenizer, 0, [(b"low", 2), (b"lot", 1)]).pairs[0]
+        >>> best.left, best.right, best.count
+        ('l', 'o', 3)
     """
     stage = stage_of(tokenizer, step + 1)
     symbols, found = count_pairs(tokenizer, step, _as_split(tokenizer, stage, counts))
@@ -416,12 +476,12 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
 def _preference(
     found: Counter[Pair], symbols: Counter[int], *, by_score: bool
 ) -> Callable[[Pair], int]:
-    """A key by which the pair that is preferred comes first."""
+    """Return a sort key that puts the preferred pair first."""
     if not by_score:
         return lambda pair: -found[pair]
-    # Two fractions that differ do so by at least 1 / (product of their denominators): times
-    # a power of two over that, and rounded down, they still differ, and equal ones are equal.
-    # Whole numbers are compared much faster than fractions.
+    # Different fractions differ by at least 1 / (product of their denominators). Multiplied by a
+    # power of two above that product and rounded down, they still differ, and equal fractions
+    # stay equal. Integers compare much faster than fractions.
     most = max((symbols[left] * symbols[right] for left, right in found), default=1)
     shift = 2 * most.bit_length()
     return lambda pair: -((found[pair] << shift) // (symbols[pair[0]] * symbols[pair[1]]))

@@ -1,4 +1,4 @@
-"""A model at a glance: its vocabulary by kind, content and length, and the checks."""
+"""Summaries of a model: its vocabulary by kind, content and length, checks, and chart curves."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 Number = TypeVar("Number", int, float)
-#: Longest tokens, and first and last merges, that a summary shows.
+#: Number of tokens, merges or pieces that a summary shows of each kind.
 SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Checks:
-    """What can be said against a vocabulary without a text.
+    """Checks of a vocabulary that need no text.
 
     Attributes:
-        reach: see `unreachable`.
-        duplicates: tokens that stand for the same text in the same place of a word, so
-            that they decode alike; tokctl's own training makes none.
-        two_places: texts that have one token with a word marker and one without.
-        remade: merges that made a token which existed already.
+        reach: tokens that no text is encoded to; see `unreachable`.
+        duplicates: tokens with the same text and the same position in a word, which decode alike.
+            tokctl's own training makes none.
+        two_places: number of texts that have a token with a word marker and one without.
+        remade: number of merges that made an existing token.
     """
 
     reach: Reach
@@ -55,25 +55,35 @@ class Summary:
     """A model at a glance.
 
     Attributes:
-        merges: None if the model has no merges, or they are not known.
-        removed: tokens that were taken away; None if none are.
-        supermerges: merges of whole pre-tokens; the words end, and the superwords begin, at the id
-            `vocab_size - supermerges`.
-        merges_before: those that were learned before the first supermerge.
+        recipe: the model's recipe.
+        training: record of the training; None if the file has none.
+        vocab_size: number of ids.
+        merges: number of merges; None if there are no merges or they are not known.
+        supermerges: number of merges of whole pre-tokens. Superwords have the ids from
+            `vocab_size - supermerges` on.
+        merges_before: number of merges learned before the first supermerge.
         special: special tokens with their ids.
         added: other tokens that are found before the model segments the text.
-        kinds: tokens by where they come from, see `kind_of`.
-        places: tokens by where in a word they stand; special tokens left out.
-        contents: tokens by what they consist of; special tokens left out.
-        scripts: tokens by Unicode script (`script_of`); special ones left out.
-        lengths: tokens by length without markers, in `unit`; special tokens left out.
-        longest: the longest tokens with their length, ids ascending among equals.
-        frequent: the most frequent tokens with their counts (word, char).
-        highest, lowest: pieces with their scores, the highest and the lowest first
-            (unigram).
-        rounds: of the training (unigram).
-        languages: of a parity-aware training; else None.
-        source: the file that it was read from, and where it came from.
+        kinds: tokens by origin; see `kind_of`.
+        places: tokens by position in a word, special tokens left out.
+        contents: tokens by content, special tokens left out.
+        scripts: tokens by Unicode script (`script_of`), special tokens left out.
+        unit: unit of `lengths`: `bytes` or `characters`.
+        lengths: tokens by length without markers, special tokens left out.
+        longest: longest tokens with their lengths, ids ascending among equals.
+        first_merges: first merges of the training.
+        last_merges: last merges of the training.
+        checks: checks that need no text.
+        obstacle: why Hugging Face can't load the model; None if it can.
+        differences: effects in which Hugging Face differs for the file that it loads.
+        source: facts about the model file and its origin.
+        frequent: most frequent tokens with their counts (word, char).
+        highest: pieces with the highest scores (unigram).
+        lowest: pieces with the lowest scores, lowest first (unigram).
+        rounds: rounds of the training (unigram).
+        languages: languages of a parity-aware training; else None.
+        removed: number of removed tokens; None in a model that removes none.
+        first_supermerges: first merges of whole pre-tokens.
     """
 
     recipe: Recipe
@@ -107,14 +117,18 @@ class Summary:
 
 
 def _before_superwords(tokenizer: Tokenizer) -> int:
-    """Of equal counts a merge is learned before a supermerge, which also waits for its words."""
+    """Return the number of merges learned before the first supermerge.
+
+    A merge comes before a supermerge of equal count. The supermerge also waits until its words are
+    tokens.
+    """
     model, merges = tokenizer.model, history_of(tokenizer).merges
     if not model.supermerges:
         return len(merges)
     first, there = model.supermerges[0], 0
     if model.events:
         words = (model.tokens[side] for side in first[:2])
-        # Longer ones are not explained.
+        # A word longer than `LONGEST` can't be explained.
         short = (word for word in words if len(word) <= LONGEST)
         steps = (refined_word(tokenizer, word, (), ()).steps[-1:] for word in short)
         there = max((step.step or 0 for last in steps for step in last), default=0)
@@ -123,7 +137,7 @@ def _before_superwords(tokenizer: Tokenizer) -> int:
 
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What Hugging Face does otherwise with the file that it loads."""
+    """Return the effects in which Hugging Face differs for the file that it loads."""
     from tokctl.formats import InexpressibleError, losses
 
     try:
@@ -134,8 +148,13 @@ def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def summarize(tokenizer: Tokenizer) -> Summary:
-    """Everything that can be said about a model without a text. Takes some time for the
-    trials of `unreachable`: about a second for 50,000 tokens."""
+    """Return everything that can be said about a model without a text.
+
+    The trials of `unreachable` take about a second for 50,000 tokens.
+
+    Example:
+        >>> token, length = summarize(tokenizer).longest[0]
+    """
     from tokctl.formats import obstacle
 
     recipe, model = tokenizer.recipe, tokenizer.model
@@ -145,7 +164,7 @@ def summarize(tokenizer: Tokenizer) -> Summary:
     ids, lengths = list(groups.texts), groups.lengths
     longest = sorted(ids, key=lambda id_: (-lengths[id_], id_))[:SHOWN]
     total = len(history.merges)
-    # Those shown at both ends never overlap.
+    # No merge is shown among both the first and the last.
     last = range(max(SHOWN, total - SHOWN), total)
     return Summary(
         recipe=recipe,
@@ -190,8 +209,10 @@ def _kinds(tokenizer: Tokenizer) -> dict[str, int]:
 def _first(
     tokenizer: Tokenizer, ids: list[int], values: Sequence[Number], sign: int = -1
 ) -> tuple[tuple[str, Number], ...]:
-    """The tokens with the highest values, or with `sign` 1 the lowest; ids ascending among
-    equals."""
+    """Return the tokens with the highest values, or the lowest with `sign=1`.
+
+    Ids ascend among equals.
+    """
     if not values:
         return ()
     chosen = sorted(ids, key=lambda id_: (sign * values[id_], id_))[:SHOWN]
@@ -221,18 +242,18 @@ def _checks(tokenizer: Tokenizer, groups: TokenGroups) -> Checks:
     )
 
 
-# -- The file of a model, and where it came from before that ------------------------------------
+# -- The file of a model and its origin ---------------------------------------------------------
 
 
 class FileFacts(NamedTuple):
-    """What is known of a model's file.
+    """Facts about a model's file and its origin.
 
     Attributes:
-        format: name of the file's format; None for a model that was made here.
-        title: what people call that format; empty without one.
-        origin: where a model came from that tokctl has not trained.
-        origin_title: what people call the format of the origin; empty without one.
-        companions: names of the other files that came with it.
+        format: name of the file's format; None for a model that was not read from a file.
+        title: title of the format; empty without a format.
+        origin: origin of a model that tokctl did not train; else None.
+        origin_title: title of the origin's format; empty without an origin.
+        companions: names of the extra files that came with the model, sorted.
     """
 
     format: str | None = None
@@ -243,13 +264,13 @@ class FileFacts(NamedTuple):
 
     @property
     def is_converted(self) -> bool:
-        """Does the origin say more than the format does?"""
+        """Whether the origin says more than the file's format does."""
         origin = self.origin
         return origin is not None and (origin.format != self.format or bool(origin.name))
 
 
 def file_facts(tokenizer: Tokenizer) -> FileFacts:
-    """What is known of the file of a model."""
+    """Return the facts about a model's file and its origin."""
     model = tokenizer.model
     return FileFacts(
         tokenizer.format,
@@ -261,21 +282,30 @@ def file_facts(tokenizer: Tokenizer) -> FileFacts:
 
 
 def _title(name: str) -> str:
-    """What people call a format. A file can name one that only a later tokctl knows."""
+    """Return the title of a format.
+
+    Return the name itself for an unknown format: a file can name a format of a later tokctl.
+    """
     from tokctl.formats import FORMATS
 
     return next((known.title for known in FORMATS if known.name == name), name)
 
 
-# -- Curves: few points that stand for many tokens or merges, for charts ------------------------
+# -- Curves for charts: a sample of tokens or merges --------------------------------------------
 
-#: Points of a curve: more can't be told apart on a page.
+#: Points of a curve; more can't be told apart on a page.
 POINTS = 60
 
 
 class MergePoint(NamedTuple):
-    """One merge of a history: its step, its token, how often its pair occurred before it, and
-    its likelihood score where the training compared those."""
+    """A merge as a point of a curve.
+
+    Attributes:
+        step: step of the training, from 1.
+        token: token that the merge makes.
+        times: occurrences of the pair before the merge; None if not known.
+        score: likelihood score if the training compared scores; else None.
+    """
 
     step: int
     token: str
@@ -284,7 +314,13 @@ class MergePoint(NamedTuple):
 
 
 class ScorePoint(NamedTuple):
-    """A piece of a Unigram model: its place by score, from 1, and its log probability."""
+    """A Unigram piece as a point of a curve.
+
+    Attributes:
+        place: rank of the piece by score, from 1.
+        token: the piece.
+        score: natural log probability.
+    """
 
     place: int
     token: str
@@ -292,27 +328,33 @@ class ScorePoint(NamedTuple):
 
 
 def spread(last: int, points: int = POINTS) -> list[int]:
-    """Numbers from 1 to `last`, at most `points`, each about the same factor above the one
-    before it."""
+    """Return at most `points` numbers from 1 to `last`, about evenly spaced by logarithm."""
     if last <= points:
         return list(range(1, last + 1))
-    # Near 1 the steps are smaller than 1, and fall together.
+    # Near 1 several points round to the same number; the set drops the duplicates.
     found = {round(last ** (n / (points - 1))) for n in range(points)}
     return sorted(found)
 
 
 def frequencies(id_counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Ranks with the frequencies of the tokens there, the most frequent first: Zipf's plot."""
+    """Return points of Zipf's plot: ranks with the frequencies of the tokens at these ranks.
+
+    Rank 1 is the most frequent token.
+    """
     ordered = sorted(id_counts.values(), reverse=True)
     return [(rank, ordered[rank - 1]) for rank in spread(len(ordered))]
 
 
 def token_lengths(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> dict[int, int]:
-    """How many tokens of each length a text has.
+    """Return how many tokens of each length a text has, by ascending length.
 
-    The length is in characters, without what marks words and without a leading space, so that
-    models can be compared. A character belongs to the token that holds its first byte: of
-    tokens inside a character the length is 0. Special and added tokens are left out.
+    Lengths are in characters, without word markers and leading spaces, so that models can be
+    compared. A character belongs to the token that holds its first byte: a token inside a character
+    has length 0. Special and added tokens are left out.
+
+    Args:
+        tokenizer: tokenizer that encoded the text.
+        id_counts: how often the text has each id.
     """
     recipe, model = tokenizer.recipe, tokenizer.model
     lengths: dict[int, int] = {}
@@ -328,8 +370,10 @@ def token_lengths(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> dict[in
 
 
 def merge_curve(tokenizer: Tokenizer) -> list[MergePoint]:
-    """Merges spread over the whole history, the first and the last among them; none where the
-    model has no history."""
+    """Return merges spread over the whole history, including the first and the last.
+
+    Empty if the model has no history.
+    """
     history = history_of(tokenizer)
     records = (history.record(step - 1) for step in spread(len(history.merges)))
     return [
@@ -339,7 +383,7 @@ def merge_curve(tokenizer: Tokenizer) -> list[MergePoint]:
 
 
 def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
-    """Pieces spread over all of them by score; none where the model has no scores."""
+    """Return pieces spread over all ranks by score; empty if the model has no scores."""
     model = tokenizer.model
     if not tokenizer.recipe.traits.has_scores:
         return []
@@ -351,23 +395,34 @@ def score_curve(tokenizer: Tokenizer) -> list[ScorePoint]:
 
 
 class UseCurves(NamedTuple):
-    """How a model's tokens are used by texts: see `token_lengths` and `frequencies`."""
+    """Curves of how texts use a model's tokens.
+
+    Attributes:
+        lengths: number of tokens by length; see `token_lengths`.
+        frequencies: frequencies by rank; see `frequencies`.
+    """
 
     lengths: Mapping[int, int]
     frequencies: list[tuple[int, int]]
 
 
 def use_curves(tokenizer: Tokenizer, id_counts: Mapping[int, int]) -> UseCurves:
-    """Both of them, of the texts that have each id so often."""
+    """Return the curves of texts that have each id as often as `id_counts` says."""
     return UseCurves(token_lengths(tokenizer, id_counts), frequencies(id_counts))
 
 
 class ModelCurves(NamedTuple):
-    """What a training left behind, for charts: see `merge_curve` and `score_curve`."""
+    """Curves of a model's merges and scores.
+
+    Attributes:
+        merges: points of `merge_curve`.
+        scores: points of `score_curve`.
+    """
 
     merges: list[MergePoint]
     scores: list[ScorePoint]
 
 
 def model_curves(tokenizer: Tokenizer) -> ModelCurves:
+    """Return the curves of a model's merges and scores."""
     return ModelCurves(merge_curve(tokenizer), score_curve(tokenizer))

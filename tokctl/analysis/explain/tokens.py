@@ -1,7 +1,7 @@
-"""Where a token comes from, what it is worth, and which tokens are made with it.
+"""The history of tokens: which merges make them, their scores or counts, and which tokens use them.
 
-`token_history` says everything of one token; `token_cards` says of many, for a page that shows
-them, what fits a card; `merges_of` lists the merges that a token takes part in.
+`token_history` describes one token in full. `token_cards` describes many in short, for a page.
+`merges_of` lists the merges that tokens take part in.
 """
 
 from __future__ import annotations
@@ -54,11 +54,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MergeTree:
-    """A token over the two that were merged into it; a leaf has no parts. `step` is the rank
-    where ranks say what merges.
+    """A token as a binary tree of the merges that make it; a leaf has no parts.
 
-    Equal parts are one and the same object. A tree can be as deep as its token is long:
-    go through it with `walk`, not by recursion.
+    Equal parts are the same object. A tree can be as deep as its token is long: traverse it with
+    `walk`, not by recursion.
+
+    Attributes:
+        token: the token as the vocabulary spells it.
+        id: id of the token.
+        step: step of its merge; the rank in a model segmented by ranks; None for a leaf.
+        parts: the two merged parts; empty for a leaf.
     """
 
     token: str
@@ -67,7 +72,7 @@ class MergeTree:
     parts: tuple[MergeTree, MergeTree] | tuple[()]
 
     def walk(self) -> Iterator[tuple[int, MergeTree]]:
-        """Every node with its depth, each before its parts, left before right."""
+        """Yield every node with its depth, each before its parts, left before right."""
         waiting = [(0, self)]
         while waiting:
             depth, node = waiting.pop()
@@ -79,7 +84,7 @@ class MergeTree:
 
 
 def merge_tree(rules: MergeRules, root: int) -> tuple[MergeTree, tuple[MergeRecord, ...]]:
-    """The tree of a token, and its merges, each once, in the order learned."""
+    """Return the tree of token `root`, and its merges, each once, in the order learned."""
     made: dict[int, tuple[tuple[int, int], int]] = {}
     waiting = [root]
     while waiting:
@@ -91,8 +96,8 @@ def merge_tree(rules: MergeRules, root: int) -> tuple[MergeTree, tuple[MergeReco
     leaves: dict[int, MergeTree] = {}
 
     def node(id_: int) -> MergeTree:
-        # A part is older than the whole. In a file that says otherwise the part is taken
-        # for a leaf, so that nothing goes round in a circle.
+        # A part is older than its whole. In a file that says otherwise the part becomes a leaf,
+        # so that the tree has no cycles.
         if id_ in nodes:
             return nodes[id_]
         return leaves.setdefault(id_, MergeTree(rules.tokens[id_], id_, None, ()))
@@ -110,14 +115,15 @@ def merge_tree(rules: MergeRules, root: int) -> tuple[MergeTree, tuple[MergeReco
 
 @dataclass(frozen=True)
 class PieceScore:
-    """What a piece of a Unigram model is worth.
+    """The value of a Unigram piece.
 
     Attributes:
-        score: its natural log probability.
-        place, pieces: its place by score among all pieces.
-        instead: the best segmentation of the piece's own text without the piece; None for
-            a single character.
-        gain: how much higher the piece scores than that. Below 0 the piece is never taken.
+        score: natural log probability of the piece.
+        place: rank of the piece by score, from 1.
+        pieces: number of pieces ranked.
+        instead: best segmentation of the piece's own text without the piece; None for a single
+            character.
+        gain: `score` minus the score of `instead`. A piece with a negative gain is never used.
     """
 
     score: float
@@ -129,7 +135,13 @@ class PieceScore:
 
 @dataclass(frozen=True)
 class TrainingCount:
-    """How often a token was counted in training, and its place among all by that."""
+    """The count of a token in training.
+
+    Attributes:
+        count: occurrences counted in training.
+        place: rank of the token by count, from 1.
+        tokens: number of tokens ranked.
+    """
 
     count: int
     place: int
@@ -137,7 +149,7 @@ class TrainingCount:
 
 
 class _Places:
-    """The places of tokens by score or count, the highest first; equals share the highest."""
+    """Ranks of tokens by score or count, highest first; equals share the lowest number."""
 
     def __init__(self, values: Sequence[float], ids: Iterable[int]) -> None:
         self.values = values
@@ -147,11 +159,12 @@ class _Places:
         return len(self.negated)
 
     def of(self, id_: int) -> int:
+        """Return the rank of token `id_`, from 1."""
         return bisect_left(self.negated, -self.values[id_]) + 1
 
 
 def piece_score(tokenizer: Tokenizer, id_: int, places: _Places | None = None) -> PieceScore | None:
-    """What a piece is worth; None for other tokens, and in other models."""
+    """Return the value of a Unigram piece; None for other tokens and other models."""
     model = tokenizer.model
     if (
         not model.recipe.traits.has_scores
@@ -167,7 +180,10 @@ def piece_score(tokenizer: Tokenizer, id_: int, places: _Places | None = None) -
 
 
 def _path_without(tokenizer: Tokenizer, id_: int) -> Path | None:
-    """The best way to write a piece's text without it."""
+    """Return the best segmentation of a piece's text without the piece.
+
+    None if no other exists, or if the piece is longer than `LONGEST` characters.
+    """
     data = tokenizer.model.tokens[id_]
     if len(data.decode()) > LONGEST:
         return None
@@ -177,7 +193,7 @@ def _path_without(tokenizer: Tokenizer, id_: int) -> Path | None:
 
 
 def training_count(tokenizer: Tokenizer, id_: int) -> TrainingCount | None:
-    """How often a token was counted, where the model says so."""
+    """Return the count of a token in training; None if the model lacks counts."""
     model = tokenizer.model
     if not model.counts or id_ in model.reserved_ids:
         return None
@@ -185,12 +201,19 @@ def training_count(tokenizer: Tokenizer, id_: int) -> TrainingCount | None:
     return TrainingCount(model.counts[id_], places.of(id_), len(places))
 
 
-# -- All of one token --------------------------------------------------------------------------
+# -- The history of one token ------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Use:
-    """A merge that has the token as a part: `side` is `left`, `right` or `both`."""
+    """A merge that has the token as a part.
+
+    Attributes:
+        step: step of the merge, or its rank in a model segmented by ranks.
+        partner: the other part.
+        side: side of the token: `left`, `right` or `both`.
+        result: token that the merge makes.
+    """
 
     step: int
     partner: str
@@ -200,23 +223,23 @@ class Use:
 
 @dataclass(frozen=True, repr=False)
 class TokenHistory(Brief):
-    """A token's past and future in the training.
+    """The merges that make a token and the merges that use it.
 
     Attributes:
-        data: the token's bytes, markers included; of `<0x0A>` the byte that it stands for.
-        id: None for a token that was removed.
-        kind: see `tokctl.analysis.explain.vocabulary.kind_of`; `removed` for such a token.
-        merge: the merge that it was born of; None if it is not merged.
-        again: later merges that made the same token from another pair, or once more.
-        tree: the merges it consists of.
-        merges: the same, each once, in the order learned.
-        uses: the tokens made with it, in the order learned.
-        ranked: no merges are known; those shown follow from the ranks of the tokens.
-        piece_score: of a piece of a Unigram model.
-        training_count: of a token of a word or character model.
-        added: how the token is found in a text, where that is done before the model.
-        removals: when and why the token was taken away, and each time again where merges had
-            made it once more.
+        token: the token as the vocabulary spells it.
+        id: id of the token; None for a removed token.
+        data: bytes of the token, markers included; for `<0x0A>` the byte that it stands for.
+        kind: kind of the token (see `tokctl.analysis.explain.vocabulary.kind_of`), or `removed`.
+        merge: merge that first made the token; None if no merge did.
+        again: later merges that made the token from another pair, or made it once more.
+        tree: tree of the merges that make the token.
+        merges: merges of the tree, each once, in the order learned.
+        uses: merges that have the token as a part, in the order learned.
+        ranked: whether no merges are known and those shown are derived from the tokens' ranks.
+        piece_score: value of a Unigram piece; else None.
+        training_count: training count in a word or character model; else None.
+        added: how the token is found before the model segments the text; None for other tokens.
+        removals: when and why the token was removed; several if merges made it again.
     """
 
     token: str
@@ -236,15 +259,21 @@ class TokenHistory(Brief):
 
 
 def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
-    """Where a token comes from and which tokens are made with it.
+    """Return the merges that make a token and the merges that use it.
 
     Args:
-        token: as the vocabulary spells it; also the text that it stands for (` the` for
-            `Ġthe` or `▁the`). A number is an id, and so is `#300` unless a token is spelled
+        tokenizer: tokenizer whose vocabulary has the token.
+        token: the token as the vocabulary spells it, or the text that it stands for (` the` for
+            `Ġthe` or `▁the`). An integer is an id; `#300` is an id, too, unless a token is spelled
             so.
 
     Raises:
-        TokctlError: no such token; the hint names some that are close.
+        TokctlError: the model has no such token; the hint names similar ones.
+
+    Example:
+        >>> merge = token_history(tokenizer, "est").merge
+        >>> merge.left, merge.right
+        ('es', 't')
     """
     if isinstance(token, str) and (number := _removed(tokenizer, token)) is not None:
         return _removed_history(tokenizer, number)
@@ -273,7 +302,7 @@ def token_history(tokenizer: Tokenizer, token: str | int) -> TokenHistory:
 
 
 def _removed(tokenizer: Tokenizer, token: str) -> int | None:
-    """The number of a token that was removed, as it would be spelled, or its text."""
+    """Return the number of a removed token by its spelling or text; None for other tokens."""
     events = tokenizer.model.events
     if events is None or token in tokenizer.vocabulary:
         return None
@@ -287,7 +316,7 @@ def _removed(tokenizer: Tokenizer, token: str) -> int | None:
 
 
 def _removed_history(tokenizer: Tokenizer, number: int) -> TokenHistory:
-    """The past of a token that has no id any more."""
+    """Return the history of a removed token, which has no id."""
     history = history_of(tokenizer)
     tree, merges = merge_tree(history, number)
     events = tokenizer.model.events
@@ -322,11 +351,14 @@ def _check_id(tokenizer: Tokenizer, id_: int) -> None:
 
 
 def find_token(tokenizer: Tokenizer, token: str) -> int:
-    """The id of a token: as the vocabulary spells it, else `#ID`, else the text that it
-    stands for.
+    """Return the id of a token.
+
+    Args:
+        tokenizer: tokenizer whose vocabulary has the token.
+        token: the token as the vocabulary spells it, else `#ID`, else the text that it stands for.
 
     Raises:
-        TokctlError: no such token; the hint names some that are close.
+        TokctlError: the model has no such token; the hint names similar ones.
     """
     vocabulary = tokenizer.vocabulary
     if token in vocabulary:
@@ -347,7 +379,7 @@ def find_token(tokenizer: Tokenizer, token: str) -> int:
 
 
 def _close(tokenizer: Tokenizer, token: str) -> str:
-    """A hint: the same text in another place of a word, else what is spelled alike."""
+    """Return a hint with the text at another position in a word, else with similar spellings."""
     mark = tokenizer.recipe.marker.text or space_mark(tokenizer.recipe) or "Ġ"
     vocabulary = tokenizer.vocabulary
     changed = (mark + token, token + mark, token.removeprefix(mark), token.removesuffix(mark))
@@ -361,7 +393,7 @@ def _close(tokenizer: Tokenizer, token: str) -> str:
 
 # -- The merges that tokens take part in -------------------------------------------------------
 
-#: How the text of tokens is matched, for people.
+#: Kinds of token patterns, each with the text that introduces it in messages.
 MATCHES = {
     "is": "the token is",
     "begins": "the text begins with",
@@ -372,12 +404,12 @@ MATCHES = {
 
 @dataclass(frozen=True)
 class TokenPattern:
-    """What `merges_of` looked for.
+    """The tokens that `merges_of` looked for.
 
     Attributes:
         how: a key of `MATCHES`.
-        text: the token, or what its text begins with, ends with or contains.
-        names: the tokens that are so.
+        text: the token, or the text that its text begins with, ends with or contains.
+        names: tokens that match.
     """
 
     how: str
@@ -388,17 +420,28 @@ class TokenPattern:
 def merges_of(
     tokenizer: Tokenizer, token: str, first: int = 1, last: int | None = None
 ) -> tuple[list[MergeRecord], TokenPattern]:
-    """The merges of the steps `first` to `last` in which a token is left, right or result.
+    """Return the merges of steps `first` to `last` in which a token is left, right or result.
 
     Args:
-        token: as `token_history` takes it, or `#ID`. What is not a token of the model and has a
-            `*` at an end stands for many: `est*` for the tokens whose text begins so, `*est`
-            for those that end so, `*est*` for those that contain it. The text of a token is
-            matched as the vocabulary spells it, and without its word marker or the spaces
-            around it.
+        tokenizer: tokenizer of a model with a merge history.
+        token: a token as `token_history` takes it, or `#ID`. A pattern with a `*` at an end that is
+            not a token stands for many: `est*` for tokens whose text begins with `est`, `*est` for
+            those ending with it, `*est*` for those containing it. The pattern is matched against
+            the vocabulary's spelling, and against the text without its word marker or the spaces
+            around.
+        first: first step, from 1.
+        last: last step; None means the last step of the training.
+
+    Returns:
+        The merges in the order learned, and the pattern with the tokens that match.
 
     Raises:
-        TokctlError: the model has no merges, no such token, or not the step `first`.
+        TokctlError: the model has no merges, no such token, or no step `first`.
+
+    Example:
+        >>> records, pattern = merges_of(tokenizer, "est*")
+        >>> pattern.how
+        'begins'
     """
     check_merges(tokenizer)
     ids, pattern = _matching(tokenizer, token)
@@ -409,6 +452,7 @@ def merges_of(
 
 
 def _matching(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], TokenPattern]:
+    """Return the ids of the tokens that `token` names or matches, and the pattern."""
     text = token.strip("*") if token.strip("*") else ""
     is_pattern = text and (token.startswith("*") or token.endswith("*"))
     if token in tokenizer.vocabulary or not is_pattern:
@@ -438,23 +482,26 @@ def _matching(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], TokenPa
 
 
 def _bare(tokenizer: Tokenizer, id_: int) -> tuple[bytes, bytes]:
-    """A token's bytes, and its text without the spaces around it."""
+    """Return a token's bytes, and its text without the spaces around it."""
     return tokenizer.model.tokens[id_], token_text(tokenizer, id_).strip()
 
 
-# -- Cards: what a page says of each token that it shows ---------------------------------------
+# -- Cards: short descriptions of tokens, for a page -------------------------------------------
 
-#: Nodes of a tree that a card holds. A token of n symbols has 2n - 1.
+#: Most nodes of a tree on a card. A token of n symbols has 2n - 1 nodes.
 NODES = 99
-#: Longer tokens that a card names.
+#: Most longer tokens that a card names.
 LONGER = 5
 
 
 class TreeNode(NamedTuple):
-    """A token of a merge tree. Each node comes before its parts, left before right.
+    """A node of a merge tree. Each node comes before its parts, left before right.
 
-    depth: 0 is the token of the card.
-    step: at which it was merged, or its rank; None if it was not.
+    Attributes:
+        depth: distance from the token of the card, which has depth 0.
+        token: the token as the vocabulary spells it.
+        id: id of the token.
+        step: step of its merge, or its rank; None if it was not merged.
     """
 
     depth: int
@@ -465,26 +512,30 @@ class TreeNode(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenCard:
-    """One token, for people who point at it.
+    """A short description of one token, for a page.
 
     Attributes:
-        token: as the vocabulary spells it.
-        text: what it stands for: without markers, a space for what is written for one; of
-            `<0x0A>` the byte.
-        kind: see `tokctl.analysis.explain.vocabulary.kind_of`.
-        counts: how often each text has it, in the order of the texts.
-        step: the step that made it, or its rank where `ranked`; None if none did.
-        merged: weighted occurrences of the pair before that merge, where they are known.
-        stage, language: see `MergeRecord`.
-        score: its natural log probability (unigram).
-        trained: how often training counted it (word, char).
-        place, of: its place among `of` tokens by score or by that count.
-        tree: its merges, at most `NODES` of them; a token that is not merged is alone.
-        cut: the tree is larger than that.
-        instead: the best segmentation of its own text without it (unigram).
-        gain: how much higher it scores than that; below 0 it is never taken.
-        longer, longer_count: tokens that begin with it, the shortest first, and how many
-            there are; longest match takes one of them where the text goes on so.
+        token: the token as the vocabulary spells it.
+        id: id of the token.
+        text: text of the token without markers and with real spaces; for `<0x0A>` the byte.
+        kind: kind of the token; see `tokctl.analysis.explain.vocabulary.kind_of`.
+        counts: occurrences of the token in each text, in the order of the texts.
+        ranked: whether `step` is a rank.
+        step: step that made the token, or its rank; None if no merge made it.
+        merged: weighted occurrences of the pair before that merge; None if not known.
+        stage: stage of the merge; see `MergeRecord`.
+        language: language that chose the merge; see `MergeRecord`.
+        score: natural log probability (unigram).
+        trained: occurrences counted in training (word, char).
+        place: rank of the token by score or training count, from 1.
+        of: number of tokens ranked.
+        tree: nodes of the merge tree, at most `NODES`; empty if no merge made the token.
+        cut: whether the tree has more nodes than `tree`.
+        instead: best segmentation of the token's own text without the token (unigram).
+        gain: `score` minus the score of `instead`; a token with a negative gain is never used.
+        longer: shortest tokens that begin with the token; longest match prefers them if the text
+            continues in the same way.
+        longer_count: number of tokens that begin with the token.
     """
 
     token: str
@@ -510,27 +561,29 @@ class TokenCard:
 
     @property
     def count(self) -> int:
-        """In all texts together."""
+        """Occurrences in all texts together."""
         return sum(self.counts)
 
 
 def token_cards(
     tokenizer: Tokenizer, ids: Iterable[int], counts: Sequence[Mapping[int, int]] = ()
 ) -> tuple[TokenCard, ...]:
-    """The cards of some tokens, by id.
+    """Return the cards of some tokens, sorted by id.
 
     Args:
-        counts: for each text, how often it has each id.
+        tokenizer: tokenizer whose vocabulary has the tokens.
+        ids: ids of the tokens; duplicates count once.
+        counts: occurrences of each id, one mapping for each text.
 
     Raises:
-        IndexError: an id outside the vocabulary.
+        IndexError: an id is outside the vocabulary.
     """
     maker = _CardMaker(tokenizer, counts)
     return tuple(maker.card(id_) for id_ in sorted(set(ids)))
 
 
 class _CardMaker:
-    """What all cards of one model need, found once."""
+    """Maker of a model's token cards, with the data that all cards share."""
 
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[Mapping[int, int]]) -> None:
         self.tokenizer = tokenizer
@@ -541,6 +594,7 @@ class _CardMaker:
         self.scored = tokenizer.recipe.traits.has_scores
 
     def card(self, id_: int) -> TokenCard:
+        """Return the card of token `id_`."""
         tokenizer, model = self.tokenizer, self.tokenizer.model
         reserved = id_ in model.reserved_ids
         of_byte = is_byte_token(tokenizer, id_)
@@ -579,24 +633,25 @@ class _CardMaker:
         return merge.step if merge else None
 
     def _nodes(self, id_: int) -> tuple[TreeNode, ...]:
-        """A token's tree in one row, up to one node more than a card holds."""
+        """Return the first `NODES + 1` nodes of a token's tree, each before its parts."""
         tree, _ = merge_tree(self.rules, id_)
         first = islice(tree.walk(), NODES + 1)
         return tuple(TreeNode(depth, node.token, node.id, node.step) for depth, node in first)
 
     @cached_property
     def values(self) -> Sequence[float]:
-        """What tokens were chosen by, where that is not a merge: scores or counts."""
+        """Scores or training counts by id; empty if the model has neither."""
         model = self.tokenizer.model
         return model.scores if self.scored else model.counts
 
     @cached_property
     def places(self) -> _Places:
+        """Ranks of the tokens by `values`."""
         return _Places(self.values, text_ids(self.tokenizer))
 
     @cached_property
     def names(self) -> list[str]:
-        """The ordinary tokens in the order of their characters."""
+        """Ordinary tokens, sorted by code points."""
         return sorted(self.tokenizer.tokens[id_] for id_ in ordinary_ids(self.tokenizer))
 
     def _longer(self, id_: int) -> tuple[tuple[str, ...], int]:

@@ -1,4 +1,4 @@
-"""Which tokens a text uses, how often, and in which words."""
+"""The use of a vocabulary by texts: which tokens, how often, and in which words."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 Group = TypeVar("Group", str, int)
-#: Tokens that are named as the most frequent, the rarest, and as never used.
+#: Default length of the lists of the most frequent, the rarest and the unused tokens.
 SHOWN = 30
 
 
 @dataclass(frozen=True)
 class Segmented:
-    """A distinct pre-token of a text, or an added token found in it; or several pre-tokens that
-    are one token.
+    """A distinct pre-token of a text, or an added token found in the text, with its ids.
+
+    A superword covers several pre-tokens.
 
     Attributes:
-        ids: as `encode` gives them; `NO_ID` for what has none.
-        count: its occurrences in the text.
+        data: bytes of the text covered.
+        ids: ids as `encode` gives them; `NO_ID` for a symbol without an id.
+        count: occurrences in the text.
     """
 
     data: bytes
@@ -47,10 +49,10 @@ class WordUse:
     """A word of a text that a token is used in.
 
     Attributes:
-        data: the word's bytes, normalized, and rewritten as the pre-tokenizer does.
-        count: its occurrences in the text with this segmentation.
-        uses: how often the token is used in them, in all.
-        tokens: its segmentation.
+        data: bytes of the word, normalized and rewritten by the pre-tokenizer.
+        count: occurrences of the word in the text with this segmentation.
+        uses: occurrences of the token in all of them.
+        tokens: segmentation of the word.
     """
 
     data: bytes
@@ -61,15 +63,15 @@ class WordUse:
 
 @dataclass(frozen=True)
 class TokenUse:
-    """How a text uses one token.
+    """The use of one token by a text.
 
     Attributes:
-        uses: how often, in all.
-        place: its place by that among all tokens; equal ones share the highest.
-        used: distinct tokens that the text uses.
-        tokens: tokens of the whole text.
-        words: those that use it, the ones with the most uses first; equal ones as first
-            seen. A word goes from one space to the next, or is a pre-token where that is less.
+        uses: occurrences of the token.
+        place: rank of the token by uses, from 1; equal tokens share the lowest number.
+        used: number of distinct tokens that the text uses.
+        tokens: number of tokens in the whole text.
+        words: words that use the token, most uses first, equal ones in first-seen order. A word
+            goes from one space to the next, or is a pre-token if that is shorter.
     """
 
     uses: int
@@ -84,9 +86,9 @@ class Share:
     """The use of one group of tokens.
 
     Attributes:
-        tokens: in the vocabulary.
-        used: of these, how many the text uses.
-        uses: how often it does, in all.
+        tokens: number of tokens in the vocabulary.
+        used: number of these tokens that the text uses.
+        uses: occurrences of these tokens in the text.
     """
 
     tokens: int
@@ -96,19 +98,22 @@ class Share:
 
 @dataclass(frozen=True)
 class TextUse:
-    """How a text uses a vocabulary.
+    """The use of a vocabulary by a text.
 
     Attributes:
-        tokens: of the whole text, unknown ones counted.
-        unknown: what has no id, or is the unknown token.
-        emittable: ids that ordinary text can become (`tokctl.analysis.metrics.range_of`).
-        used: of these, how many the text uses.
-        frequent: the tokens that are used most, with their uses.
-        rarest: those that are used least, but used; highest ids first among equals.
-        never: some of those that are not used, lowest ids first.
-        never_count: how many these are in all.
-        places, contents, scripts, lengths: the ordinary tokens in groups, as a summary has
-            them; lengths in `unit`.
+        tokens: number of tokens in the whole text, unknown ones included.
+        unknown: number of tokens that have no id or are the unknown token.
+        emittable: number of ids that ordinary text can become (`tokctl.analysis.metrics.range_of`).
+        used: number of distinct ids that the text uses.
+        frequent: most used tokens with their uses.
+        rarest: least used tokens with their uses; highest ids first among equals.
+        never: unused tokens, lowest ids first.
+        never_count: number of all unused tokens.
+        places: shares of the ordinary tokens by position in a word.
+        contents: shares of the ordinary tokens by content.
+        scripts: shares of the ordinary tokens by Unicode script.
+        unit: unit of the lengths.
+        lengths: shares of the ordinary tokens by length in `unit`.
     """
 
     tokens: int
@@ -129,12 +134,18 @@ class TextUse:
 def segmented(
     tokenizer: Tokenizer, sources: Sequence[Source], errors: str = "strict"
 ) -> list[Segmented]:
-    """The distinct pre-tokens of all documents of the sources, in first-seen order, as `encode`
-    segments them. Each document is one text, and counts as often as its source says.
+    """Return the distinct pre-tokens of all documents with their ids, in first-seen order.
+
+    Each document is one text, and counts as often as its source says. The ids are those that
+    `encode` gives.
+
+    Args:
+        tokenizer: tokenizer that segments the texts.
+        sources: texts to read.
+        errors: `strict`, or `replace` to put U+FFFD where text is not UTF-8.
 
     Raises:
-        TokctlError: text that is not UTF-8, for a character model; `errors="replace"`
-            puts U+FFFD in its place.
+        TokctlError: text is not UTF-8, for a character-level model and `errors="strict"`.
     """
     if tokenizer.model.supermerges:
         return _with_superwords(tokenizer, sources, errors)
@@ -158,7 +169,7 @@ def segmented(
 def _with_superwords(
     tokenizer: Tokenizer, sources: Sequence[Source], errors: str
 ) -> list[Segmented]:
-    """The same where tokens reach over pre-tokens: texts are encoded as a whole."""
+    """Return what `segmented` does if tokens can cross pre-tokens: encode whole texts."""
     counts: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
     matchers = tokenizer.special_matcher("none")
     for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
@@ -172,8 +183,11 @@ def _with_superwords(
 
 
 def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-    """The pre-tokens cut before white space. Characters do not depend on one another, and a text
-    that is one pre-token has far fewer words than characters."""
+    """Cut the pre-tokens before white space, and count the parts.
+
+    Each character is encoded on its own here, so cutting changes no id. A text that is one
+    pre-token has far fewer distinct words than characters.
+    """
     words: Counter[bytes] = Counter()
     for data, count in counts:
         for word in re.findall(rb"[ \n]?[^ \n]+|[ \n]", data):
@@ -184,8 +198,10 @@ def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
 def _count_between(
     tokenizer: Tokenizer, sources: Sequence[Source], errors: str, added: Counter[int]
 ) -> list[tuple[bytes, int]]:
-    """The pre-tokens between the added tokens that are found always; these are counted into
-    `added`."""
+    """Count the pre-tokens between the added tokens that are always found.
+
+    The added tokens are counted into `added`, by id.
+    """
     counts: Counter[bytes] = Counter()
     matchers = tokenizer.special_matcher("none")
     for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
@@ -200,7 +216,17 @@ def _count_between(
 
 
 def token_use(tokenizer: Tokenizer, id_: int, text: Iterable[Segmented]) -> TokenUse:
-    """How a text, segmented, uses one token."""
+    """Return how a segmented text uses one token.
+
+    Args:
+        tokenizer: tokenizer that segmented the text.
+        id_: id of the token.
+        text: result of `segmented`.
+
+    Example:
+        >>> use = token_use(tokenizer, 259, segmented(tokenizer, sources))
+        >>> use.words[0].tokens  # the word in which the token is used most
+    """
     text = list(text)
     uses = _uses(text)
     encoder = encoders.of_pre_tokens(tokenizer.model)
@@ -241,8 +267,11 @@ def _uses(text: Iterable[Segmented]) -> Counter[int]:
 def _words(
     tokenizer: Tokenizer, encoder: Encoder, pre_token: Segmented
 ) -> Iterator[tuple[bytes, tuple[int, ...]]]:
-    """The words of a pre-token with their ids. Some models take a whole sentence or text for
-    one pre-token: it is cut where a token begins with a space, or with what stands for one."""
+    """Yield the words of a pre-token with their ids.
+
+    Some models treat a whole sentence or text as one pre-token. Cut it where a token begins with a
+    space or with the model's space marker.
+    """
     mark = (space_mark(tokenizer.recipe) or " ").encode()
     has_words = mark in pre_token.data[1:] or b"\n" in pre_token.data[1:]
     if not has_words or tokenizer.model.supermerges:
@@ -259,8 +288,13 @@ def _words(
 
 
 def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None = None) -> TextUse:
-    """How a text, segmented, uses the vocabulary of a model; up to `limit` tokens, or `SHOWN`,
-    are named in each list."""
+    """Return how a segmented text uses the vocabulary.
+
+    Args:
+        tokenizer: tokenizer that segmented the text.
+        text: result of `segmented`.
+        limit: most tokens in each list; None means `SHOWN`.
+    """
     most = limit or SHOWN
     uses = _uses(text)
     names = tokenizer.tokens

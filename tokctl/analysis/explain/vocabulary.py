@@ -1,4 +1,4 @@
-"""The tokens of a vocabulary: their text, what they are, and whether any text gives them."""
+"""The tokens of a vocabulary: their text, kind and content, and whether any text gives them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 
 def ordinary_ids(tokenizer: Tokenizer) -> list[int]:
-    """The ids of the tokens that ordinary text can give."""
+    """Return the ids of the tokens that ordinary text can give, ascending."""
     reserved = tokenizer.model.reserved_ids
     return [id_ for id_ in range(tokenizer.vocab_size) if id_ not in reserved]
 
 
 def text_ids(tokenizer: Tokenizer) -> list[int]:
-    """The same without the tokens of bytes that unknown characters fall back to."""
+    """Return the ordinary ids without byte-fallback tokens, ascending."""
     return [id_ for id_ in ordinary_ids(tokenizer) if not is_byte_token(tokenizer, id_)]
 
 
 def is_byte_token(tokenizer: Tokenizer, id_: int) -> bool:
-    """Is it the token of a byte that unknown characters fall back to?"""
+    """Return whether token `id_` stands for a byte of unknown characters (byte fallback)."""
     return tokenizer.recipe.is_byte_token(tokenizer.model.tokens[id_])
 
 
 def token_bytes(tokenizer: Tokenizer, id_: int) -> bytes:
-    """A token's bytes, markers included; of `<0x0A>` the byte that it stands for."""
+    """Return a token's bytes, markers included; for `<0x0A>` the byte that it stands for."""
     data = tokenizer.model.tokens[id_]
     return bytes([int(data[3:5], 16)]) if is_byte_token(tokenizer, id_) else data
 
 
 def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
-    """The bytes of text that a token stands for: its own, without the word marker."""
+    """Return the bytes of text that a token stands for, without its word marker."""
     token = tokenizer.model.tokens[id_]
     if id_ in tokenizer.model.reserved_ids:
         return token
@@ -52,15 +52,14 @@ def token_text(tokenizer: Tokenizer, id_: int) -> bytes:
 
 
 def written_text(tokenizer: Tokenizer, id_: int) -> bytes:
-    """The text that could become the token: as `token_text`, with spaces for what stands
-    for spaces."""
+    """Return the text that could become the token: `token_text`, with real spaces."""
     if space := space_mark(tokenizer.recipe):
         return tokenizer.model.tokens[id_].replace(space.encode(), b" ")
     return token_text(tokenizer, id_)
 
 
 def is_utf8(text: bytes) -> bool:
-    """Does it consist of whole characters?"""
+    """Return whether `text` consists of whole characters in UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -68,24 +67,24 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-# -- What a token is: its origin, its place in a word, its content, its script ------------------
+# -- A token's origin, its position in a word, its content and its script -----------------------
 
 
 def kind_of(tokenizer: Tokenizer, id_: int) -> str:
-    """Where a token comes from, in one word.
+    """Return where a token comes from, in one word.
 
-    | kind | what it is |
+    | kind | meaning |
     |---|---|
     | `special` | given meaning by a program; ordinary text never becomes it |
     | `added` | found in the text before the model segments it |
-    | `byte` | `<0x0A>`: what characters without a token fall back to |
-    | `alphabet` | a symbol that words start as |
-    | `merged` | made of two others |
+    | `byte` | `<0x0A>`: byte fallback for characters without a token |
+    | `alphabet` | an initial symbol |
+    | `merged` | made of two other tokens |
     | `superword` | made of whole pre-tokens |
     | `character` | one character, in a model that merges nothing |
     | `piece` | a piece of several characters of a Unigram model |
     | `word` | a whole pre-token |
-    | `other` | in a vocabulary whose history is not known: not made by its merges |
+    | `other` | not made by a known merge, in a model that tokctl did not train |
     """
     model = tokenizer.model
     if id_ in model.special_id_set:
@@ -115,7 +114,7 @@ def kind_of(tokenizer: Tokenizer, id_: int) -> str:
 
 
 def place_of(tokenizer: Tokenizer, id_: int) -> str:
-    """Where in a word an ordinary token stands, as far as its spelling says."""
+    """Return where in a word an ordinary token stands, as far as its spelling says."""
     token = tokenizer.model.tokens[id_]
     marker = tokenizer.recipe.marker
     mark = marker.text.encode()
@@ -136,7 +135,7 @@ def place_of(tokenizer: Tokenizer, id_: int) -> str:
     return "space before" if token[:1].isspace() else "no space before"
 
 
-#: By the first letter of the Unicode category.
+#: Contents by the first letter of the Unicode category.
 _CONTENTS = {
     "L": "letters",
     "M": "letters",
@@ -149,7 +148,7 @@ _CONTENTS = {
 
 
 def content_of(text: bytes) -> str:
-    """What a token's text consists of, white space at its edges left out."""
+    """Return the kind of characters in a token's text, white space at its edges ignored."""
     try:
         characters = text.decode().strip()
     except UnicodeDecodeError:
@@ -160,19 +159,19 @@ def content_of(text: bytes) -> str:
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-#: Characters of several scripts.
+#: Script of a text with characters of several scripts.
 MIXED = "mixed"
-#: Nothing but characters that all scripts share: digits, punctuation, spaces.
+#: Script of a text of shared characters only: digits, punctuation, spaces.
 NONE = "none"
-#: Bytes that are no whole characters.
+#: Script of bytes that are not whole characters.
 PIECES = "pieces of characters"
 
 
 def script_of(text: bytes) -> str:
-    """The Unicode script (UAX #24) of a text's characters, or `MIXED`, `NONE` or `PIECES`.
+    """Return the Unicode script (UAX #24) of a text's characters, or `MIXED`, `NONE` or `PIECES`.
 
-    Characters that many scripts share, and combining marks that take the script of their base,
-    say nothing.
+    Characters that many scripts share are ignored, and so are combining marks that take the script
+    of their base.
     """
     try:
         found = _native.scripts_of(text.decode())
@@ -182,7 +181,12 @@ def script_of(text: bytes) -> str:
 
 
 class TokenGroups:
-    """The tokens that stand for text, and the groups that they fall into, by id."""
+    """The tokens that stand for text, grouped in several ways by id.
+
+    Attributes:
+        unit: unit of `lengths`: `bytes` or `characters`.
+        texts: text of each token, without its word marker.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -191,71 +195,73 @@ class TokenGroups:
 
     @cached_property
     def lengths(self) -> dict[int, int]:
-        """Without markers, in `unit`."""
+        """Length of each token in `unit`, without markers."""
         if self.unit == "bytes":
             return {id_: len(text) for id_, text in self.texts.items()}
         return {id_: len(text.decode()) for id_, text in self.texts.items()}
 
     @cached_property
     def places(self) -> dict[int, str]:
+        """Position in a word of each token; see `place_of`."""
         return {id_: place_of(self.tokenizer, id_) for id_ in self.texts}
 
     @cached_property
     def contents(self) -> dict[int, str]:
+        """Content of each token; see `content_of`."""
         return {id_: content_of(text) for id_, text in self.texts.items()}
 
     @cached_property
     def scripts(self) -> dict[int, str]:
+        """Unicode script of each token; see `script_of`."""
         return {id_: script_of(text) for id_, text in self.texts.items()}
 
 
 # -- Reach: tokens that no text is encoded to ---------------------------------------------------
 
-# Merges that a token is made of can be overtaken: by other merges in front of it, by a
-# pre-tokenizer that cuts the token's text in two, by a longer token that always wins. Whether
-# any text at all gives a token can't be decided by trying; what is tried here is the token's
-# own text, alone and beside one more character:
+# A token can be unreachable although merges make it: other merges may come first, a pre-tokenizer
+# may cut the token's text, or a longer token may always win. Trials can't prove that no text at
+# all gives a token. The trials encode the token's own text, alone and beside one more character:
 #
-# - The text alone, as a word of its own. That settles whole words.
-# - The text behind a character, and in front of one. Inside a word a marker model spells a
-#   token otherwise than at its edges, so most of its tokens need a neighbour. Characters that
-#   the model does not know come first, since they merge with nothing; then its alphabet, and
-#   long tokens where the longest match wins.
-# - Where `▁` stands for a space, the text is tried with spaces first, and then as it is spelled.
-# - A byte-level token that is no whole characters is given to the merges alone, without the
-#   pre-tokenizer: what the rest of its characters would be, nothing says.
+# - The text alone, as a separate word. That settles whole words.
+# - The text after a character, and before a character. A model with word markers spells tokens
+#   inside a word differently from tokens at its edges, so most of its tokens need a neighbour.
+#   Characters that the model does not know come first, since they merge with nothing; then the
+#   model's alphabet, and long tokens if the longest match wins.
+# - If `▁` stands for a space, the text with spaces first, and then the token as it is spelled.
+# - A byte-level token that is not whole characters goes through the merges without the
+#   pre-tokenizer, because the other bytes of its characters are not known.
 #
-# A token that none of these trials gives is called unreachable. Special and added tokens are
-# not tried, as ordinary text never gives them; nor are the tokens of bytes that unknown
-# characters fall back to, many of which (`<0xFF>`) are in no UTF-8.
+# A token that none of these trials gives is called unreachable. Special and added tokens are not
+# tried, since ordinary text never gives them. Nor are byte-fallback tokens, many of which
+# (`<0xFF>`) occur in no UTF-8 text.
 #
-# Of a Unigram model the trials decide: the parts of a best path are best paths of their own
-# texts, so that a piece whose own text is split better is in none.
+# For a Unigram model the trials are a proof: the parts of a best path are best paths of their own
+# texts, so a piece whose own text has a better segmentation is on no best path.
 
-#: Texts that are encoded at most, in all.
+#: Most texts to encode for one model.
 TRIALS = 400_000
-#: Steps that they may take, where a text of n bytes takes n², as a search for pieces as long as the
-#: text does: a second. The longest pieces of models that people use take thousands.
+#: Most steps for one model, about a second. A text of n bytes takes n² steps, as a search for
+#: pieces as long as the text does. The longest pieces of published models take thousands of steps.
 _STEPS = 1_000_000_000
-#: Characters of the alphabet that are tried as neighbours.
+#: Most characters of the alphabet to try as neighbours.
 NEIGHBOURS = 256
-#: Of the longest tokens that words start with, where the longest match wins.
+#: Most tokens at the start of a word, longest first, to try as neighbours for longest match.
 LONG_NEIGHBOURS = 32
-#: More than any model has.
+#: A number of merges that no model reaches.
 _EVERY_STEP = (1 << 32) - 2
-#: Letters, digits and signs of scripts that few models know.
+#: Letters, digits and signs that few models have tokens for.
 _STRANGE = "\ua66e\u13a0\u16a0\u07c0\u1810\u2042\u2e30"
 
 
 @dataclass(frozen=True)
 class Reach:
-    """What the trials have found.
+    """The results of trials to make texts give each token.
 
     Attributes:
-        unreachable: tokens that no trial has given, in id order.
-        undecided: tokens whose trials were cut short at `TRIALS`, or because they are too long.
-        trials: texts that were encoded.
-        ids: those of the unreachable tokens.
+        unreachable: tokens that no trial gave, in id order.
+        undecided: number of tokens whose trials stopped at `TRIALS` or because they are too long.
+        trials: number of texts encoded.
+        ids: ids of the unreachable tokens.
     """
 
     unreachable: tuple[str, ...]
@@ -267,11 +273,18 @@ class Reach:
 def unreachable(
     tokenizer: Tokenizer, trials: int | None = None, matcher: _native.Matchers | None = None
 ) -> Reach:
-    """The tokens of a model that trials with their own text can't bring about.
+    """Return the tokens that no trial with their own text gives.
+
+    The comment above `TRIALS` lists the trials. They can miss a text that gives a token.
 
     Args:
-        trials: texts that are encoded at most, by default `TRIALS`.
-        matcher: finds added tokens before the model reads the texts; by default none are.
+        tokenizer: tokenizer whose tokens are tried.
+        trials: most texts to encode; None means `TRIALS`.
+        matcher: matcher of added tokens to find before the model segments; None finds none.
+
+    Example:
+        >>> unreachable(tokenizer).unreachable  # every token is reachable
+        ()
     """
     most = TRIALS if trials is None else trials
     waiting = {}
@@ -306,8 +319,10 @@ def _merges_give(tokenizer: Tokenizer, id_: int, text: bytes) -> bool:
 
 
 def _contexts(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes, bool]]:
-    """What is put before and behind a token's text; whether the text is the token as it is
-    spelled, with its `▁` for a space, which a text may hold, too."""
+    """Yield the texts to put before and after a token's text, and whether to spell it literally.
+
+    A literal token keeps its `▁` instead of a space, since a text may contain `▁`, too.
+    """
     for before, after in _neighbours(tokenizer):
         yield before, after, False
     if space_mark(tokenizer.recipe):
@@ -319,9 +334,9 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
     yield b"", b""
     if space_mark(tokenizer.recipe):
         yield b" ", b""
-        yield b"a", b"a"  # where spaces at the ends are removed
+        yield b"a", b"a"  # for models that strip spaces at the ends of the text
     if tokenizer.recipe.looks_up_pre_tokens or tokenizer.recipe.emits_symbols:
-        return  # what these read does not depend on what stands beside it
+        return  # these models ignore the neighbours of a pre-token or symbol
     known = set()
     alphabet = []
     for id_ in ordinary_ids(tokenizer):
@@ -331,14 +346,15 @@ def _neighbours(tokenizer: Tokenizer) -> Iterator[tuple[bytes, bytes]]:
             alphabet.append(text)
     strange = [char.encode() for char in _STRANGE if char.encode() not in known]
     if tokenizer.recipe.matches_longest:
-        strange = []  # they would make the whole word unknown
+        strange = []  # an unknown character makes the whole word unknown
     if tokenizer.recipe.traits.has_scores:
-        alphabet = []  # beside what no piece spells, the best path of the rest stays the best
+        alphabet = []  # unknown neighbours suffice: they don't change the best path of the rest
     for neighbour in [*strange, *alphabet[:NEIGHBOURS]]:
         yield neighbour, b""
         yield b"", neighbour
     if tokenizer.recipe.matches_longest:
-        # A character before may belong to a longer match; few tokens go on from a long one.
+        # A single character before the token may start a longer match; few tokens continue a
+        # long token.
         mark = tokenizer.recipe.marker.text.encode()
         tokens = (tokenizer.model.tokens[id_] for id_ in ordinary_ids(tokenizer))
         starts = [token for token in tokens if not token.startswith(mark)]

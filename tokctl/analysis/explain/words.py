@@ -1,4 +1,4 @@
-"""How a text's pre-tokens are split, step by step, and why not otherwise.
+"""Explanations of how a text's pre-tokens are split, step by step, and why not in another way.
 
 `explain` explains each pre-token by the recipe's segmentation: merges, scores, longest match, or a
 look-up.
@@ -41,7 +41,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A pair that could have been merged, and the step at which training merged it."""
+    """A pair that could have merged instead of the chosen one.
+
+    Attributes:
+        left: left symbol.
+        right: right symbol.
+        step: step at which the training merged the pair; the rank in a model segmented by ranks.
+    """
 
     left: str
     right: str
@@ -50,12 +56,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class MergeStep:
-    """One merge, made at every place where it is the next.
+    """A merge, applied to every occurrence of its pair that is due.
 
     Attributes:
-        places: which symbols of the state before it were left parts, from 0.
-        losers: the other pairs that a merge exists for, by step; all come later.
-        state: the symbols after it.
+        merge: the merge.
+        places: indices of the left symbols in the state before the step, from 0.
+        losers: other pairs that a merge exists for, by step; their merges all come later.
+        state: symbols after the step.
     """
 
     merge: MergeRecord
@@ -69,13 +76,14 @@ class Leftover:
     """Why two neighbours of the last state are not merged.
 
     Attributes:
-        reason: `unknown` (one of them has no id), `never` (no merge in the history; by
-            ranks: no token that they spell) or `passed` (the pair came up only after its
-            step).
-        step: the step that had passed; None for the other reasons.
-        instead: the merge that makes the token that the two would spell, of another pair;
-            None if there is no such token, or its merge is not known.
-        lacks: which of the two have no id.
+        left: left symbol.
+        right: right symbol.
+        reason: `unknown` (a symbol has no id), `never` (the model has no merge of the pair; by
+            ranks, no token that the pair spells) or `passed` (the pair arose only after its step).
+        step: step that had passed; None for the other reasons.
+        instead: merge of another pair that makes the token which the two would spell; None if the
+            vocabulary lacks the token or its merge is not known.
+        lacks: symbols of the pair without an id.
     """
 
     left: str
@@ -91,19 +99,21 @@ class MergedWord:
     """A pre-token that is segmented by merges.
 
     Attributes:
-        data: the pre-token's bytes, normalized and rewritten.
-        symbols: what it starts as, markers included; characters that fall back to bytes
-            as the tokens of these.
-        state: what it ends as; a symbol without an id as the character itself.
-        tokens: the same as `encode` names it, with the unknown token where there is one,
-            and unknown symbols side by side as one where the recipe fuses them.
-        ids: None if a character has no id.
-        whole: the pre-token is a token and stays whole, whatever the merges would make of
-            it; there are no steps then.
-        ranked: there is no history of merges: the steps are ranks of tokens.
-        fallbacks: the characters that fell back to bytes, with their tokens.
-        joined: several pre-tokens that are one token: the symbols are these, and the steps are
-            supermerges.
+        data: bytes of the pre-token, normalized and rewritten.
+        symbols: initial symbols, markers included; byte tokens for characters that fall back to
+            bytes.
+        steps: merges in the order applied.
+        state: last symbols; a symbol without an id is the character itself.
+        leftovers: why neighbours in `state` are not merged.
+        tokens: tokens as `encode` names them: with the unknown token, if any, and with adjacent
+            unknown symbols as one token if the recipe fuses them.
+        ids: id of each token; None for a character without an id.
+        whole: whether the pre-token is a token and is kept whole, without steps, whatever the
+            merges would give.
+        ranked: whether the model has no merge history and the steps are ranks of tokens.
+        fallbacks: characters that fell back to bytes, with their byte tokens.
+        joined: whether several pre-tokens are one token: the symbols are the pre-tokens, and the
+            steps are supermerges.
     """
 
     data: bytes
@@ -120,7 +130,14 @@ class MergedWord:
 
 
 def join_words(tokenizer: Tokenizer, words: Sequence[bytes], name: str, id_: int) -> MergedWord:
-    """How supermerges make one token of some pre-tokens."""
+    """Return how supermerges join pre-tokens into one token.
+
+    Args:
+        tokenizer: tokenizer of a model with supermerges.
+        words: bytes of the pre-tokens, each of which is a token.
+        name: name of the token.
+        id_: id of the token.
+    """
     history = full_history_of(tokenizer)
     ids = [history.ids[word] for word in words]
     row = SymbolSequence(history, ids, [tokenizer.tokens[one] for one in ids], replay=False)
@@ -136,10 +153,16 @@ def join_words(tokenizer: Tokenizer, words: Sequence[bytes], name: str, id_: int
 def merge_word(
     tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], final: tuple[int | None, ...]
 ) -> MergedWord:
-    """How merges segment one pre-token, which the encoder has made the tokens `names` of.
+    """Return how merges segment one pre-token.
+
+    Args:
+        tokenizer: tokenizer of a model that segments by merges or ranks.
+        data: bytes of the pre-token, normalized and rewritten.
+        names: tokens that the encoder made of the pre-token.
+        final: ids of these tokens.
 
     Raises:
-        TokctlError: it has over `LONGEST` symbols.
+        TokctlError: the pre-token has more than `LONGEST` symbols.
     """
     ids, lengths, _ = tokenizer.encoder.replay(data, 0)
     check_symbols(len(ids))
@@ -154,7 +177,7 @@ def merge_word(
         pairs = ((merges[rank].left, merges[rank].right) for rank in ranks)
         steps = tuple(word.steps(zip(ranks, pairs, strict=True)))
     fallbacks = tuple(_fallbacks(tokenizer, data, symbols, lengths))
-    # No merge could ever join these, which says it all.
+    # No merge ever joins byte tokens, so a reason for each pair would say nothing.
     of_bytes = {name for _, names in fallbacks for name in names}
     return MergedWord(
         data=data,
@@ -172,7 +195,7 @@ def merge_word(
 
 
 class SymbolSequence:
-    """A pre-token on its way from symbols to tokens."""
+    """The changing symbols of a pre-token while merges are applied."""
 
     def __init__(
         self, rules: MergeRules, ids: Sequence[int], names: Sequence[str], *, replay: bool
@@ -183,15 +206,22 @@ class SymbolSequence:
         self.names = list(names)
 
     def steps(self, merges: Iterable[tuple[int, Pair]]) -> Iterator[MergeStep]:
-        """The merges of these ranks and pairs, equal ones in a row together."""
+        """Apply merges and yield one step for each run of the same rank and pair.
+
+        Args:
+            merges: rank and pair of each merge, in the order applied.
+        """
         for (rank, pair), places in groupby(merges):
             losers = tuple(self._losers(rank, pair))
             done = tuple(self._merge(rank, pair, already) for already, _ in enumerate(places))
             yield MergeStep(self.rules.record(rank, pair), done, losers, tuple(self.names))
 
     def _merge(self, rank: int, pair: Pair, already: int) -> int:
-        """Merges the leftmost such pair. The place of its left symbol in the state that
-        the `already` merges of the same rank, all further left, began with."""
+        """Merge the leftmost occurrence of `pair`.
+
+        Return the index of its left symbol in the state before the first of the `already` merges
+        that the step has made, all further left.
+        """
         at = next(at for at, two in enumerate(pairwise(self.ids)) if two == pair)
         token = self.rules.token_of(rank, pair)
         self.ids[at : at + 2] = [token]
@@ -199,7 +229,7 @@ class SymbolSequence:
         return at + already
 
     def _losers(self, now: int, merged: Pair) -> Iterator[Candidate]:
-        """The other pairs that are due, at a time when the merge `now` is."""
+        """Yield the other pairs that could still merge when the merge at rank `now` is applied."""
         due: dict[tuple[int, Pair], None] = {}
         for pair in pairwise(self.ids):
             ranks = self.rules.ranks_of(pair)
@@ -212,11 +242,12 @@ class SymbolSequence:
                 yield Candidate(names[left], names[right], step)
 
     def by_rank(self, rules: Ranks) -> Iterator[tuple[int, Pair]]:
-        """The pairs that merge, each looked for when those before it are merged."""
+        """Yield the pairs to merge; each is searched for after the merges before it."""
         while found := rules.lowest(self.ids):
             yield found
 
     def leftovers(self) -> Iterator[Leftover]:
+        """Yield why each two neighbours are not merged, left to right."""
         for pair, (left, right) in zip(pairwise(self.ids), pairwise(self.names), strict=True):
             if NO_ID in pair:
                 named = zip(pair, (left, right), strict=True)
@@ -232,7 +263,7 @@ class SymbolSequence:
 def _fallbacks(
     tokenizer: Tokenizer, data: bytes, symbols: Sequence[str], lengths: Sequence[int]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The characters that have become the tokens of their bytes."""
+    """Yield the characters that fell back to bytes, with their byte tokens."""
     if not tokenizer.recipe.byte_fallback:
         return
     at = 0
@@ -253,22 +284,21 @@ def _fallbacks(
 
 # -- Scores: the best path through the lattice of pieces, and the next best (Unigram) -----------
 
-#: Segmentations that are shown.
+#: Default number of segmentations.
 BEST = 5
-#: An unknown character scores so much less than the worst piece (SentencePiece's
-#: `kUnkPenalty`).
+#: How far an unknown character scores below the worst piece (SentencePiece's `kUnkPenalty`).
 UNKNOWN_PENALTY = 10.0
 
 
 @dataclass(frozen=True)
 class PathPiece:
-    """A stretch of a path.
+    """A span of a path: one piece, or unknown characters.
 
     Attributes:
-        text: the stretch.
+        text: text of the span.
         token: the piece; None for unknown characters.
-        score: its natural log probability; of unknown characters, the penalty of each.
-        fallback: the tokens of the bytes of unknown characters, where the model has them.
+        score: natural log probability of the piece; `unknown_score` for each unknown character.
+        fallback: byte tokens of the unknown characters if the model has them.
     """
 
     text: str
@@ -279,13 +309,14 @@ class PathPiece:
 
 @dataclass(frozen=True)
 class Path:
-    """One way to segment a pre-token.
+    """A segmentation of a pre-token into pieces.
 
     Attributes:
-        score: the sum, as the encoder has it.
-        behind: how much less that is than the best path's score.
-        probability: of the path among all that there are, exp(score) over the sum of theirs;
-            None in models with user-defined pieces, whose scores are not probabilities.
+        pieces: spans from left to right.
+        score: sum of the scores, in the encoder's precision.
+        behind: score of the best path minus this score.
+        probability: exp(score) over the sum for all paths; None in models with user-defined pieces,
+            whose scores are not probabilities.
     """
 
     pieces: tuple[PathPiece, ...]
@@ -299,11 +330,10 @@ class ScoredWord:
     """A pre-token that is segmented by the scores of pieces.
 
     Attributes:
-        data: the pre-token's bytes, normalized and rewritten.
-        paths: the best path, which is taken, and the next best, by score: `BEST` in all
-            unless another number was asked for.
-        tokens: as `encode` names them.
-        ids: None if there is no unknown token.
+        data: bytes of the pre-token, normalized and rewritten.
+        paths: the best path, which is taken, then the next best by score; `BEST` paths by default.
+        tokens: tokens as `encode` names them.
+        ids: id of each token; None for an unknown one if the model has no unknown token.
     """
 
     data: bytes
@@ -313,17 +343,22 @@ class ScoredWord:
 
 
 def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path, ...]:
-    """The best paths of a pre-token, the one that is taken first.
+    """Return the best paths of a pre-token, the path that is taken first.
+
+    Args:
+        tokenizer: tokenizer of a Unigram model.
+        data: bytes of the pre-token, normalized and rewritten.
+        most: most paths to return.
 
     Raises:
-        TokctlError: a pre-token of over `LONGEST` characters.
+        TokctlError: the pre-token has more than `LONGEST` characters.
     """
     if (length := len(data.decode())) > LONGEST:
         raise TokctlError(
             f"a pre-token of {length:,} characters is too long to explain",
             f"give a part of it, up to {LONGEST:,} characters; encode splits it at any length",
         )
-    # Of equal scores the encoder's choice comes first, whatever the search for more finds.
+    # With equal scores the n-best search may order paths differently; put the encoder's path first.
     taken = tokenizer.encoder.nbest(data, 1)[0]
     others = [found for found in tokenizer.encoder.nbest(data, most) if found[:2] != taken[:2]]
     worst = unknown_score(tokenizer)
@@ -332,10 +367,11 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
         for ids, lengths, score in [taken, *others[: most - 1]]
     ]
     if tokenizer.model.user_defined:
-        # The search for more counts the characters of these pieces, the encoder their bytes.
+        # User-defined pieces score by length: the n-best search counts characters, the encoder
+        # bytes.
         summed = ((pieces, _sum(pieces)) for pieces, _ in paths[1:])
         paths[1:] = sorted(summed, key=lambda path: -path[1])
-    # The encoder's sums can be in single precision, those of all paths are not.
+    # The encoder may sum in single precision; the total over all paths is in double precision.
     total = None if tokenizer.model.user_defined else tokenizer.encoder.total(data)
     return tuple(
         Path(
@@ -349,7 +385,7 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
 
 
 def _sum(pieces: Sequence[PathPiece]) -> float:
-    """The sum of the scores as the encoder has it: each in single precision."""
+    """Return the sum of the scores, rounded to single precision after each addition."""
     total = 0.0
     for piece in pieces:
         total = _single(total + piece.score)
@@ -357,11 +393,12 @@ def _sum(pieces: Sequence[PathPiece]) -> float:
 
 
 def _single(number: float) -> float:
+    """Return `number` rounded to single precision."""
     return float(struct.unpack("f", struct.pack("f", number))[0])
 
 
 def unknown_score(tokenizer: Tokenizer) -> float:
-    """What one unknown character costs."""
+    """Return the score of one unknown character: the lowest score minus the penalty."""
     model = tokenizer.model
     if tokenizer.recipe.precision == "double":
         return min(model.scores, default=0.0) - UNKNOWN_PENALTY
@@ -373,7 +410,7 @@ def _pieces(
     tokenizer: Tokenizer, data: bytes, ids: Sequence[int], lengths: Sequence[int], unknown: float
 ) -> Iterator[PathPiece]:
     at = 0
-    waiting: list[str] = []  # byte tokens of characters that have not ended yet
+    waiting: list[str] = []  # byte tokens of characters not yet complete
     start = 0
     for id_, length in zip(ids, lengths, strict=True):
         stretch = data[at : at + length]
@@ -394,7 +431,7 @@ def _pieces(
 
 
 def _fallen(data: bytes, tokens: list[str], unknown: float) -> Iterator[PathPiece]:
-    """Characters that became the tokens of their bytes: each by itself."""
+    """Yield one span for each character of `data` that became its byte tokens."""
     at = 0
     for character in data.decode():
         end = at + len(character.encode())
@@ -402,22 +439,22 @@ def _fallen(data: bytes, tokens: list[str], unknown: float) -> Iterator[PathPiec
         at = end
 
 
-# -- Longest match: which token is found at each place, and which longer ones are none ----------
+# -- Longest match: the token at each position, and the longer spellings that are not tokens ----
 
-#: Longer stretches that are shown of those that are no token.
+#: Longer spellings to show that are not in the vocabulary.
 LONGER_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Match:
-    """The token found at one place of a word.
+    """The token found at one position of a word.
 
     Attributes:
-        stretch: the characters that it covers.
-        token: None if nothing matches the character, which alone is unknown.
-        longer: tokens that would have gone further, were they in the vocabulary: up to
-            `LONGER_SHOWN`, the longest of all first, then those that come just before the match.
-        longer_count: how many were tried in vain.
+        stretch: characters that the token covers.
+        token: the token; None if no token matches, and the single character is unknown.
+        longer: longer spellings that are not in the vocabulary: at most `LONGER_SHOWN`, the longest
+            of all first, then those just longer than the match.
+        longer_count: number of longer spellings tried in vain.
     """
 
     stretch: str
@@ -432,8 +469,8 @@ class MatchFailure:
 
     Attributes:
         reason: `too-long` or `unmatchable`.
-        rest: the stretch at whose start no token fits; empty if the word is too long.
-        characters: the word's length.
+        rest: rest of the word from the position where no token fits; empty if the word is too long.
+        characters: length of the word.
         limit: the recipe's `max_input_chars`.
     """
 
@@ -448,11 +485,11 @@ class MatchedWord:
     """A pre-token that is segmented by longest match.
 
     Attributes:
-        data: the pre-token's bytes, normalized.
-        matches: what was found, from left to right; up to the failure where there is one.
-        failure: why the word is unknown as a whole, or None.
-        tokens: as `encode` names them.
-        ids: None if there is no unknown token.
+        data: bytes of the pre-token, normalized.
+        matches: matches from left to right, up to the failure if the word fails.
+        failure: why the word is unknown as a whole; else None.
+        tokens: tokens as `encode` names them.
+        ids: id of each token; None for an unknown one if the model has no unknown token.
     """
 
     data: bytes
@@ -463,7 +500,12 @@ class MatchedWord:
 
 
 def match_word(tokenizer: Tokenizer, data: bytes) -> MatchedWord:
-    """How BERT's rule splits one pre-token, which is UTF-8."""
+    """Return how BERT's longest match splits one pre-token.
+
+    Args:
+        tokenizer: tokenizer of a model that segments by longest match.
+        data: bytes of the pre-token, normalized; they are UTF-8.
+    """
     recipe = tokenizer.recipe
     word = data.decode()
     limit = recipe.max_input_chars
@@ -491,7 +533,10 @@ def match_word(tokenizer: Tokenizer, data: bytes) -> MatchedWord:
 
 
 def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
-    """The matches with their places; one without a token covers one character."""
+    """Yield each match with its position in characters.
+
+    A match without a token covers one character.
+    """
     vocabulary = tokenizer.vocabulary
     reserved = tokenizer.model.reserved_ids
     longest = history_of(tokenizer).longest
@@ -505,7 +550,7 @@ def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
         )
         end = at + (1 if token is None else len(token) - len(mark))
         tried = len(word) - (at if token is None else end)
-        # Just those above the match, and in front of them the whole rest.
+        # The spellings just longer than the match, and first the whole rest of the word.
         above = [mark + word[at:stop] for stop in range(len(word) - tried + 1, len(word) + 1)][
             : LONGER_SHOWN - 1
         ]
@@ -520,11 +565,12 @@ def _matches(tokenizer: Tokenizer, word: str) -> Iterator[tuple[int, Match]]:
 
 @dataclass(frozen=True)
 class Lookup:
-    """What was looked up.
+    """A text that was looked up in the vocabulary.
 
     Attributes:
-        token: None if the vocabulary lacks it.
-        count: how often it was counted in training; None if the model does not say.
+        text: a whole pre-token or a character.
+        token: the token; None if the vocabulary lacks the text.
+        count: occurrences counted in training; None if the model lacks counts or the token.
     """
 
     text: str
@@ -537,9 +583,12 @@ class LookedUpWord:
     """A pre-token that was looked up, whole or by its characters.
 
     Attributes:
-        data: the pre-token's bytes, normalized and rewritten.
-        unit: `word` or `character`: what was looked up.
-        size: how many of these the vocabulary holds.
+        data: bytes of the pre-token, normalized and rewritten.
+        unit: unit that was looked up: `word` or `character`.
+        size: number of ordinary tokens in the vocabulary.
+        lookups: look-ups from left to right.
+        tokens: tokens as `encode` names them.
+        ids: id of each token; None for an unknown one if the model has no unknown token.
     """
 
     data: bytes
@@ -553,7 +602,14 @@ class LookedUpWord:
 def look_up(
     tokenizer: Tokenizer, data: bytes, names: tuple[str, ...], ids: tuple[int | None, ...]
 ) -> LookedUpWord:
-    """How a word or character model reads one pre-token."""
+    """Return how a word or character model encodes one pre-token.
+
+    Args:
+        tokenizer: tokenizer of a word or character model.
+        data: bytes of the pre-token, normalized and rewritten.
+        names: tokens that the encoder made of the pre-token.
+        ids: ids of these tokens.
+    """
     whole = tokenizer.recipe.looks_up_pre_tokens
     text = data.decode()
     model = tokenizer.model
@@ -573,7 +629,14 @@ def look_up(
 
 @dataclass(frozen=True)
 class FoundWord:
-    """An added token, found in the text before the model segments anything."""
+    """An added token, found in the text before the model segments.
+
+    Attributes:
+        data: bytes of the token's text.
+        added: the added token.
+        tokens: its name, as `encode` gives it.
+        ids: its id.
+    """
 
     data: bytes
     added: AddedToken
@@ -581,7 +644,7 @@ class FoundWord:
     ids: tuple[int | None, ...]
 
 
-#: A pre-token and how it is segmented.
+#: A pre-token, or an added token, with its segmentation.
 Word = MergedWord | RefinedWord | MatchedWord | ScoredWord | LookedUpWord | FoundWord
 
 
@@ -590,12 +653,12 @@ class Explanation(Brief):
     """How a text becomes tokens.
 
     Attributes:
-        text: as it was given.
-        segmentation: the recipe's; see `tokctl.model.Recipe`.
-        words: one for each pre-token, in order, and one for each added token that the
-            text holds; but for these all are of one type.
-        normalized: the text that was split, where the normalizers have changed it; None
-            if they have not, and where an added token cuts the text before they see it.
+        text: the text as it was given.
+        segmentation: the recipe's segmentation; see `tokctl.model.Recipe`.
+        words: one entry for each pre-token and each added token, in order. The entries of
+            pre-tokens have the type that belongs to the segmentation.
+        normalized: text after the normalizers; None if they changed nothing, or if an added token
+            cuts the text before they run.
     """
 
     text: str
@@ -605,21 +668,28 @@ class Explanation(Brief):
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of all pre-tokens, as `encode` gives them."""
+        """Tokens of all pre-tokens, as `encode` names them."""
         return [token for word in self.words for token in word.tokens]
 
 
 def explain(tokenizer: Tokenizer, word: str, nbest: int | None = None) -> Explanation:
-    """How each pre-token of a word or text is split, and why not otherwise.
+    """Explain how each pre-token of a text is split, and why not in another way.
 
     Args:
-        nbest: paths of each pre-token, the one that is taken among them (unigram); None
-            for `BEST`.
+        tokenizer: tokenizer that splits the text.
+        word: text to explain.
+        nbest: number of paths of each pre-token, including the one taken (unigram); None means
+            `BEST`.
 
     Raises:
-        TokctlError: a pre-token of over `LONGEST` symbols, where merges or scores segment
-            it; text that the model can't read; `nbest` out of range, or of a model that
-            has one segmentation.
+        TokctlError: a pre-token has more than `LONGEST` symbols and is segmented by merges or
+            scores; the model can't read the text; `nbest` is out of range, or the model has only
+            one segmentation.
+
+    Example:
+        >>> word = explain(tokenizer, "lowest").words[0]
+        >>> [step.merge.token for step in word.steps]
+        ['es', 'lo', 'est', 'low']
     """
     if nbest is not None:
         check_nbest(tokenizer, nbest)
@@ -631,7 +701,7 @@ def explain(tokenizer: Tokenizer, word: str, nbest: int | None = None) -> Explan
 
 
 def _normalized(tokenizer: Tokenizer, data: bytes) -> str | None:
-    """The text as the normalizers leave it, if that is another."""
+    """Return the text after the normalizers; None if they change nothing."""
     normalizers = tokenizer.recipe.normalizers
     if not normalizers:
         return None
@@ -642,7 +712,7 @@ def _normalized(tokenizer: Tokenizer, data: bytes) -> str | None:
 def _words(tokenizer: Tokenizer, data: bytes, nbest: int) -> Iterator[Word]:
     encoding = tokenizer.encode(data)
     columns = zip(encoding.word_ids, encoding.tokens, encoding.raw_ids, strict=True)
-    # What each pre-token has become; an added token that is found always counts as one.
+    # The tokens of each pre-token by its number; a found added token has a number, too.
     made: dict[int, list[tuple[str, int]]] = {}
     for number, name, id_ in columns:
         if number is not None:
@@ -665,7 +735,10 @@ def _words(tokenizer: Tokenizer, data: bytes, nbest: int) -> Iterator[Word]:
 def _with_joined(
     tokenizer: Tokenizer, data: bytes, made: dict[int, list[tuple[str, int]]]
 ) -> Iterator[Word]:
-    """The same where a token can be several pre-tokens: it has the number of the first."""
+    """Yield the explanations of `_words` if a token can cover several pre-tokens.
+
+    `made` keys such a token by the number of its first pre-token.
+    """
     found = list(pre_tokens_of(tokenizer, data))
     for place, tokens in made.items():
         end = next((n for n in range(place + 1, len(found)) if n in made), len(found))
@@ -686,7 +759,7 @@ def _word(
     ids: tuple[int | None, ...],
     nbest: int,
 ) -> Word:
-    """One pre-token, which the encoder has made these tokens of."""
+    """Return the explanation of one pre-token, given the tokens that the encoder made of it."""
     recipe = tokenizer.recipe
     if recipe.matches_longest:
         return match_word(tokenizer, data)
@@ -704,8 +777,10 @@ def _word(
 
 
 def pre_tokens_of(tokenizer: Tokenizer, data: bytes) -> Iterator[bytes | AddedToken]:
-    """What a text is cut into, in order: pre-tokens, normalized and rewritten, and the
-    added tokens that need no permission."""
+    """Yield the parts that a text is cut into, in order.
+
+    They are pre-tokens, normalized and rewritten, and the added tokens that are always found.
+    """
     matchers = tokenizer.special_matcher("none")
     text, ranges, _, found = tokenizer.encoder.pre_tokens(data, matchers)
     added = {token.id: token for token in tokenizer.model.added if not token.special}

@@ -1,9 +1,8 @@
-"""The health check of a model: mistakes, oddities, and how a text uses it.
+"""The health check of a model: mistakes, oddities, and how a text uses the vocabulary.
 
-`check_health` makes every check of `CHECKS`; those of the vocabulary itself are in `vocabulary.py`,
-those of what it is good for (reach, use, merges) in `use.py`, and what a language model's
-embeddings say in `embeddings.py`. The table in `docs/health.md` explains each check and what to do
-about it.
+`check_health` runs every check of `CHECKS`. `vocabulary.py` checks the vocabulary itself, `use.py`
+checks reach, use and merges, and `embeddings.py` checks a language model's embeddings. The table
+in `docs/health.md` explains each check and how to respond to a finding.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ __all__ = [
     "check_health",
 ]
 
-#: Examples of each finding.
+#: Default number of examples of each finding.
 EXAMPLES = 8
-#: A token that is used less often is rare.
+#: Default number of uses below which a token is rare.
 RARE = 10
 
 _CHECKS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
@@ -73,27 +72,32 @@ def check_health(
     errors: str = "strict",
     threads: int | None = None,
 ) -> Health:
-    """Every check that can be made of a model.
+    """Run every check that applies to a model.
 
-    Takes about a second for 100,000 tokens, and the time to encode the texts, which are held
-    in memory.
+    The checks take about a second for 100,000 tokens, plus the time to encode the texts, which are
+    held in memory.
 
     Args:
-        texts: paths, or sources of `tokctl.sources`, of which each document is encoded by
-            itself and counts as often as the source says; without any, what needs a text is not
-            checked.
-        limit: examples of each finding; None for all.
-        rare: a token that the texts use less often is rare.
-        embeddings: of a language model with this vocabulary, a safetensors file; without them
-            `under-trained` is not checked. tensor: their name in it, where that is not a usual one.
-            Reading them needs NumPy; see `tokctl.analysis.health.embeddings`.
-        errors: what to do where a text is not UTF-8 and the model reads characters: `strict`
-            or `replace`.
-        threads: for encoding; by default as many as there are processors. Changes nothing.
+        tokenizer: tokenizer to check.
+        texts: paths, or sources of `tokctl.sources`; each document is encoded separately and counts
+            as often as its source says. None skips the checks that need a text.
+        limit: most examples of each finding; None for all.
+        rare: a token with fewer uses in the texts is rare.
+        embeddings: safetensors file with the embeddings of a language model with this vocabulary
+            (read with NumPy, see `tokctl.analysis.health.embeddings`); None skips `under-trained`.
+        tensor: name of the embeddings in the file; None finds the usual names.
+        errors: `strict`, or `replace` to put U+FFFD where text is not UTF-8 and the model reads
+            characters.
+        threads: threads for encoding; None uses all processors. The result does not depend on them.
 
     Raises:
-        TokctlError: a text can't be read, or is not UTF-8; an argument out of range; embeddings
-            can't be read, or are those of another model.
+        TokctlError: a text can't be read or is not UTF-8; an argument is out of range; the
+            embeddings can't be read or belong to another model.
+
+    Example:
+        >>> health = check_health(tokenizer, ["book.txt"])
+        >>> [finding.name for finding in health.at_least("warning")]
+        []
     """
     check_errors(errors)
     if embeddings is None and tensor is not None:
@@ -103,7 +107,7 @@ def check_health(
             raise TokctlError(f"{name} can't be {number}", "it is a number from 0 up")
     sources = None if texts is None else _sources(texts)
     if embeddings is not None:
-        matrices.check_matrix(tokenizer, embeddings, tensor)  # before texts are encoded
+        matrices.check_matrix(tokenizer, embeddings, tensor)  # fail before texts are encoded
     encoded = None
     if sources is not None:
         encoded = encode_texts(tokenizer, sources, errors, threads or available_threads())
@@ -124,7 +128,7 @@ def check_health(
 
 
 def _sources(texts: Sequence[str | Path | Source]) -> list[Source]:
-    """The texts as sources; each is checked before anything is read."""
+    """Return the texts as sources; check each before any text is read."""
     if isinstance(texts, (str, bytes)):
         raise TokctlError("texts are a list of files, not one", f"give [{texts!r}]")
     found: list[Source] = []

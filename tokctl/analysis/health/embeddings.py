@@ -1,30 +1,31 @@
 """Tokens that the embeddings of a language model show to be under-trained.
 
-Land and Bartolo 2024, "Fishing for Magikarp" (arXiv 2405.05417), find them by indicators, of which
-a low value is a sign of little training. They are read off a matrix with a row for each id:
+Land and Bartolo 2024, "Fishing for Magikarp" (arXiv 2405.05417), find such tokens by indicators. A
+low value is a sign of little training. Each indicator is computed from a matrix with one row for
+each id:
 
-- `norm`, where input and output embeddings are two matrices: the L2 norm of a token's row of the
-  input embeddings. What is never read keeps its first value, or decays.
-- `cosine`, where they are one matrix, or of an output matrix: the cosine distance of a token's row
-  to the mean row of ids that are known to be unused, after the mean of all rows was taken off.
-  Training moves the rows of all unused ids in the same direction.
-- `cosine-plain` and `cosine-without-component`, if they are asked for: the same, where nothing is
-  taken off the rows, or their first principal component. The authors' program gives all three.
-  With the mean taken off, trained tokens lie around 1, and others stand apart from them. That takes
-  less time than the component, and still serves where unused rows are so many that they are the
-  first component themselves.
+- `norm`, if input and output embeddings are two matrices: the L2 norm of a token's row of the input
+  embeddings. A row that is never read keeps its initial value or decays.
+- `cosine`, if they are one matrix, or for an output matrix: the cosine distance of a token's row to
+  the mean row of the ids known to be unused, after subtracting the mean of all rows. Training moves
+  the rows of all unused ids in the same direction.
+- `cosine-plain` and `cosine-without-component`, on request: `cosine` with nothing subtracted, or
+  with the rows' first principal component removed. The authors' program computes all three. With
+  the mean subtracted, trained tokens lie around 1 and other tokens are far from them. This takes
+  less time than removing the component. It also works if there are so many unused rows that they
+  are the first component themselves.
 
 **Known to be unused** are rows after the last id (padding of the matrix), fillers of holes, bytes
-that are in no UTF-8, special or added tokens that call themselves unused or reserved; only where
-there are none of these, the tokens that no text gives.
+that never occur in UTF-8, and special or added tokens named as unused or reserved. If a model has
+no such row, the tokens that no text gives take their place.
 
-**Looked at** are tokens that some text gives and that are whole characters: special and added
-tokens, single bytes, parts of characters and unreachable tokens are counted beside them.
-**Candidates** are those whose indicator is at most that of the lowest 2%, as in the paper, where
-each candidate is then tried in prompts. So a share of 2% is always found, in a model without a
-single under-trained token as well. To tell the two cases, `apart` counts the tokens that are more
-than `DEVIATIONS` robust standard deviations (1.4826 times the median of the absolute deviations,
-after Hampel 1974) below the median. That count is tokctl's own, and can be 0.
+**Examined** are tokens that some text gives and that are whole characters. Special and added
+tokens, single bytes, parts of characters and unreachable tokens are counted separately.
+**Candidates** are the examined tokens with an indicator in the lowest 2%, as in the paper, which
+then tries each candidate in prompts. So 2% are always candidates, even in a model without any
+under-trained token. To tell the two cases apart, `apart` counts the tokens more than `DEVIATIONS`
+robust standard deviations below the median. A robust standard deviation is 1.4826 times the median
+of the absolute deviations (Hampel 1974). `apart` is tokctl's own measure, and can be 0.
 
 The matrices are read from safetensors, some rows at a time.
 """
@@ -52,13 +53,13 @@ if TYPE_CHECKING:
     from tokctl.idfiles.weights import Matrix
     from tokctl.tokenizer import Tokenizer
 
-#: Of the tokens that are looked at, the share of those that are candidates: the paper's.
+#: Share of the examined tokens that are candidates, as in the paper.
 SHARE = 0.02
-#: Robust standard deviations below the median from where on a token stands apart.
+#: Robust standard deviations below the median beyond which a token is an outlier.
 DEVIATIONS = 5
-#: From the median of the absolute deviations to a standard deviation, of a normal distribution.
+#: Standard deviation over the median of the absolute deviations, in a normal distribution.
 _NORMAL = 1.4826
-#: The name of the check.
+#: Name of the check.
 CHECK = "under-trained"
 INDICATORS = ("norm", "cosine", "cosine-plain", "cosine-without-component")
 
@@ -70,11 +71,12 @@ _NAMED_UNUSED = re.compile("unused|reserved", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class CandidateToken:
-    """A token whose indicator is among the lowest.
+    """A token with one of the lowest indicators.
 
     Attributes:
-        token: as the vocabulary spells it.
-        value: of the indicator.
+        id: id of the token.
+        token: the token as the vocabulary spells it.
+        value: value of the indicator.
     """
 
     id: int
@@ -84,20 +86,25 @@ class CandidateToken:
 
 @dataclass(frozen=True)
 class EmbeddingFacts:
-    """What the embeddings say.
+    """The under-trained tokens according to the embeddings.
 
     Attributes:
-        indicator: of `INDICATORS`.
-        tensor, dtype, rows, dimensions: what was read, as the file has it.
-        tied: input and output embeddings are one matrix; None if that can't be told.
-        reference: rows known to be unused, which distances are measured from; 0 for `norm`.
-        of: tokens that were looked at.
-        left_out: tokens that were not, by what they are: `special`, `bytes`, `partial-utf8`,
-            `unreachable`. How many there are, and how many of them are at the threshold or below.
-        median: of the indicator, of the tokens that were looked at; threshold: of the candidates.
-        candidates: ascending by indicator, then by id.
-        bound: what is below stands apart.
-        apart: how many candidates do; the first ones.
+        indicator: one of `INDICATORS`.
+        tensor: name of the matrix in the file.
+        dtype: data type of the matrix in the file.
+        rows: number of rows of the matrix.
+        dimensions: number of columns of the matrix.
+        tied: whether input and output embeddings are one matrix; None if not known.
+        reference: number of rows known to be unused, from which distances are measured; 0 for
+            `norm`.
+        of: number of tokens examined.
+        left_out: tokens not examined, by kind: `special`, `bytes`, `partial-utf8`, `unreachable`.
+            Each value is their number, and the number at or below the threshold.
+        median: median of the indicator of the tokens examined.
+        threshold: highest indicator of a candidate.
+        candidates: candidates, ascending by indicator, then by id.
+        bound: value below which a token is an outlier.
+        apart: number of outliers, which are the first candidates.
     """
 
     indicator: str
@@ -122,24 +129,27 @@ def embedding_facts(
     tensor: str | None = None,
     indicator: str | None = None,
 ) -> EmbeddingFacts | Absent:
-    """The tokens of a model whose embeddings are the least trained.
+    """Return the tokens of a model whose embeddings are least trained.
 
-    Takes the time to read the matrix once, for distances twice. Memory: some rows; for
-    `cosine-without-component` d² numbers, and d² products for each row of d numbers.
+    Reading the matrix takes the time: `norm` reads it once, a distance twice. Memory holds some
+    rows. `cosine-without-component` needs d² numbers in addition, and d² products for each row of d
+    numbers.
 
     Args:
-        path: a safetensors file, the index of several, or the folder that has one of these.
-        tensor: the matrix; by default the one that is called as input embeddings are, else the
+        subject: model to examine.
+        path: a safetensors file, the index of several files, or a folder with one of these.
+        tensor: name of the matrix; None takes the input embeddings by their usual names, else the
             output embeddings.
-        indicator: of `INDICATORS`; by default `norm` of input embeddings where there are others
-            for the output, else `cosine`.
+        indicator: one of `INDICATORS`; None takes `norm` for input embeddings if the output
+            embeddings are another matrix, else `cosine`.
 
     Returns:
-        Absent if no token can be looked at, or no id is known to be unused.
+        The facts, or Absent if no token can be examined or no id is known to be unused.
 
     Raises:
-        TokctlError: NumPy is not installed; the file can't be read or is damaged; it has no such
-            matrix, or one with fewer rows than the model has ids, or with more padding than ids.
+        TokctlError: NumPy is not installed; the file can't be read or is damaged; the file has no
+            such matrix, or the matrix has fewer rows than the model has ids, or more padding rows
+            than ids.
     """
     if indicator not in (None, *INDICATORS):
         raise TokctlError(
@@ -200,16 +210,20 @@ def embedding_facts(
 
 
 def check_matrix(tokenizer: Tokenizer, path: str | Path, tensor: str | None) -> None:
-    """TokctlError if a file has no embeddings of this model, as `embedding_facts` takes them;
-    none of their numbers is read."""
+    """Raise TokctlError if a file has no embeddings of this model.
+
+    Only the header is read, none of the numbers; see `embedding_facts` for the requirements.
+    """
     numpy_module()
     with ExitStack() as stack:
         Weights(Path(path), stack).choose(tokenizer.vocab_size, tensor, None)
 
 
 def check_embeddings(subject: Subject) -> Iterator[Answer]:
-    """The tokens that stand apart. The candidates are a share whatever the model, so that they
-    are not findings."""
+    """Yield the finding about outliers.
+
+    Candidates are no findings: every model has them.
+    """
     if subject.embeddings is None:
         yield from not_made([CHECK], "it needs the embeddings of a language model (--embeddings)")
         return
@@ -235,7 +249,7 @@ def _median(ascending: Sequence[float]) -> float:
 
 
 def _groups(subject: Subject) -> dict[str, set[int]]:
-    """The ids that are not looked at; each is in one group."""
+    """Return the ids that are not examined, by kind; each id is in one group."""
     ordinary = set(subject.ordinary)
     special = set(range(subject.tokenizer.vocab_size)) - ordinary - subject.byte_tokens
     single = set(subject.reserve)
@@ -250,7 +264,7 @@ def _groups(subject: Subject) -> dict[str, set[int]]:
 
 
 def _known_unused(subject: Subject, rows: int) -> list[int]:
-    """The rows of ids that no training text can have had."""
+    """Return the rows of ids that no training text can contain, ascending."""
     model = subject.model
     found = set(range(model.size, rows))
     for id_ in subject.reserve:
@@ -264,11 +278,11 @@ def _known_unused(subject: Subject, rows: int) -> list[int]:
     return sorted(found or subject.reach_beside_added.ids)
 
 
-# -- Figures of the rows ----------------------------------------------------------------------
+# -- Indicators of the rows -------------------------------------------------------------------
 
 
 def norms(matrix: EmbeddingMatrix) -> array[float]:
-    """The L2 norm of each row."""
+    """Return the L2 norm of each row."""
     numpy = numpy_module()
     found = array("d")
     for _, rows in matrix.pieces():
@@ -277,8 +291,15 @@ def norms(matrix: EmbeddingMatrix) -> array[float]:
 
 
 def distances(matrix: EmbeddingMatrix, reference: Sequence[int], indicator: str) -> array[float]:
-    """The cosine distance of each row to the mean of the rows of `reference`, of which zeros
-    are left out; none where nothing is left, or that mean has no direction."""
+    """Return the cosine distance of each row to the mean of the `reference` rows that are not zero.
+
+    Empty if all reference rows are zero, or the mean has no direction.
+
+    Args:
+        matrix: embeddings, one row for each id.
+        reference: indices of the rows known to be unused.
+        indicator: one of the `cosine` indicators.
+    """
     numpy = numpy_module()
     by_component = indicator == "cosine-without-component"
     mean, unused, products = _sums(matrix, reference, products=by_component)
@@ -307,7 +328,10 @@ def distances(matrix: EmbeddingMatrix, reference: Sequence[int], indicator: str)
 def _sums(
     matrix: EmbeddingMatrix, reference: Sequence[int], *, products: bool
 ) -> tuple[Matrix, Matrix, Matrix | None]:
-    """The mean of all rows, that of some, and the covariance if it is asked for."""
+    """Return the mean of all rows, the mean of the `reference` rows, and the covariance or None.
+
+    Zero rows are left out of the second mean.
+    """
     numpy = numpy_module()
     wanted = numpy.zeros(matrix.rows, bool)
     wanted[list(reference)] = True
@@ -318,7 +342,7 @@ def _sums(
         known = rows[wanted[first : first + len(rows)]]
         unused += known.sum(axis=0)
         count += int(known.any(axis=1).sum())
-        # Covariance does not depend on what is taken off all rows, and rounds less near 0.
+        # Subtracting one vector from all rows doesn't change the covariance, and reduces rounding.
         shift = rows.mean(axis=0) if shift is None else shift
         rows -= shift
         total += rows.sum(axis=0)

@@ -1,8 +1,8 @@
-"""What a health check says: plain data, and the table of all checks.
+"""Results of a health check as plain data, and the table of all checks.
 
-`docs/health.md` has the same table; a test holds the two together. An **error** loses or
-breaks text; a **warning** is most often a mistake that costs something; **info** is
-worth knowing, and normal in many models.
+`docs/health.md` has the same table; a test compares both. An **error** loses or breaks text. A
+**warning** is usually a mistake that costs something. An **info** is worth knowing, and normal in
+many models.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-#: From bad to harmless.
+#: Severities of findings, worst first.
 SEVERITIES = ("error", "warning", "info")
 
 
 @dataclass(frozen=True)
 class Example:
-    """One of the things that a finding counts.
+    """An item that a finding counts, usually a token.
 
     Attributes:
-        id: None if it has none: a byte without a token, for instance.
-        token: as the vocabulary spells it.
-        data: its bytes, markers included.
-        note: what is to be said of it: what it is equal to, its step, its count.
+        id: id of the token; None for an item without an id, such as a missing byte.
+        token: the token as the vocabulary spells it.
+        data: bytes of the token, markers included.
+        note: detail about the item, such as its duplicates, its step or its count.
     """
 
     id: int | None
@@ -33,19 +33,19 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check has found.
+    """The result of one check.
 
     Attributes:
         name: one of `tokctl.analysis.health.CHECKS`.
-        severity: `error`, `warning` or `info`: what a finding of this name is worth.
-        count: how many are affected.
-        of: how many were looked at.
-        things: what is counted: `tokens`, `merges`, `bytes`, ….
-        examples: the first of them, as many as were asked for.
-        what: what it is, in one sentence.
-        why: why it matters, and what to do.
-        detail: what else this model's finding has to say; often empty.
-        undecided: how many the check could not decide; they are not in `count`.
+        severity: severity of the check: `error`, `warning` or `info`.
+        count: number of items concerned.
+        of: number of items examined.
+        things: kind of the items: `tokens`, `merges`, `bytes`, ….
+        examples: first items concerned, as many as were asked for.
+        what: the finding in one sentence.
+        why: why the finding matters, and what to do.
+        detail: more about the finding in this model; often empty.
+        undecided: number of items that the check could not decide; `count` excludes them.
     """
 
     name: str
@@ -62,13 +62,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class NotMade:
-    """A check that says nothing of this model, or of no text, and why."""
+    """A check that does not apply to the model, or that needs a text or embeddings.
+
+    Attributes:
+        name: one of `tokctl.analysis.health.CHECKS`.
+        reason: why the check was not made.
+    """
 
     name: str
     reason: str
 
 
-#: What a check answers.
+#: Result of a check.
 Answer = Finding | NotMade
 
 
@@ -77,10 +82,10 @@ class TextFacts:
     """The texts that a model was checked on.
 
     Attributes:
-        names: of the files.
-        documents: in them, each as often as it counts.
-        bytes: their size.
-        tokens: ids that they were encoded to.
+        names: names of the files.
+        documents: number of documents, each as often as it counts.
+        bytes: size of the documents.
+        tokens: number of ids that the documents were encoded to.
     """
 
     names: tuple[str, ...]
@@ -94,11 +99,11 @@ class Health:
     """The health of a model.
 
     Attributes:
-        vocab_size: everything that has an id.
-        texts: None without a text.
-        findings: what was found, the worst first.
+        vocab_size: number of ids.
+        texts: texts of the check; None without a text.
+        findings: checks that found something, worst first.
         passed: checks that were made and found nothing.
-        not_made: checks that can't be made of this model, or that need a text.
+        not_made: checks that don't apply to the model, or need a text or embeddings.
     """
 
     vocab_size: int
@@ -109,16 +114,16 @@ class Health:
 
     @property
     def verdict(self) -> str:
-        """The worst severity that was found; `passed` where nothing was."""
+        """Worst severity found, or `passed` if nothing was found."""
         return self.findings[0].severity if self.findings else "passed"
 
     def at_least(self, severity: str) -> tuple[Finding, ...]:
-        """The findings of that severity or worse."""
+        """Return the findings of this severity or a worse one."""
         worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
         return tuple(finding for finding in self.findings if finding.severity in worst)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it: bytes in hexadecimal digits."""
+        """Return the results as JSON data, with bytes as hexadecimal digits."""
         found: dict[str, Any] = {
             "verdict": self.verdict,
             "vocab_size": self.vocab_size,
@@ -140,8 +145,14 @@ def _plain(finding: Finding) -> dict[str, Any]:
 
 
 class Check(NamedTuple):
-    """severity: see above; things: what it counts; what: what a finding is, in one sentence;
-    why: why it matters, and what to do."""
+    """The description of a check.
+
+    Attributes:
+        severity: severity of its findings; see the module's text.
+        things: kind of the items counted.
+        what: a finding in one sentence.
+        why: why a finding matters, and what to do.
+    """
 
     severity: str
     things: str
@@ -150,7 +161,7 @@ class Check(NamedTuple):
 
 
 CHECKS: dict[str, Check] = {
-    # -- tokens that no text gives
+    # -- unreachable tokens
     "unreachable-by-encoding": Check(
         "warning",
         "tokens",
@@ -179,7 +190,7 @@ CHECKS: dict[str, Check] = {
         "An added token is found in their text before the model reads it.",
         "The added token hides them; remove it, or make it match whole words only.",
     ),
-    # -- what a text uses
+    # -- use by a text
     "unknown-in-text": Check(
         "warning",
         "tokens of the text",

@@ -1,5 +1,4 @@
-"""The model under examination, the texts that it is checked on, and what several checks need
-of both."""
+"""The model and the texts of a health check, and data that several checks need."""
 
 from __future__ import annotations
 
@@ -26,20 +25,21 @@ from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
 
-#: Trials for each id of a large vocabulary, where that is more than `TRIALS`.
+#: Trials for each id of a vocabulary so large that this exceeds `TRIALS`.
 TRIALS_PER_ID = 6
-#: Ids that become Python objects together.
+#: Ids converted to Python objects at a time, which bounds the memory.
 _IDS_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """Documents in memory, and the ids that they are encoded to, each by itself.
+    """Documents in memory with their ids; each document is encoded separately.
 
     Attributes:
-        ids: of all documents, one after the other.
-        offsets: where those of each document begin, and where the last ones end.
-        counts: how often each document counts; None: once.
+        documents: bytes of each document.
+        ids: ids of all documents, one after the other.
+        offsets: start of each document in `ids`, and the end of the last.
+        counts: how often each document counts; None means once.
     """
 
     documents: Sequence[bytes]
@@ -48,26 +48,28 @@ class EncodedTexts:
     counts: Sequence[int] | None = None
 
     def _each(self) -> Iterator[tuple[int, int]]:
-        """Bytes and ids of each document, as often as it counts."""
+        """Yield the number of bytes and ids of each document, times its count."""
         for number, size in enumerate(map(len, self.documents)):
             count = 1 if self.counts is None else self.counts[number]
             yield size * count, (self.offsets[number + 1] - self.offsets[number]) * count
 
     @property
     def number(self) -> int:
-        """Of the documents, each as often as it counts."""
+        """Number of documents, each as often as it counts."""
         return len(self.documents) if self.counts is None else sum(self.counts)
 
     @property
     def bytes(self) -> int:
+        """Bytes of all documents, each as often as it counts."""
         return sum(size for size, _ in self._each())
 
     @property
     def tokens(self) -> int:
+        """Number of ids of all documents, each as often as it counts."""
         return sum(tokens for _, tokens in self._each())
 
     def count_ids(self, counts: Counter[int]) -> None:
-        """Adds how often each id is used."""
+        """Add the uses of each id to `counts`."""
         if self.counts is None:
             for start in range(0, len(self.ids), _IDS_AT_A_TIME):
                 counts.update(self.ids[start : start + _IDS_AT_A_TIME].tolist())
@@ -80,16 +82,21 @@ class EncodedTexts:
 def encode_texts(
     tokenizer: Tokenizer, sources: Sequence[Source], errors: str, threads: int
 ) -> list[EncodedTexts]:
-    """All documents of the sources, a batch of a source of records together.
+    """Encode all documents of the sources, a batch of records together.
+
+    Args:
+        tokenizer: tokenizer that encodes.
+        sources: texts to read.
+        errors: `strict`, or `replace` to put U+FFFD where text is not UTF-8.
+        threads: threads for encoding.
 
     Raises:
-        TokctlError: text that is not UTF-8, for a character model; `errors="replace"` puts
-            U+FFFD in its place.
+        TokctlError: text is not UTF-8, for a character-level model and `errors="strict"`.
     """
     encoder, matcher = tokenizer.encoder, tokenizer.special_matcher("none")
     found = []
     for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
-        if len(batch.texts) == 1:  # which all threads encode together
+        if len(batch.texts) == 1:  # all threads share one long document
             ids = encoder.array(batch.texts[0], threads, matcher)
             offsets: Sequence[int] = (0, len(ids))
         else:
@@ -100,12 +107,17 @@ def encode_texts(
 
 
 class Subject:
-    """A tokenizer with the texts that it is checked on, if any.
+    """A tokenizer under check, with the texts if there are any.
 
     Attributes:
-        limit: examples of each finding; None for all.
-        rare: a token that is used less often is rare.
-        embeddings, tensor: where the embeddings of a language model are; see `embedding_facts`.
+        tokenizer: tokenizer to check.
+        texts: encoded texts; None if none were given.
+        limit: most examples of each finding; None for all.
+        rare: a token with fewer uses is rare.
+        embeddings: file with a language model's embeddings; see `embedding_facts`.
+        tensor: name of the embeddings in the file; see `embedding_facts`.
+        model: the tokenizer's model.
+        recipe: the tokenizer's recipe.
     """
 
     def __init__(
@@ -131,19 +143,21 @@ class Subject:
 
     @cached_property
     def ordinary(self) -> list[int]:
-        """The ids that ordinary text can give."""
+        """Ids that ordinary text can give."""
         return ordinary_ids(self.tokenizer)
 
     @cached_property
     def byte_tokens(self) -> frozenset[int]:
-        """The ids of `<0x00>` to `<0xFF>`, where unknown characters fall back to bytes."""
+        """Ids of `<0x00>` to `<0xFF>` in a model with byte fallback."""
         ids = range(self.tokenizer.vocab_size) if self.recipe.byte_fallback else ()
         return frozenset(id_ for id_ in ids if is_byte_token(self.tokenizer, id_))
 
     @cached_property
     def texts_of(self) -> dict[int, str]:
-        """The text of each ordinary token that is whole characters, a space where `▁` stands
-        for one, without other markers. Tokens of bytes are left out."""
+        """Text of each ordinary token of whole characters, byte tokens left out.
+
+        `▁` is written as a space if it stands for one; other markers are removed.
+        """
         return {
             id_: written_text(self.tokenizer, id_).decode()
             for id_ in self.ordinary
@@ -152,7 +166,7 @@ class Subject:
 
     @cached_property
     def partial(self) -> frozenset[int]:
-        """The ordinary tokens that are not whole characters."""
+        """Ordinary tokens that are not whole characters."""
         if not self.recipe.is_byte_level:
             return frozenset()
         tokens = self.model.tokens
@@ -160,51 +174,54 @@ class Subject:
 
     @cached_property
     def reserve(self) -> frozenset[int]:
-        """The tokens of single bytes, which stand ready for what is rare."""
+        """Tokens of single bytes, which a vocabulary keeps for rare characters."""
         if not self.recipe.is_byte_level:
             return self.byte_tokens
         return frozenset(id_ for id_ in self.ordinary if len(self.model.tokens[id_]) == 1)
 
     @cached_property
     def bare(self) -> dict[int, bytes]:
-        """The bytes of each ordinary token without its marker; tokens of bytes left out."""
+        """Bytes of each ordinary token without its marker, byte tokens left out."""
         ids = (id_ for id_ in self.ordinary if id_ not in self.byte_tokens)
         return {id_: token_text(self.tokenizer, id_) for id_ in ids}
 
-    # -- what trials and texts give ------------------------------------------------------
+    # -- results of trials and texts -----------------------------------------------------
 
     @cached_property
     def matcher(self) -> _native.Matchers | None:
-        """What finds the added tokens that need no permission."""
+        """Matcher of the added tokens that are always found; None if none are."""
         return self.tokenizer.special_matcher("none")
 
     @cached_property
     def trials(self) -> int:
+        """Most texts to encode in the trials of `reach`."""
         return max(TRIALS, TRIALS_PER_ID * self.tokenizer.vocab_size)
 
     @cached_property
     def reach(self) -> Reach:
-        """The tokens that no trial gives, added tokens aside."""
+        """Tokens that no trial gives if added tokens are not found first."""
         return unreachable(self.tokenizer, trials=self.trials)
 
     @cached_property
     def reach_beside_added(self) -> Reach:
-        """The same, where added tokens are found first."""
+        """Tokens that no trial gives if added tokens are found first."""
         if self.matcher is None:
             return self.reach
         return unreachable(self.tokenizer, trials=self.trials, matcher=self.matcher)
 
     @cached_property
     def used(self) -> Counter[int]:
-        """How often each id is used in the texts."""
+        """Uses of each id in the texts."""
         counts: Counter[int] = Counter()
         for text in self.texts or ():
             text.count_ids(counts)
         return counts
 
     def gives(self, text: str, id_: int) -> bool:
-        """Is a text encoded to one token of this id, where no special token is allowed? White
-        space at its ends may be others."""
+        """Return whether `text` is encoded to the single token `id_` with no special token allowed.
+
+        White space at the ends of `text` may become other tokens.
+        """
         data = text.encode()
         ids, starts, ends, _ = self.tokenizer.encoder.tokens(data, self.matcher)
         size = len(data.strip())
@@ -225,7 +242,16 @@ class Subject:
         detail: str = "",
         undecided: int = 0,
     ) -> Finding:
-        """A finding that is about tokens."""
+        """Return a finding about tokens.
+
+        Args:
+            name: name of the check.
+            ids: ids of the tokens concerned; the first `limit` become examples.
+            of: number of tokens examined.
+            notes: function that returns the note of an id.
+            detail: more about the finding in this model.
+            undecided: number of tokens that the check could not decide.
+        """
         examples = (self.example(id_, notes(id_) if notes else "") for id_ in ids[: self.limit])
         return self.finding(
             name, len(ids), of, examples=examples, detail=detail, undecided=undecided
@@ -241,7 +267,16 @@ class Subject:
         detail: str = "",
         undecided: int = 0,
     ) -> Finding:
-        """A finding of whatever kind; its words are those of `CHECKS`."""
+        """Return a finding with the texts that `CHECKS` has for `name`.
+
+        Args:
+            name: name of the check.
+            count: number of items concerned.
+            of: number of items examined.
+            examples: first items concerned.
+            detail: more about the finding; dropped if nothing is concerned or undecided.
+            undecided: number of items that the check could not decide.
+        """
         check = CHECKS[name]
         return Finding(
             name=name,
@@ -257,9 +292,10 @@ class Subject:
         )
 
     def example(self, id_: int, note: str = "") -> Example:
+        """Return token `id_` as an example with a note."""
         return Example(id_, self.tokenizer.tokens[id_], self.model.tokens[id_], note)
 
 
 def not_made(names: Iterable[str], reason: str) -> list[Answer]:
-    """Checks that are not made, all for one reason."""
+    """Return the checks that were not made for one reason."""
     return [NotMade(name, reason) for name in names]

@@ -1,5 +1,4 @@
-"""Checks of what the vocabulary is good for: tokens that no text gives, tokens and merges that
-a text never uses."""
+"""Checks of reach and use: unreachable tokens, and tokens and merges that a text does not use."""
 
 from __future__ import annotations
 
@@ -16,23 +15,21 @@ from tokctl.analysis.metrics import space_mark
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.wording import times
 
-# -- Tokens that no text gives, told apart by the stage that keeps them out ----------------------
+# -- Unreachable tokens, by the stage that causes it ---------------------------------------------
 
-# Which tokens these are is found by trials with their own text, see `explain/vocabulary.py`. Why,
-# the stages themselves are asked, in the places of `_PLACES`:
+# Trials with a token's own text find the unreachable tokens (see `explain/vocabulary.py`). To find
+# the cause, the stages run on the text in each context of `_PLACES`:
 #
-# 1. the normalizer: is the token's text still there after it, in any place? If not, the
-#    normalizer keeps it out;
-# 2. the pre-tokenizer: is the token's text inside one pre-token, in any place? If not, the
-#    pre-tokenizer keeps it out;
-# 3. else the encoding does: merges, longest match, the best path.
+# 1. If the text survives the normalizer in no context, the normalizer is the cause.
+# 2. Else, if the text is inside one pre-token in no context, the pre-tokenizer is.
+# 3. Else the encoding is: merges, longest match or the best path.
 #
-# A token that is reached by itself, and no more where added tokens are found first, is kept out
-# by these. The tokens of single bytes are left out: they stand ready for what is rare.
+# If a token is reachable, but not once added tokens are found first, added tokens are the cause.
+# Tokens of single bytes are not checked: a vocabulary keeps them for rare characters.
 #
 # The categories are those of Land and Bartolo, "Fishing for Magikarp" (2024, arXiv 2405.05417),
-# who tell tokens apart by decoding each and encoding what comes out: *partial UTF-8 sequences*
-# (`partial-utf8`), *unreachable* tokens (here) and *special* tokens (`special-from-text`).
+# who decode each token and encode the result: *partial UTF-8 sequences* (`partial-utf8`),
+# *unreachable* tokens (this section) and *special* tokens (`special-from-text`).
 
 UNREACHABLE = (
     "unreachable-by-encoding",
@@ -41,8 +38,8 @@ UNREACHABLE = (
     "unreachable-by-added-token",
 )
 
-#: What is put before and behind a token's text: nothing, a space, a letter, a digit, a sign, a
-#: line end; None is the token's own character on that side, which is of its kind.
+#: Contexts of a token's text, as the text before and after: nothing, a space, a letter, a digit, a
+#: sign, a line end. None repeats the token's own character at that end, which is of the same kind.
 _PLACES: tuple[tuple[bytes | None, bytes | None], ...] = (
     (b"", b""),
     (b" ", b""),
@@ -58,6 +55,7 @@ _PLACES: tuple[tuple[bytes | None, bytes | None], ...] = (
 
 
 def check_reach(subject: Subject) -> Iterator[Answer]:
+    """Yield a finding for each cause of unreachable tokens."""
     reach, beside = subject.reach, subject.reach_beside_added
     if left := max(reach.undecided, beside.undecided):
         yield from not_made(
@@ -72,7 +70,7 @@ def check_reach(subject: Subject) -> Iterator[Answer]:
             causes[stages.cause(id_)].append(id_)
     causes[UNREACHABLE[3]] = [id_ for id_ in beside.ids if id_ not in kept_out]
     of = len(set(subject.ordinary) - subject.reserve)
-    # Merges alone have given these: how their characters go on, nothing says.
+    # Trials give partial tokens to the merges alone: the rest of their characters is not known.
     partial = len(subject.partial - kept_out)
     for name, ids in causes.items():
         cut = name == UNREACHABLE[1]
@@ -86,7 +84,7 @@ def check_reach(subject: Subject) -> Iterator[Answer]:
 
 
 class Stages:
-    """The stages in front of the encoding, asked about one token at a time."""
+    """The stages before the encoding, run on one token's text at a time."""
 
     def __init__(self, subject: Subject) -> None:
         self.tokenizer = subject.tokenizer
@@ -95,8 +93,8 @@ class Stages:
         self.has_mark = bool(space_mark(subject.recipe))
 
     def cause(self, id_: int) -> str:
-        """The check that a token belongs to which no trial has given."""
-        if id_ in self.partial or not any(self._forms(id_)):  # a marker alone has no text
+        """Return the name of the check for a token that no trial gave."""
+        if id_ in self.partial or not any(self._forms(id_)):  # only a marker: no text
             return UNREACHABLE[0]
         there = False
         for text in self._texts(id_):
@@ -108,7 +106,7 @@ class Stages:
         return UNREACHABLE[1] if there else UNREACHABLE[2]
 
     def _texts(self, id_: int) -> Iterator[bytes]:
-        """The token's text in every place."""
+        """Yield the token's text in each context of `_PLACES`."""
         text = written_text(self.tokenizer, id_)
         characters = text.decode()
         first, last = characters[:1].encode(), characters[-1:].encode()
@@ -120,44 +118,45 @@ class Stages:
             yield self.tokenizer.model.tokens[id_]
 
     def _survives(self, id_: int, text: bytes) -> bool:
+        """Return whether the normalizers leave the token's text in `text`."""
         normalized = _native.normalize(self.normalizers, text) if self.normalizers else text
         return any(form in normalized for form in self._forms(id_))
 
     def _is_whole(self, id_: int, text: bytes) -> bool:
-        """Does the token's text lie inside one pre-token?"""
+        """Return whether the token's text lies inside one pre-token of `text`."""
         rewritten, ranges, *_ = self.tokenizer.encoder.pre_tokens(text)
         spots = (spot for form in self._forms(id_) if form for spot in _spots(rewritten, form))
         return any(start <= first and last <= end for first, last in spots for start, end in ranges)
 
     def _forms(self, id_: int) -> set[bytes]:
-        """How the token's text can look behind a stage: with spaces, or with what stands for
-        them."""
+        """Return the forms of the token's text after a stage: with spaces, and with space marks."""
         if self.has_mark:
             return {written_text(self.tokenizer, id_), self.tokenizer.model.tokens[id_]}
         return {token_text(self.tokenizer, id_)}
 
 
 def _spots(text: bytes, part: bytes) -> Iterator[tuple[int, int]]:
-    """Where a part stands in a text, overlaps included."""
+    """Yield the spans of `part` in `text`, overlapping ones included."""
     at = text.find(part)
     while at >= 0:
         yield at, at + len(part)
         at = text.find(part, at + 1)
 
 
-# -- What a text uses ----------------------------------------------------------------------------
+# -- Use by a text -------------------------------------------------------------------------------
 
-# A token is **used** as often as its id comes out when the texts are encoded, each document by
-# itself, with no special token allowed. Left out of `never-used` and `rarely-used` are special
-# tokens, which no text gives, and the tokens of single bytes, which stand ready for what is rare.
+# A token is **used** as often as its id occurs when the texts are encoded, each document
+# separately, with no special token allowed. `never-used` and `rarely-used` leave out special
+# tokens, which no text gives, and tokens of single bytes, which are kept for rare characters.
 
 OF_TEXT = ("unknown-in-text", "never-used", "rarely-used")
 NEEDS_TEXT = "it needs a text"
-#: Lines that are encoded together.
+#: Lines to encode in one call.
 _LINES_AT_A_TIME = 10_000
 
 
 def check_use(subject: Subject) -> Iterator[Answer]:
+    """Yield findings about unknown, unused and rare tokens of the texts."""
     if subject.texts is None:
         yield from not_made(OF_TEXT, NEEDS_TEXT)
         return
@@ -177,20 +176,24 @@ def check_use(subject: Subject) -> Iterator[Answer]:
 
 
 def usable_ids(subject: Subject) -> list[int]:
-    """The ids that a text may be expected to use."""
+    """Return the ids that a text may be expected to use."""
     ids = [id_ for id_ in subject.ordinary if id_ not in subject.reserve]
     ids += [token.id for token in subject.model.added if not (token.special or token.ordinary)]
     return ids
 
 
 def _unknown_ids(subject: Subject) -> set[int]:
-    """The unknown token, and what stands for an id where something has none."""
+    """Return `NO_ID` and the id of the unknown token if there is one."""
     unk_id = subject.tokenizer.unk_id
     return {NO_ID} if unk_id is None else {NO_ID, unk_id}
 
 
 def _unknown(subject: Subject) -> Iterator[Example]:
-    """What is unknown in the texts, each once, as far as it is in its line by itself, too."""
+    """Yield each distinct unknown part of the texts once.
+
+    The texts are encoded again line by line. A part is found only if it is unknown in its line
+    alone.
+    """
     encoder, unknown = subject.tokenizer.encoder, _unknown_ids(subject)
     seen = set()
     for text in subject.texts or ():
@@ -208,34 +211,33 @@ def _unknown(subject: Subject) -> Iterator[Example]:
 
 # -- Merges that no longer matter ----------------------------------------------------------------
 
-# The **tree** of a token is the merges that make it, and those that make its parts, down to the
-# symbols that words start as. Where merges go by rank, each token has one tree: wherever it is
-# made, it is made as its own text alone would make it (`Merging::made` in the core). So:
+# The **tree** of a token is the merge that makes the token and the merges that make its parts, down
+# to the initial symbols. If merges are applied by rank, each token has one tree: every occurrence
+# is made like the token's own text alone (`Merging::made` in the core). So:
 #
 # - Without a text, a merge **matters** if it is in the tree of a reachable token. It does not
-#   where its token is unreachable and no reachable token is made of it, nor where another pair
-#   always makes its token first.
-# - With a text, it matters if it is in the tree of a token that the text uses. These are exactly
-#   the merges that are made while the text is encoded: what is merged is the token in the end,
-#   or a part of it.
-# - A token is **only a part** if the text does not use it, and it is in the tree of one that it
-#   uses ("BPE Gets Picky", Chizhov et al. 2024, arXiv 2409.04599, calls these intermediate
+#   matter if its token is unreachable and part of no reachable token, or if another pair always
+#   makes its token first.
+# - With a text, a merge matters if it is in the tree of a token that the text uses. Encoding the
+#   text applies exactly these merges: each makes a token of the text, or a part of one.
+# - A token is **only a part** if the text does not use the token itself but a token whose tree
+#   contains it ("BPE Gets Picky", Chizhov et al. 2024, arXiv 2409.04599, calls these intermediate
 #   tokens).
 #
-# A model of ranks names no pairs: its merges are those that follow from the ranks, one for each
-# token that is made. Where words carry a marker, or merges are replayed in the order learned, a
-# token can be made in more than one way. Without a text every merge that makes it then belongs to
-# its tree, so that no merge is called useless that is not; with a text, the merges that its
-# pre-tokens go through are counted themselves.
+# A model of ranks names no pairs: its merges are derived from the ranks, one for each merged token.
+# If words have a marker, or merges are replayed in the order learned, a token can be made in
+# several ways. Without a text, the tree then contains every merge that makes the token, so that no
+# needed merge is called useless. With a text, the merges applied to its pre-tokens are counted.
 
 WITHOUT_TEXT, WITH_TEXT = "merges-without-effect", ("merges-without-use", "only-parts")
-#: Left, right, token.
+#: Ids of a merge: left, right, token.
 Triple = tuple[int, int, int]
-#: More steps than any model has.
+#: A number of merges that no model reaches.
 _EVERY_STEP = (1 << 32) - 2
 
 
 def check_merges(subject: Subject) -> Iterator[Answer]:
+    """Yield findings about merges that no text needs, or that these texts don't need."""
     if reason := _no_merges(subject):
         yield from not_made([WITHOUT_TEXT, *WITH_TEXT], reason)
         return
@@ -260,6 +262,7 @@ def check_merges(subject: Subject) -> Iterator[Answer]:
 
 
 def _no_merges(subject: Subject) -> str:
+    """Return why the model's merges can't be checked; empty if they can."""
     recipe = subject.recipe
     if recipe.segments_by_merging:
         return ""
@@ -271,12 +274,13 @@ def _no_merges(subject: Subject) -> str:
 
 
 class Trees:
-    """The merges of a model, and which of them tokens are made of.
+    """The merges of a model, and which merges make each token.
 
     Attributes:
-        merges: (left, right, token) by step; those of whole pre-tokens come last.
-        by_token: the steps that can make each token.
-        are_sure: each token has one tree.
+        are_sure: whether each token has only one tree.
+        has_steps: whether the merges have steps; else they are derived from ranks.
+        merges: left, right and token by step; supermerges come last.
+        by_token: steps that can make each token.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -290,7 +294,7 @@ class Trees:
             [*(merge[:3] for merge in model.merges), *joined] if self.has_steps else made
         )
         self.by_token: dict[int, list[int]] = {}
-        # Of equal pairs only the first is ever found.
+        # Of several steps with one pair, encoding only uses the first.
         chosen = {*made, *joined} if self.are_sure else None
         for step, triple in enumerate(self.merges):
             if chosen is None:
@@ -300,7 +304,7 @@ class Trees:
                 self.by_token.setdefault(triple[2], []).append(step)
 
     def needed(self, ids: Iterable[int]) -> set[int]:
-        """The steps in the trees of these tokens."""
+        """Return the steps in the trees of the tokens `ids`."""
         found: set[int] = set()
         waiting = list(ids)
         seen = set(waiting)
@@ -315,7 +319,7 @@ class Trees:
 
 
 def _made_of_texts(subject: Subject) -> set[int]:
-    """The steps that the pre-tokens of the texts go through."""
+    """Return the steps that encoding the pre-tokens of the texts applies."""
     words: set[bytes] = set()
     for text in subject.texts or ():
         for document in text.documents:
@@ -329,6 +333,7 @@ def _made_of_texts(subject: Subject) -> set[int]:
 
 
 def _useless(subject: Subject, trees: Trees, name: str, needed: set[int]) -> Answer:
+    """Return the finding about the merges that are not in `needed`."""
     steps = [step for step in range(len(trees.merges)) if step not in needed]
     names = subject.tokenizer.tokens
     examples: list[Example] = []

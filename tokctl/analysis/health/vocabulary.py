@@ -1,4 +1,4 @@
-"""Checks of the vocabulary itself: ids, special tokens, bytes, scripts, characters."""
+"""Checks of the vocabulary itself: ids, special tokens, bytes, scripts and characters."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ from tokctl.model.byte_level import BYTE_TOKENS, NEVER_IN_UTF8
 
 
 def check_duplicates(subject: Subject) -> Iterator[Answer]:
-    """By place: the text without its marker, and where in a word it stands. Alone: the bytes that
-    one id is decoded to; special tokens and ids that give nothing are left out."""
+    """Yield findings about tokens with the same text.
+
+    `duplicates-in-place` compares the text without its marker and the position in a word.
+    `duplicates-alone` compares the bytes that one id decodes to; special tokens and ids that decode
+    to nothing are left out.
+    """
     tokenizer = subject.tokenizer
     places = {id_: (text, place_of(tokenizer, id_)) for id_, text in subject.bare.items()}
     yield _shared(subject, "duplicates-in-place", places)
@@ -33,6 +37,7 @@ def check_duplicates(subject: Subject) -> Iterator[Answer]:
 
 
 def _shared(subject: Subject, name: str, meanings: Mapping[int, Hashable]) -> Answer:
+    """Return the finding about ids that share a meaning with another id."""
     first: dict[Hashable, int] = {}
     groups: dict[int, list[int]] = {}
     for id_, meaning in meanings.items():
@@ -48,18 +53,18 @@ def _shared(subject: Subject, name: str, meanings: Mapping[int, Hashable]) -> An
 
 
 def check_holes(subject: Subject) -> Iterator[Answer]:
-    """Holes in the ids.
+    """Yield the finding about holes in the ids.
 
-    A model in memory has none: where a file's ids have holes, its reader fills each with a
-    special token `<|unused_ID|>` (`tokctl.formats.holes`), or refuses the file. So the fillers
-    are what is left to be seen, and they are found by their own spelling.
+    A model in memory has no holes. The reader of a file fills each hole with a special token
+    `<|unused_ID|>` (`tokctl.formats.holes`), or refuses the file. So this check finds the fillers
+    by their spelling.
     """
     added = subject.model.added
     ids = [token.id for token in added if token.special and token.text == filler(token.id)]
     yield subject.found("holes-in-ids", ids, subject.tokenizer.vocab_size)
 
 
-# -- Special tokens, and what ordinary text can do with them -------------------------------------
+# -- Special tokens, and the ordinary text that gives them ---------------------------------------
 
 _ROLES = (
     "s|unk|unknown|pad|bos|eos|sep|cls|mask|eod|eot|eom|eop|bom|pre|suf|mid|fim|sys|inst|"
@@ -73,16 +78,16 @@ _CONTROL = re.compile(
     rf"|</?(?:{_ROLES})(?:[_-]?\w*_\w*|\d*)>"
 )
 
-#: What a chat template names.
+#: Special tokens named in a chat template.
 _NAMED = re.compile(r"<\|[\w.-]+\|>", re.ASCII)
 _TEMPLATE = re.compile(r"\.jinja\Z")
 _CONFIGURATIONS = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def check_specials(subject: Subject) -> Iterator[Answer]:
-    """Special tokens that ordinary text gives, tokens that only look special, names without id.
+    """Yield findings about special tokens that text can give, lookalikes, and names without an id.
 
-    **Ordinary text** is text for which no special token is allowed (`special="none"`).
+    Text is encoded with no special token allowed (`special="none"`).
     """
     yield _from_text(subject)
     yield _control(subject)
@@ -91,18 +96,20 @@ def check_specials(subject: Subject) -> Iterator[Answer]:
 
 
 def looks_like_control(text: str) -> bool:
-    """Does a token look like a control token?
+    """Return whether a token looks like a control token.
 
-    These are `<|…|>`; `[…]` with capitals, digits and `_`, or BERT's `[unused7]`; `<…>` or
-    `</…>` with one of the names in `_ROLES`, alone or with more behind a `_`. HTML's tags and
-    the types of programs (`<div>`, `<int>`) are not.
+    Control tokens are `<|…|>`; `[…]` with capitals, digits and `_`, or BERT's `[unused7]`; `<…>` or
+    `</…>` with one of the names in `_ROLES`, alone or followed by `_` and more. HTML's tags and the
+    types of programs (`<div>`, `<int>`) are not.
     """
     return _CONTROL.fullmatch(text) is not None
 
 
 def _from_text(subject: Subject) -> Answer:
-    """Special tokens that their own spelling gives; the unknown token stands for whatever is
-    unknown, its own spelling among it."""
+    """Return the finding about special tokens that their own spelling gives as ordinary text.
+
+    The unknown token is left out: it stands for any unknown text, even for its own spelling.
+    """
     unk_id = subject.tokenizer.unk_id
     special = {text: id_ for text, id_ in subject.tokenizer.special_ids.items() if id_ != unk_id}
     ids = [id_ for text, id_ in special.items() if subject.gives(text, id_)]
@@ -110,7 +117,7 @@ def _from_text(subject: Subject) -> Answer:
 
 
 def _control(subject: Subject) -> Answer:
-    """Ordinary and added tokens that look like control tokens, as far as text gives them."""
+    """Return the finding about other tokens that look like control tokens and that text gives."""
     special = subject.tokenizer.special_ids
     taken = set(special.values())
     candidates = {
@@ -138,7 +145,7 @@ def _always_found(subject: Subject) -> list[int]:
 
 
 def _without_id(subject: Subject) -> Answer:
-    """What the recipe, and the files that came with the model, name as special tokens."""
+    """Return the finding about special tokens that the recipe or a file names, without an id."""
     known = subject.tokenizer.vocabulary
     named = dict.fromkeys(
         (text for text in subject.tokenizer.special_ids if text != filler(known[text])),
@@ -156,7 +163,7 @@ def _without_id(subject: Subject) -> Answer:
 
 
 def _names_of(file: str, text: str) -> Iterator[str]:
-    """The special tokens that a companion names: by their role, or in a chat template."""
+    """Yield the special tokens that an extra file names, by role or in a chat template."""
     if _TEMPLATE.search(file):
         yield from _NAMED.findall(text)
     if file not in _CONFIGURATIONS:
@@ -185,10 +192,10 @@ def _content(value: Any) -> Iterator[str]:
 
 
 def _meets_nothing(subject: Subject) -> bool:
-    """Can the model meet a character that nothing stands for?"""
+    """Return whether some characters have neither a token nor an unknown token."""
     recipe = subject.recipe
-    # A byte-level model meets bytes alone, and byte fallback gives each character some:
-    # `missing-bytes` and `missing-byte-tokens` say whether they are all there.
+    # A byte-level model reads bytes, and byte fallback writes each character as bytes:
+    # `missing-bytes` and `missing-byte-tokens` check whether all bytes have tokens.
     nothing = recipe.unk_token is None and not recipe.byte_fallback
     return nothing and not recipe.is_byte_level
 
@@ -196,9 +203,9 @@ def _meets_nothing(subject: Subject) -> bool:
 # -- Bytes ---------------------------------------------------------------------------------------
 
 # In UTF-8 (RFC 3629) the bytes C0, C1 and F5 to FF never occur; the other 243 do. A token of a
-# byte-level model is **partial** if its bytes are no whole characters and can be part of some:
-# they end inside one, or begin inside one. Land and Bartolo (2024, arXiv 2405.05417) call these
-# partial UTF-8 sequences. It is **never** UTF-8 if no bytes before and behind it make it so.
+# byte-level model is **partial** if its bytes are not whole characters but can be part of some:
+# they begin or end inside a character. Land and Bartolo (2024, arXiv 2405.05417) call these
+# partial UTF-8 sequences. A token is **never** UTF-8 if no bytes before and after make it valid.
 
 TEXT = frozenset(range(256)) - NEVER_IN_UTF8
 _MISSING = ("missing-bytes", "missing-binary-bytes")
@@ -207,6 +214,7 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def check_bytes(subject: Subject) -> Iterator[Answer]:
+    """Yield findings about missing bytes and about tokens that are not whole characters."""
     tokens = subject.model.tokens
     if subject.recipe.is_byte_level:
         there = {tokens[id_][0] for id_ in subject.reserve}
@@ -217,7 +225,7 @@ def check_bytes(subject: Subject) -> Iterator[Answer]:
         for name, ids in zip(_PARTS, (partial, never), strict=True):
             alone = sum(len(tokens[id_]) == 1 for id_ in ids)
             detail = f"{alone:,} of them are single bytes." if alone else ""
-            # The alphabet is the same in all byte-level models: longer ones say more.
+            # All byte-level models share the alphabet, so longer tokens are better examples.
             ids = sorted(ids, key=lambda id_: len(tokens[id_]) == 1)
             yield subject.found(name, ids, len(subject.ordinary), detail=detail)
     else:
@@ -230,7 +238,7 @@ def check_bytes(subject: Subject) -> Iterator[Answer]:
 
 
 def may_be_utf8(data: bytes) -> bool:
-    """Are there bytes before and behind these that make them valid UTF-8?"""
+    """Return whether some bytes before and after `data` make the whole valid UTF-8."""
     whole = data.lstrip(_CONTINUATION)
     if len(data) - len(whole) > 3:
         return False
@@ -239,7 +247,7 @@ def may_be_utf8(data: bytes) -> bool:
         decoder.decode(whole)
     except UnicodeDecodeError:
         return False
-    # The beginning of a surrogate, which Python finds wrong at its third byte only.
+    # Python rejects a surrogate only at its third byte, so check its first two here.
     rest = bytes(decoder.getstate()[0])
     return not (rest[:1] == b"\xed" and rest[1:2] >= b"\xa0")
 
@@ -247,6 +255,7 @@ def may_be_utf8(data: bytes) -> bool:
 def _missing(
     subject: Subject, name: str, needed: Collection[int], there: Collection[int]
 ) -> Answer:
+    """Return the finding about the bytes in `needed` that are not in `there`."""
     bytes_ = sorted(set(needed).difference(there))
     examples = (Example(None, f"0x{byte:02X}", bytes([byte])) for byte in bytes_[: subject.limit])
     return subject.finding(name, len(bytes_), len(needed), examples=examples)
@@ -255,18 +264,18 @@ def _missing(
 # -- Scripts and digits --------------------------------------------------------------------------
 
 # A character's script is Unicode's property Script (UAX #24). Common (digits, punctuation, most
-# signs) and Inherited (combining marks) fit with every script. Scripts that are written together
-# are one, as in UTS #39: Han, Hiragana and Katakana (Japanese), Han and Bopomofo, Han and Hangul
+# signs) and Inherited (combining marks) fit every script. Scripts that are written together count
+# as one, as in UTS #39: Han, Hiragana and Katakana (Japanese), Han and Bopomofo, Han and Hangul
 # (Korean).
 #
-# A token has **lookalikes** if Latin, Greek and Cyrillic letters, of two of these at least, stand
-# in it with nothing but letters and marks between them; any other mix of scripts is **mixed**.
-# Digits are decimal digits of any script (Nd).
+# A token has **lookalikes** if a run of letters (`_LETTERS`) contains letters of at least two of
+# Latin, Greek and Cyrillic. Any other mix of scripts is **mixed**. Digits are decimal digits of any
+# script (Nd).
 
-#: Digits in a row that are not yet a long number.
+#: Most digits in a row that are not a long number.
 SHORT = 3
 
-#: Scripts that are written together.
+#: Groups of scripts that are written together.
 _TOGETHER = (
     frozenset(("Han", "Hiragana", "Katakana")),
     frozenset(("Han", "Bopomofo")),
@@ -281,6 +290,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def check_scripts(subject: Subject) -> Iterator[Answer]:
+    """Yield findings about tokens that mix scripts."""
     texts = subject.texts_of
     alike: list[int] = []
     mixed: list[int] = []
@@ -295,6 +305,7 @@ def check_scripts(subject: Subject) -> Iterator[Answer]:
 
 
 def check_digits(subject: Subject) -> Iterator[Answer]:
+    """Yield findings about digits beside letters, and about long numbers."""
     texts = subject.texts_of
     numbers = {id_: text for id_, text in texts.items() if _DIGIT.search(text)}
     both = [id_ for id_, text in numbers.items() if _LETTER.search(text)]
@@ -309,30 +320,31 @@ def check_digits(subject: Subject) -> Iterator[Answer]:
 
 
 def scripts_of(text: str) -> tuple[str, ...]:
-    """The scripts of a text by name, sorted, without what fits with every script."""
+    """Return the scripts of a text by name, sorted, without Common and Inherited."""
     return tuple(sorted(_native.scripts_of(text)))
 
 
 def fits(scripts: tuple[str, ...]) -> bool:
-    """Are these scripts written together?"""
+    """Return whether these scripts are written together."""
     return len(scripts) < 2 or any(together.issuperset(scripts) for together in _TOGETHER)
 
 
 def has_lookalikes(text: str) -> bool:
-    """Do Latin, Greek and Cyrillic letters stand side by side?"""
+    """Return whether a run of letters mixes Latin, Greek or Cyrillic."""
     return any(len(_ALIKE.intersection(scripts_of(run))) > 1 for run in _LETTERS.findall(text))
 
 
 # -- Characters ----------------------------------------------------------------------------------
 
-#: A token of more characters is long.
+#: Most characters of a token that is not long.
 LONG = 32
 _CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-#: White space behind something else; a line end is no space.
+#: Spaces after another character; line ends don't count as spaces.
 _TRAILING = re.compile(r"\S[^\S\r\n\v\f\x1c-\x1f\x85\u2028\u2029]+\Z")
 
 
 def check_characters(subject: Subject) -> Iterator[Answer]:
+    """Yield findings about damaged text, control characters, spaces and length."""
     texts = subject.texts_of
     whole = len(texts)
     damaged = [id_ for id_, text in texts.items() if "\ufffd" in text]

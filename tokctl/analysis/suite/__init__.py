@@ -1,6 +1,6 @@
-"""The suite: what `compare --suite` measures of models, by domain, language and kind of trouble.
+"""The suite: measurements of `compare --suite` by domain, language and kind of problem.
 
-`docs/suite.md` says what every figure means, and when it misleads.
+`docs/suite.md` explains every metric, and says when it misleads.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tokctl.tokenizer.tokenizer import check_threads
 from tokctl.values import available_threads
 from tokctl.wording import file_names, listed, percent, plural
 
-#: What the suite adds to the metrics of a comparison, by name.
+#: Definitions of the metrics that the suite adds to those of a comparison, by name.
 DEFINITIONS = {
     definition.name: definition
     for module in (splits, stability, undertrained, morphology)
@@ -61,13 +61,13 @@ DEFINITIONS = {
 
 @dataclass(frozen=True)
 class DomainFigures:
-    """One model on the texts of one domain.
+    """Metrics of one model on the texts of one domain.
 
     Attributes:
-        figures: by the name of the metric; NSL is relative to the suite's baseline.
-        intervals: 95 % of the resamples of lines, by the name of the metric, without NSL.
-        within_noise: it has as many tokens as the model with the fewest, or more, and the interval
-            of the difference holds 0.
+        figures: Values by metric; NSL is relative to the suite's baseline.
+        intervals: 95% intervals over resampled lines, by metric, without NSL.
+        within_noise: Whether the model needs at least as many tokens as the model with the fewest,
+            but the interval of the difference includes 0.
     """
 
     model: str
@@ -78,11 +78,12 @@ class DomainFigures:
 
 @dataclass(frozen=True)
 class DomainReport:
-    """All models on one domain.
+    """Results of all models on one domain.
 
     Attributes:
-        fewest: the model with the fewest tokens, of those that have some and read all but a
-            hundredth of them; empty if none does.
+        is_bundled: Whether the domain ships with tokctl.
+        fewest: Model with the fewest tokens, of those with tokens of which at most 1 % are unknown;
+            empty if no model qualifies.
     """
 
     name: str
@@ -96,14 +97,14 @@ class DomainReport:
 
 @dataclass(frozen=True)
 class SuiteModel:
-    """One model, apart from its figures by domain and language.
+    """Results of one model that do not depend on a domain or a language.
 
     Attributes:
-        characters: by script: the characters of its sentences that the model cuts.
-        stability: under typos, case and spaces, of the words of the suite's `text`.
-        undertrained: tokens that are hardly trained; by use on all texts of the suite, and those
-            that the models were trained on for it.
-        morphology: by the name of the gold list.
+        characters: Characters of the bundled sentences that the model splits, by script.
+        stability: Stability of the words of the suite's `text` under typos, case and spaces.
+        undertrained: Tokens that are probably under-trained; uses are counted in all texts of the
+            suite and in the texts that models were trained on for it.
+        morphology: Agreement with each gold list, by the list's name.
     """
 
     name: str
@@ -117,22 +118,24 @@ class SuiteModel:
 
     @property
     def all_characters(self) -> CharacterCuts:
-        """Of all scripts together."""
+        """Return the split characters of all scripts together."""
         return sum_of_cuts(self.characters.values())
 
 
 @dataclass(frozen=True)
 class Suite:
-    """What the suite finds. Models stand in the order given everywhere.
+    """Results of the suite. Models are in the order given everywhere.
 
     Attributes:
-        baseline: the name of the model that NSL is relative to.
-        languages: the same sentences in each language.
-        scripts: by the name of the language.
-        text: the name of the text whose words are changed for `SuiteModel.stability`.
-        counted: bytes of the texts that ids were counted on.
-        published: names of the models that were found on this machine and added.
-        findings: sentences that say what the figures say.
+        baseline: Name of the model that NSL is relative to.
+        domains: Results by domain: first the user's texts, then the bundled ones.
+        languages: Results on the same sentences in each language.
+        scripts: Script of each language.
+        models: Results that do not depend on a domain or a language.
+        text: Name of the text whose words are varied for `SuiteModel.stability`.
+        counted: Bytes of the texts in which the uses of ids were counted.
+        published: Names of the models that were found on this machine and added.
+        findings: Sentences that sum up the results.
     """
 
     baseline: str
@@ -146,13 +149,13 @@ class Suite:
     findings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The key `suite` of the JSON document; see `docs/suite.md`."""
+        """Return the value of the key `suite` in the JSON document; see `docs/suite.md`."""
         return _document(self)
 
 
-# -- Running it --------------------------------------------------------------------------------
+# -- Measuring ---------------------------------------------------------------------------------
 
-#: A model that reads more of its tokens as unknown is not compared by their number.
+#: A model with a larger share of unknown tokens is not compared by its number of tokens.
 MOST_UNKNOWN = 0.01
 
 
@@ -170,25 +173,31 @@ def run_suite(
     threads: int | None = None,
     errors: str = "strict",
 ) -> Suite:
-    """Measures models on bundled texts by domain, and on the user's texts, which are domains, too.
+    """Measure models on the bundled domains and on the user's texts, which are domains as well.
 
     Args:
-        models: as of `tokctl.compare`.
-        texts: the user's; none of them needed. Each is a domain, or all are one where they are
-            many.
-        baseline: the name of the model that NSL is relative to; by default the first.
-        trained_on: texts that models were trained on for the suite: ids are counted there, too.
-        gold: lists of words with their morphemes, by a name each; see `morphology.read_gold`.
-        embeddings: by the name of a model the safetensors file with its embeddings.
-        tensor: the matrix of embeddings in these files, where its name does not say it.
-        seed: of the typos, and of the words that get them.
-        published: which of the models were added because they were at hand.
-        threads: None takes the processors that this process may use. No result depends on it.
-        errors: `strict` or `replace`, for text that is not UTF-8, where a model reads characters.
+        models: Models as in `tokctl.compare`.
+        texts: The user's texts, which may be missing. Each is a domain; more than `MOST_TEXTS` are
+            one domain together.
+        baseline: Name of the model that NSL is relative to; by default the first.
+        trained_on: Texts that models were trained on for the suite; uses of ids are counted in
+            them, too.
+        gold: Gold lists of words with their morphemes, by name; see `morphology.read_gold`.
+        embeddings: Safetensors file with the embeddings of a model, by the model's name.
+        tensor: Name of the embedding matrix in these files, if it can't be detected.
+        seed: Seed of the typos and of the choice of words.
+        published: Names of the models that were added because they are on this machine.
+        threads: Number of threads; None: the number of processors that this process may use. No
+            result depends on it.
+        errors: `strict` or `replace`, for text that is not UTF-8, if a model reads characters.
 
     Raises:
-        TokctlError: no model, an unknown baseline, unreadable text or embeddings, embeddings of a
-            model that is not there.
+        TokctlError: There is no model, the baseline is unknown, a text or embeddings can't be read,
+            or embeddings belong to an unknown model.
+
+    Example:
+        suite = run_suite(["bpe.json", "unigram.json"], ["book.txt"])
+        suite.findings
     """
     named = named_models(models)
     if not named:
@@ -222,7 +231,7 @@ def run_suite(
         _domain(domain, {name: measured[name][place] for name in named}, ranges, baseline, threads)
         for place, domain in enumerate(domains)
     )
-    # The last domain is that of the languages.
+    # The last domain holds the sentences in all languages.
     by_language = {
         name: dict(zip(parallel, found[-1], strict=True)) for name, found in measured.items()
     }
@@ -267,12 +276,13 @@ def _domain(
     baseline: str,
     threads: int,
 ) -> DomainReport:
+    """Return the results of all models on one domain."""
     counts = {name: Counts.total(one.counts for one in own) for name, own in measured.items()}
     figures = {
         name: measured_of(domain.name, ranges[name], own, counts[baseline]).figures
         for name, own in counts.items()
     }
-    # What drops all characters has no token that could be unknown.
+    # A model that drops all characters makes no tokens that could be unknown, so it must have some.
     reading = [name for name, own in counts.items() if own.tokens and reads(figures[name])]
     fewest = min(reading, key=lambda name: counts[name].tokens, default="")
     found = intervals(measured, ranges, fewest or baseline, threads)
@@ -297,7 +307,7 @@ def _domain(
 
 
 def reads(figures: Mapping[str, Figure]) -> bool:
-    """Does a model with these figures read the text, so that its tokens can be compared?"""
+    """Return whether a model with these values reads the text, so that tokens are comparable."""
     unknown = figures["unk_rate"]
     return isinstance(unknown, Absent) or unknown <= MOST_UNKNOWN
 
@@ -307,6 +317,7 @@ def _languages(
     ranges: Mapping[str, Range],
     baseline: str,
 ) -> Languages:
+    """Return the results of the parallel texts."""
     first = measured[baseline]
     models = [
         {
@@ -321,7 +332,7 @@ def _languages(
 
 
 def _characters(tokenizer: Tokenizer, parallel: Sequence[ParallelText]) -> dict[str, CharacterCuts]:
-    """The characters that a model cuts, by script."""
+    """Return the characters that a model splits, by script."""
     found: dict[str, CharacterCuts] = {}
     for one in parallel:
         cuts = splits.character_cuts(tokenizer, one.text.data)
@@ -329,27 +340,29 @@ def _characters(tokenizer: Tokenizer, parallel: Sequence[ParallelText]) -> dict[
     return found
 
 
-# -- What follows from the figures -------------------------------------------------------------
+# -- Findings ----------------------------------------------------------------------------------
 
-#: Sentences that are shown: the first of those that there are.
+#: Maximum number of findings.
 MOST_FINDINGS = 6
 
 
 def _findings(suite: Suite) -> tuple[str, ...]:
-    """What the figures say. Morphology is not among it: nothing follows from it."""
+    """Return the findings. Morphology is left out, because nothing can be concluded from it."""
     parts = (_fewest, _unread, _dearest, _numbers, _cut_characters, _hardly_trained, _code)
     return tuple(sentence for part in parts if (sentence := part(suite)))[:MOST_FINDINGS]
 
 
 def domain_names(suite: Suite) -> list[str]:
-    """What domains are called where people read of them; the user's by the names of their files."""
+    """Return the displayed names of the domains; the user's are named after their files."""
     own = file_names([domain.name for domain in suite.domains if not domain.is_bundled])
     return [*own, *(domain.name for domain in suite.domains if domain.is_bundled)]
 
 
 def _fewest(suite: Suite) -> str:
-    """Which model has the fewest tokens on which domain; of one model, where its tokens carry
-    most and least."""
+    """Return a sentence on the model with the fewest tokens in each domain.
+
+    For a single model, the sentence names the domains with the most and the fewest bytes per token.
+    """
     if len(suite.models) == 1:
         sizes = {
             name: figure
@@ -390,7 +403,10 @@ def _fewest(suite: Suite) -> str:
 
 
 def _unread(suite: Suite) -> str:
-    """Where much is unknown, so that other figures say little."""
+    """Return a sentence on domains in which many tokens are unknown.
+
+    Other values mean little in these domains.
+    """
     phrases = []
     for place, model in enumerate(suite.models):
         shares = {
@@ -411,7 +427,7 @@ def _unread(suite: Suite) -> str:
 
 
 def _dearest(suite: Suite) -> str:
-    """The language that costs most, of those that a model reads."""
+    """Return a sentence on the most expensive language of those that each model reads."""
     languages = suite.languages.languages
     phrases = []
     for place, model in enumerate(suite.models):
@@ -436,7 +452,7 @@ def _dearest(suite: Suite) -> str:
     )
 
 
-#: One of `splits.WAYS` in a sentence.
+#: Phrases for `splits.WAYS` in a sentence.
 _WAYS = {
     "unknown": "unknown",
     "whole": "one token",
@@ -448,7 +464,7 @@ _WAYS = {
 
 
 def _numbers(suite: Suite) -> str:
-    """How most numbers of four digits are cut."""
+    """Return a sentence on how most numbers of four digits are split."""
     phrases = []
     for model in suite.models:
         ways = model.numbers.ways[splits.DIGITS[-1]]
@@ -458,7 +474,7 @@ def _numbers(suite: Suite) -> str:
 
 
 def _cut_characters(suite: Suite) -> str:
-    """How many characters are cut inside their UTF-8 form."""
+    """Return a sentence on the share of characters that are split inside their UTF-8 form."""
     shares = {
         model.name: share
         for model in suite.models
@@ -472,7 +488,7 @@ def _cut_characters(suite: Suite) -> str:
 
 
 def _hardly_trained(suite: Suite) -> str:
-    """What no text gives, and what the texts did not use."""
+    """Return a sentence on tokens that no text gives or that the texts did not use."""
     phrases = []
     for model in suite.models:
         never = model.undertrained.figures["never_used"]
@@ -491,7 +507,7 @@ def _hardly_trained(suite: Suite) -> str:
 
 
 def _code(suite: Suite) -> str:
-    """What names in code take."""
+    """Return a sentence on the number of tokens of names in code."""
     said = ", ".join(
         f"{model.name} {model.code.identifier_tokens['snake_case']:.2f} and "
         f"{model.code.identifier_tokens['camelCase']:.2f}"
@@ -603,7 +619,7 @@ def _model_document(model: SuiteModel) -> dict[str, Any]:
     }
 
 
-#: Ids of one kind that are listed.
+#: Maximum number of ids of one kind in a list.
 _MOST_IDS = 100
 
 

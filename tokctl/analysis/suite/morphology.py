@@ -1,31 +1,30 @@
-"""How well a model's cuts inside words agree with a gold list of morphemes.
+"""Agreement of a model's boundaries inside words with a gold list of morphemes.
 
-Words are encoded as words in running text: after a space. A boundary is a byte offset strictly
-inside a word at which a token starts or ends, or a morpheme does in the list. So a cut inside a
-character is one of the tokens', and no morpheme's.
+Words are encoded as in running text: after a space. A boundary is a byte offset strictly inside a
+word at which a token starts or ends, or at which a morpheme does in the list. A boundary inside a
+character counts as one of the tokens, which matches no morpheme.
 
-**The gold list** is UTF-8 text with a word on each line: the word, a tab, its morphemes; what
-follows a second tab is not read. Two forms of the morphemes are read, and may be mixed:
+**The gold list** is UTF-8 text with a word on each line: the word, a tab, its morphemes; anything
+after a second tab is ignored. Two forms of the morphemes are accepted, and may be mixed:
 
 - separated by one space: `un happi ness`. The joining mark `@@` at the beginning or the end of a
-  morpheme is taken off, so that `un@@ happi@@ ness` and `un @@happi @@ness` (the data of
-  SIGMORPHON's shared task of 2022) are read as well;
-- separated by `|`: `un|happi|ness`, as in MorphyNet. Spaces beside it have no place there.
+  morpheme is removed, so that `un@@ happi@@ ness` and `un @@happi @@ness` (the data of SIGMORPHON's
+  shared task of 2022) are accepted as well;
+- separated by `|`: `un|happi|ness`, as in MorphyNet, without spaces.
 
-Empty lines, and lines that begin with `#` and have no tab, are passed over. A word that is there
-twice counts twice. Morphemes of a canonical segmentation may not add up to the word
-(`happy ness` for `happiness`): where its boundaries lie is then unknown, and such words are
-counted and left out.
+Empty lines, and lines that begin with `#` and have no tab, are ignored. A word that is listed twice
+counts twice. Morphemes of a canonical segmentation may not add up to the word (`happy ness` for
+`happiness`). The boundaries of such words are unknown, so the words are counted and left out.
 
 **MorphScore** (Arnett and Bergen 2025, arXiv 2411.14198; for 70 languages Arnett, Hudspeth and
-O'Connor 2025, arXiv 2507.06378) asks of each word with a morpheme boundary whether a token ends
-there. Two rules for words that are one token are published, and both are given: the first version
+O'Connor 2025, arXiv 2507.06378) tests for each word with a morpheme boundary whether a token ends
+there. Two rules for words that are one token are published, and both are given. The first version
 leaves them out, so that a model is not blamed for knowing a word; the second, as its authors
-recommend it, counts them as 0. Words of one morpheme are left out of both. Its data are dictionary
+recommend, counts them as 0. Both leave out words of one morpheme. MorphScore's data are dictionary
 words with one boundary, or two around a stem, and its second version weights words by frequency;
-here a word has any number of boundaries, and all words weigh the same.
+here a word has any number of boundaries, and all words have equal weights.
 
-No figure of these ranks models: in 70 languages, such alignment explained little of how well
+None of these metrics ranks models: in 70 languages, this alignment explained little of how well
 language models do their tasks (arXiv 2507.06378).
 """
 
@@ -52,8 +51,8 @@ class GoldWord:
     """A word of the gold list.
 
     Attributes:
-        word: without white space.
-        morphemes: at least one, none of them empty.
+        word: The word, without white space.
+        morphemes: At least one morpheme; none is empty.
     """
 
     word: str
@@ -61,21 +60,21 @@ class GoldWord:
 
     @property
     def is_surface(self) -> bool:
-        """Do the morphemes add up to the word, so that it is known where its boundaries lie?"""
+        """Return whether the morphemes add up to the word, so that its boundaries are known."""
         return "".join(self.morphemes) == self.word
 
     @property
     def boundaries(self) -> frozenset[int]:
-        """The bytes of UTF-8 before each morpheme but the first, where `is_surface`."""
+        """Return the byte offset of each morpheme but the first; valid only if `is_surface`."""
         sizes = [len(morpheme.encode()) for morpheme in self.morphemes]
         return frozenset(accumulate(sizes[:-1]))
 
 
 def read_gold(path: str | Path) -> tuple[GoldWord, ...]:
-    """The words of a gold list, in the order of the file; the module says what is read.
+    """Return the words of a gold list in the order of the file; the module describes its form.
 
     Raises:
-        TokctlError: the file can't be read, is not UTF-8, has no words, or a line is of another
+        TokctlError: The file can't be read, is not UTF-8, has no words, or has a line of another
             form; the message names the line.
     """
     try:
@@ -103,7 +102,7 @@ def read_gold(path: str | Path) -> tuple[GoldWord, ...]:
 
 
 def _gold_word(line: str) -> GoldWord:
-    """ValueError if it is of no form."""
+    """Return the word of a line, or raise ValueError if the line has another form."""
     word, *columns = line.split("\t")
     if not columns:
         raise ValueError("it has no tab")
@@ -120,7 +119,7 @@ def _gold_word(line: str) -> GoldWord:
 
 
 def _unmarked(morpheme: str) -> str:
-    """Without its joining mark; `@@` alone is a morpheme."""
+    """Return the morpheme without its joining mark; `@@` alone is a morpheme."""
     return morpheme.removeprefix("@@").removesuffix("@@") or morpheme
 
 
@@ -134,7 +133,8 @@ _RECALL_MISLEADS = (
     "convention, so the same cuts score differently on another list."
 )
 
-#: G gold boundaries, P boundaries of the tokens, G∩P those of both; per word: the mean over words.
+#: Symbols: G gold boundaries, P boundaries of the tokens, G∩P boundaries of both. Values per word
+#: are means over words.
 DEFINITIONS = (
     Definition(
         "precision",
@@ -245,17 +245,19 @@ DEFINITIONS = (
 
 @dataclass(frozen=True)
 class MorphologyReport:
-    """A model on a gold list.
+    """Agreement of a model with a gold list.
 
     Attributes:
-        words: of the list.
-        not_surface: of them, those whose morphemes do not add up to the word: left out of all
-            figures, and of the counts that follow.
-        one_morpheme: words without a boundary in the list.
-        one_token: words of two morphemes or more that are one token.
-        unknown: words in which something is unknown to the model.
-        gold, cut, shared: boundaries of the list, of the tokens, of both.
-        figures: by the names of `DEFINITIONS`, in their order.
+        words: Number of words in the list.
+        not_surface: Words whose morphemes do not add up to the word; they are left out of all
+            metrics and of the counts below.
+        one_morpheme: Words without a boundary in the list.
+        one_token: Words of at least 2 morphemes that are one token.
+        unknown: Words of which some part is unknown to the model.
+        gold: Number of boundaries in the list.
+        cut: Number of boundaries of the tokens.
+        shared: Number of boundaries of both.
+        figures: Values by the names of `DEFINITIONS`, in their order.
     """
 
     words: int
@@ -271,7 +273,7 @@ class MorphologyReport:
 
 @dataclass(frozen=True)
 class _Scored:
-    """One word: sizes of G, P and their intersection, and whether it is one token."""
+    """Scores of one word: the sizes of G, P and their intersection, and whether it is one token."""
 
     gold: int
     cut: int
@@ -281,9 +283,17 @@ class _Scored:
 
 
 def boundary_agreement(tokenizer: Tokenizer, gold: Sequence[GoldWord]) -> MorphologyReport:
-    """How well a model's cuts agree with a gold list, in one pass over its words.
+    """Measure the agreement of a model's boundaries with a gold list, in one pass over its words.
 
-    A word that a model does not know is one token if it became one; `unknown` counts such words.
+    A word that becomes the unknown token counts as one token; `unknown` counts words of which some
+    part is unknown.
+
+    Args:
+        tokenizer: The model.
+        gold: Words from `read_gold`.
+
+    Example:
+        boundary_agreement(tok, read_gold("gold.tsv")).figures["f1"]
     """
     surface = [word for word in gold if word.is_surface]
     scored = list(_scored(tokenizer, surface))
@@ -331,12 +341,13 @@ def boundary_agreement(tokenizer: Tokenizer, gold: Sequence[GoldWord]) -> Morpho
 
 
 def _scored(tokenizer: Tokenizer, words: Sequence[GoldWord]) -> Iterator[_Scored]:
+    """Yield the scores of each word."""
     matcher = tokenizer.special_matcher("none")
     unknown_ids = {NO_ID, tokenizer.unk_id}
     for word in words:
         data = b" " + word.word.encode()
         ids, starts, ends, _ = tokenizer.encoder.tokens(data, matcher)
-        # What covers the space alone, or nothing (a marker that is a token), is no part of a word.
+        # Skip tokens that cover only the space, or nothing (a marker that is a token).
         covering = [
             (start, end) for start, end in zip(starts, ends, strict=True) if max(start, 1) < end
         ]
@@ -346,11 +357,13 @@ def _scored(tokenizer: Tokenizer, words: Sequence[GoldWord]) -> Iterator[_Scored
             len(boundaries),
             len(cut),
             len(boundaries & cut),
-            # Tokens that cover the same character leave a word in one piece.
+            # Several tokens of one character, without a boundary inside the word, count as one
+            # token.
             not cut,
             not unknown_ids.isdisjoint(ids),
         )
 
 
 def _precision(word: _Scored) -> float:
+    """Return the share of a word's token boundaries that are in the list; 0 without any."""
     return word.shared / word.cut if word.cut else 0.0

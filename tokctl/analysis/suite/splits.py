@@ -1,8 +1,8 @@
-"""How a model cuts numbers, code and characters: where the boundaries of its tokens fall.
+"""Segmentation of numbers, code and characters: the positions of token boundaries.
 
-A word is looked at where it follows another one in a text, `a 1234`: a token belongs to it
-if it covers some of it, and a boundary is inside it if a token starts or ends strictly between
-its first and its last byte.
+A word is encoded after another word, as in `a 1234`. A token belongs to the word if it covers some
+of its bytes. A boundary is inside the word if a token starts or ends strictly between its first and
+its last byte.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tokctl.tokenizer import Tokenizer
 
 
 class WordSplit(NamedTuple):
-    """What a model makes of a word.
+    """Segmentation of a word.
 
     Attributes:
-        tokens: how many cover some of it.
-        cuts: the boundaries strictly inside it, in bytes from its start.
-        known: none of the tokens is the unknown one, and all have ids.
-        alone: no token that covers some of it covers anything else but white space.
+        tokens: Number of tokens that cover some of the word.
+        cuts: Boundaries strictly inside the word, in bytes from its start.
+        known: Whether no token is unknown, and all have ids.
+        alone: Whether the word's tokens cover nothing outside it except white space.
     """
 
     tokens: int
@@ -36,8 +36,7 @@ class WordSplit(NamedTuple):
 
 
 def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> WordSplit:
-    """What a model makes of a word that follows another word and a space, and before
-    `after`."""
+    """Return the segmentation of a word that follows `a` and a space, and precedes `after`."""
     before = b"a "
     data = before + word.encode() + after.encode()
     first, last = len(before), len(before) + len(word.encode())
@@ -56,23 +55,23 @@ def split_word(tokenizer: Tokenizer, word: str, *, after: str = "") -> WordSplit
 
 # -- Numbers -----------------------------------------------------------------------------------
 
-#: The numbers 1 to 9,999, by how many digits they have.
+#: Numbers of digits of the numbers 1 to 9,999.
 DIGITS = (1, 2, 3, 4)
-#: How a number can be cut; what fits several is the first of them.
+#: Ways to split a number; if several fit, the first of them is used.
 WAYS = ("unknown", "whole", "right", "left", "single", "other")
 
 
 @dataclass(frozen=True)
 class NumberSplits:
-    """How the numbers 1 to 9,999 are cut, as they are after a space.
+    """Segmentation of the numbers 1 to 9,999 after a space.
 
     Attributes:
-        tokens: by the number of digits, then by the number of tokens: the share of these numbers.
-        ways: by the number of digits, then by one of `WAYS`: the share of these numbers that have
-            an unknown token; are one token; are groups of three counted from the right, or from
-            the left; are a token for each digit; are cut in any other way.
-        places: by the place p, from 1: the share of the numbers with more than p digits that are
-            cut between the last p digits and those before them.
+        tokens: By number of digits d, then by number of tokens: the share of the d-digit numbers.
+        ways: By number of digits d, then by one of `WAYS`: the share of the d-digit numbers that
+            have an unknown token, are one token, are groups of three counted from the right or from
+            the left, have a token for each digit, or are split in another way.
+        places: By the place p, from 1: the share of the numbers with more than p digits that have a
+            boundary before their last p digits.
     """
 
     tokens: Mapping[int, Mapping[int, float]]
@@ -81,7 +80,7 @@ class NumberSplits:
 
 
 def number_splits(tokenizer: Tokenizer) -> NumberSplits:
-    """How a model cuts the numbers 1 to 9,999."""
+    """Return how a model splits the numbers 1 to 9,999."""
     tokens: dict[int, dict[int, int]] = {digits: {} for digits in DIGITS}
     ways: dict[int, dict[str, int]] = {digits: dict.fromkeys(WAYS, 0) for digits in DIGITS}
     cut_at = dict.fromkeys(range(1, DIGITS[-1]), 0)
@@ -101,7 +100,7 @@ def number_splits(tokenizer: Tokenizer) -> NumberSplits:
 
 
 def number_way(split: WordSplit, digits: int) -> str:
-    """Which of `WAYS` a number of so many digits is cut in."""
+    """Return which of `WAYS` describes the segmentation of a number with `digits` digits."""
     if not split.known:
         return "unknown"
     patterns = {
@@ -123,7 +122,7 @@ _NAMES = (
     "get user name, max line length, read next block, default time zone, is valid key, "
     "write log file, parse date string, number of rows, first free slot, on mouse move"
 )
-#: Names as programs have them, of two and three words: each is looked at in both spellings.
+#: Identifiers of two and three words; each is tested in both styles.
 NAMES = tuple(tuple(name.split()) for name in _NAMES.split(", "))
 STYLES = ("snake_case", "camelCase")
 #: Runs of white space at the start of a line: spaces, and tabs.
@@ -135,23 +134,23 @@ _OPERATORS = (
     "== != <= >= && || += -= *= /= %= &= |= ^= << >> <<= >>= ** **= // //= -> => := :: === !== ?? "
     "?. .. ... <- |> ++ =~"
 )
-#: Operators of several characters, of usual languages.
+#: Operators of several characters in common languages.
 OPERATORS = tuple(_OPERATORS.split())
 
 
 @dataclass(frozen=True)
 class CodeSplits:
-    """How code is cut.
+    """Segmentation of code.
 
     Attributes:
-        identifier_tokens: by one of `STYLES`: tokens per name, the mean over `NAMES`.
-        identifier_whole: by style: the share of the names that are one token.
-        identifier_borders: by style: the share of the names that are cut where their words meet,
-            at each such border, and nowhere else.
-        indentation: by one of `INDENTATIONS`: the tokens that it costs; absent if the model
+        identifier_tokens: By one of `STYLES`: mean tokens per name of `NAMES`.
+        identifier_whole: By style: share of the names that are one token.
+        identifier_borders: By style: share of the names that are split at each border between their
+            words, and nowhere else.
+        indentation: By one of `INDENTATIONS`: number of tokens that it adds; Absent if the model
             does not keep white space.
-        operators: the share of `OPERATORS` that are one token.
-        cut_operators: those that are not, in their order.
+        operators: Share of `OPERATORS` that are one token.
+        cut_operators: The other operators, in the order of `OPERATORS`.
     """
 
     identifier_tokens: Mapping[str, float]
@@ -163,7 +162,7 @@ class CodeSplits:
 
 
 def code_splits(tokenizer: Tokenizer) -> CodeSplits:
-    """How a model cuts names, indentation and operators."""
+    """Return how a model splits names, indentation and operators."""
     tokens, whole, borders = {}, {}, {}
     for style in STYLES:
         splits = [split_word(tokenizer, spelled(name, style)) for name in NAMES]
@@ -187,15 +186,17 @@ def code_splits(tokenizer: Tokenizer) -> CodeSplits:
 
 
 def spelled(name: Sequence[str], style: str) -> str:
-    """A name of these words: `line_number` or `lineNumber`."""
+    """Return the words of a name in a style: `line_number` or `lineNumber`."""
     if style == "snake_case":
         return "_".join(name)
     return name[0] + "".join(word.capitalize() for word in name[1:])
 
 
 def cut_at_borders(name: Sequence[str], style: str, split: WordSplit) -> bool:
-    """Is it cut at each border of its words, and nowhere else? An underscore may go with either
-    word, or be a token of its own."""
+    """Return whether a name is split at each border between its words, and nowhere else.
+
+    An underscore may belong to either word, or be a separate token.
+    """
     width = 1 if style == "snake_case" else 0
     ends = accumulate((len(word) + width for word in name), initial=0)
     borders = [{end - width, end} for end in list(ends)[1:-1]]
@@ -207,13 +208,13 @@ def cut_at_borders(name: Sequence[str], style: str, split: WordSplit) -> bool:
 
 
 def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> Figure:
-    """How many tokens more a line has with so many spaces or tabs before it."""
+    """Return the number of tokens that spaces or tabs add at the start of a line."""
     run = {"space": " ", "tab": "\t"}[kind] * length
     plain, indented = "if a:\nb = c\n", f"if a:\n{run}b = c\n"
     try:
         ids = tokenizer.encode_ids(indented)
         kept = tokenizer.decode_bytes(ids) == indented.encode()
-    except TokctlError:  # a character without an id
+    except TokctlError:  # the indentation has a character without an id
         kept = False
     if not kept:
         return Absent("the model does not keep white space")
@@ -225,12 +226,12 @@ def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> Figure:
 
 @dataclass(frozen=True)
 class CharacterCuts:
-    """Characters that tokens cut: some token of a character starts or ends inside its UTF-8 form.
+    """Number of characters that have a token boundary inside their UTF-8 form.
 
     Attributes:
-        characters: of the text.
-        non_ascii: those of several bytes, which alone can be cut.
-        cut: those that are.
+        characters: Characters of the text.
+        non_ascii: Characters of several bytes; only these can be split.
+        cut: Characters that are split.
     """
 
     characters: int = 0
@@ -239,12 +240,12 @@ class CharacterCuts:
 
     @property
     def of_all(self) -> Figure:
-        """The share of all characters."""
+        """Return the split share of all characters."""
         return ratio(self.cut, self.characters, "the text has no characters")
 
     @property
     def of_non_ascii(self) -> Figure:
-        """The share of those that are not ASCII."""
+        """Return the split share of the characters that are not ASCII."""
         return ratio(self.cut, self.non_ascii, "all characters are ASCII")
 
     def __add__(self, other: CharacterCuts) -> CharacterCuts:
@@ -256,14 +257,14 @@ class CharacterCuts:
 
 
 def character_cuts(tokenizer: Tokenizer, text: bytes) -> CharacterCuts:
-    """The characters of a text, which is UTF-8, that a model cuts.
+    """Return the number of characters that a model splits in a UTF-8 text.
 
-    The bytes that an unknown character falls back to have the place of the whole character, and
-    cut it.
+    A character that falls back to byte tokens is split, although each token has the span of the
+    whole character.
     """
     ids, starts, ends, _ = tokenizer.encoder.tokens(text, tokenizer.special_matcher("none"))
     bytes_of = _fallback_ids(tokenizer)
-    cut = set()  # where characters start
+    cut = set()  # start offsets of the split characters
     for id_, start, end in zip(ids, starts, ends, strict=True):
         for place in (start, end):
             if place < len(text) and text[place] & 0xC0 == 0x80:
@@ -277,7 +278,7 @@ def character_cuts(tokenizer: Tokenizer, text: bytes) -> CharacterCuts:
 
 
 def _fallback_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """The ids of single bytes that characters fall back to."""
+    """Return the ids of the byte tokens of a byte fallback."""
     if not tokenizer.recipe.byte_fallback:
         return frozenset()
     return frozenset(
@@ -286,7 +287,7 @@ def _fallback_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def sum_of_cuts(cuts: Iterable[CharacterCuts]) -> CharacterCuts:
-    """Those of several texts together."""
+    """Return the counts of several texts together."""
     return sum(cuts, CharacterCuts())
 
 

@@ -1,36 +1,36 @@
-"""How much the cuts of a text's words change under typos, case, and other white space.
+"""Stability of the segmentation of a text's words under typos, case, and other white space.
 
 Chai et al. 2024 ("Tokenization Falling Short", arXiv 2406.11687) show that language models lose
-accuracy where typos and other changes of form change the tokens of a text. What is measured here
-is the cause alone: how much the tokens change. The definitions are tokctl's own.
+accuracy where typos and other changes of form change the tokens of a text. This module measures
+only the cause: how much the tokens change. The definitions are tokctl's own.
 
 **Words** are the distinct runs of characters that are not white space, without the punctuation at
-their ends, as far as they are `SHORTEST` to `LONGEST` letters and marks and nothing else, and of no
-script `WITHOUT_SPACES`. Of these at most `WORDS` are taken: those whose SHA-256 of seed and word is
-the least. So every distinct word is as likely to be taken, however often it is used, and the same
-seed takes the same words.
+their ends, if they consist of `SHORTEST` to `LONGEST` letters and marks and contain no script of
+`WITHOUT_SPACES`. At most `WORDS` words are used: those with the smallest SHA-256 of seed and word.
+So every distinct word is equally likely to be used, however frequent it is, and the same seed picks
+the same words.
 
 **A variant** is a word as it is after a space, with one change:
 
-| variant | what changes |
+| variant | change |
 |---|---|
-| `transposition` | two letters side by side, which differ, change places |
+| `transposition` | two adjacent letters, which differ, are swapped |
 | `deletion` | a letter is left out |
-| `substitution` | a letter becomes another one, of the same case, of those in the words |
-| `duplication` | a letter is there twice |
-| `lower`, `upper`, `title` | the letters, each by itself; of `title` the first is a capital |
-| `double-space` | there are two spaces before the word |
-| `no-space` | there is none, as at the start of a text |
-| `tab`, `no-break-space` | one of these is there in place of the space |
+| `substitution` | a letter becomes another letter of the words, of the same case |
+| `duplication` | a letter is doubled |
+| `lower`, `upper`, `title` | each letter is changed by itself; in `title` the first is a capital |
+| `double-space` | two spaces precede the word |
+| `no-space` | no space precedes the word, as at the start of a text |
+| `tab`, `no-break-space` | a tab or a no-break space replaces the space |
 
-Which letter a typo hits, and what it becomes, SHA-256 of seed, variant and word decides. A word
-that a variant does not change (`lower` of a word in lower case) is left out of it.
+SHA-256 of seed, variant and word determines which letter a typo hits, and what it becomes. A word
+that a variant does not change (`lower` of a word in lower case) is not counted for this variant.
 
 **Boundaries** are byte offsets strictly inside a word at which a token starts or ends. Word and
-variant are aligned piece by piece: what is before a change, the change, what is after it;
-for the case, letter by letter. A boundary at the edge of a piece has a counterpart, and so has one
-inside a piece that is the same in both; those inside a piece that differs are left out on both
-sides. The boundaries that are kept are given as F1 of the two sets, over all words.
+variant are aligned piece by piece: the text before a change, the change, the text after it; for
+changes of case, letter by letter. A boundary at the edge of a piece has a counterpart, and so has a
+boundary inside a piece that is equal in both. Boundaries inside a piece that differs are left out
+on both sides. The boundaries that are kept are given as F1 of the two sets, over all words.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from tokctl.analysis.metrics import Definition, Figure, mean, ratio
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 
-#: Words that are taken of a text at most.
+#: Maximum number of words that are picked from a text.
 WORDS = 2_000
-#: Characters of a word.
+#: Limits of a word's length in characters.
 SHORTEST, LONGEST = 3, 40
-#: Scripts that put no spaces between words, so that what lies between two spaces is a phrase.
+#: Scripts without spaces between words, in which the text between two spaces is a phrase.
 WITHOUT_SPACES = frozenset(
     ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 )
@@ -59,8 +59,8 @@ _MISLEADS = (
     "Rare words count as much as frequent ones. Texts without spaces have no words to change."
 )
 
-#: n tokens of the word after a space, n' of its variant; K boundaries of the word that have a
-#: counterpart, K' of the variant.
+#: Symbols: n tokens of the word after a space, n' of its variant; K boundaries of the word that
+#: have a counterpart, K' of the variant.
 DEFINITIONS = (
     Definition(
         "changed",
@@ -97,13 +97,13 @@ DEFINITIONS = (
 
 @dataclass(frozen=True)
 class Variation:
-    """What one variant does to the tokens of the words.
+    """Effect of one variant on the tokens of the words.
 
     Attributes:
-        name: of a variant.
+        name: Name of the variant.
         group: `typos`, `case` or `spaces`.
-        words: that the variant changes, of those that were taken.
-        figures: by the names of `DEFINITIONS`, in their order.
+        words: Number of the picked words that the variant changes.
+        figures: Values by the names of `DEFINITIONS`, in their order.
     """
 
     name: str
@@ -114,13 +114,13 @@ class Variation:
 
 @dataclass(frozen=True)
 class StabilityReport:
-    """A model on the words of a text.
+    """Stability of a model on the words of a text.
 
     Attributes:
-        distinct: words of the text that could have been taken.
-        words: those that were taken, in the order of their hashes.
-        seed: of the words, and of the typos.
-        variations: one for each variant, in the order of the table.
+        distinct: Number of the text's words that could be picked.
+        words: The picked words, in the order of their hashes.
+        seed: Seed of the choice of words and of the typos.
+        variations: Results of each variant, in the order of the table.
     """
 
     distinct: int
@@ -129,17 +129,24 @@ class StabilityReport:
     variations: tuple[Variation, ...]
 
 
-#: A text, and what it becomes, piece by piece.
+#: Pairs of a piece of a text and the piece that replaces it.
 Pieces = list[tuple[str, str]]
 
 
 def stability(tokenizer: Tokenizer, text: Text | bytes | str, *, seed: int = 0) -> StabilityReport:
-    """How much the cuts of a text's words change. The same seed and text give the same report.
+    """Measure how much the segmentation of a text's words changes.
 
-    Takes the time to count the words of the text, and to encode 24,000 words.
+    The same seed and text give the same report. The time is that of counting the words of the text
+    and encoding about 24,000 words.
 
     Args:
-        text: what is not UTF-8 in it is left out.
+        tokenizer: The model.
+        text: The text; words that are not UTF-8 are left out.
+        seed: Seed of the choice of words and of the typos.
+
+    Example:
+        report = stability(tok, "some words of a text", seed=1)
+        report.variations[0].figures["changed"]
     """
     if not isinstance(text, Text):
         text = Text("", text if isinstance(text, bytes) else text.encode())
@@ -161,7 +168,7 @@ def stability(tokenizer: Tokenizer, text: Text | bytes | str, *, seed: int = 0) 
 
 
 def words_of(text: Text) -> list[str]:
-    """The distinct words of a text that can be taken, in first-seen order."""
+    """Return the distinct words of a text that can be picked, in first-seen order."""
     found: dict[str, None] = {}
     for run in count_words([text], "whitespace", 1):
         try:
@@ -182,12 +189,12 @@ def words_of(text: Text) -> list[str]:
 
 
 def _is_letter(character: str) -> bool:
-    """A letter, or a mark on one."""
+    """Return whether the character is a letter or a mark."""
     return unicodedata.category(character)[0] in "LM"
 
 
 def _draw(*key: object) -> int:
-    """A number of 64 bits that depends on nothing but the key."""
+    """Return a 64-bit number that depends on the key alone."""
     digest = sha256(":".join(map(str, key)).encode()).digest()
     return int.from_bytes(digest[:8], "big")
 
@@ -198,7 +205,7 @@ def _draw(*key: object) -> int:
 def _typos(
     name: str, seed: int, alphabets: Mapping[bool, Sequence[str]]
 ) -> Callable[[str], Pieces]:
-    """What makes this typo in a word."""
+    """Return a function that makes the typo `name` in a word."""
 
     def rewrite(word: str) -> Pieces:
         number = _draw(seed, name, word)
@@ -228,6 +235,7 @@ def _typos(
 
 
 def _cased(change: Callable[[int, str], str]) -> Callable[[str], Pieces]:
+    """Return a function that changes each letter of a word, given its index."""
     return lambda word: [
         (" ", " "),
         *((letter, change(place, letter)) for place, letter in enumerate(word)),
@@ -235,6 +243,7 @@ def _cased(change: Callable[[int, str], str]) -> Callable[[str], Pieces]:
 
 
 def _spaced(space: str) -> Callable[[str], Pieces]:
+    """Return a function that replaces the space before a word."""
     return lambda word: [(" ", space), (word, word)]
 
 
@@ -248,7 +257,7 @@ _REWRITES: dict[str, Callable[[str], Pieces]] = {
     "no-break-space": _spaced("\u00a0"),
 }
 
-#: Group and name of each, in the order of the table.
+#: Group and name of each variant, in the order of the table.
 VARIANTS = (
     *(("typos", name) for name in ("transposition", "deletion", "substitution", "duplication")),
     *(("case", name) for name in ("lower", "upper", "title")),
@@ -260,7 +269,7 @@ VARIANTS = (
 
 
 class _Cuts:
-    """The tokens of short texts; those of the words themselves are asked for many times."""
+    """Tokens of short texts, cached: the unchanged words are needed once for each variant."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.encoder = tokenizer.encoder
@@ -268,7 +277,7 @@ class _Cuts:
         self.known: dict[str, tuple[int, frozenset[int]]] = {}
 
     def of(self, text: str) -> tuple[int, frozenset[int]]:
-        """The number of tokens, and where they start and end, in bytes."""
+        """Return the number of tokens, and the byte offsets where they start and end."""
         if (found := self.known.get(text)) is None:
             ids, starts, ends, _ = self.encoder.tokens(text.encode(), self.matcher)
             found = self.known[text] = len(ids), frozenset(starts).union(ends)
@@ -276,6 +285,7 @@ class _Cuts:
 
 
 def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -> Variation:
+    """Return the effect of one variant on words, given as pieces."""
     words = different = kept = before = after = 0
     ratios = []
     for pieces in variants:
@@ -301,8 +311,10 @@ def _variation(cuts: _Cuts, name: str, group: str, variants: Iterable[Pieces]) -
 
 
 def _aligned(pieces: Pieces) -> Iterator[tuple[int, int]]:
-    """The offsets strictly inside the word that have a counterpart strictly inside its variant.
-    The first piece is the space."""
+    """Yield pairs of offsets strictly inside a word and its variant that correspond to each other.
+
+    The first piece is the space.
+    """
     sizes = [(len(old.encode()), len(new.encode())) for old, new in pieces]
     old_end, new_end = (sum(size) for size in zip(*sizes, strict=True))
     old_start, new_start = sizes[0]

@@ -1,6 +1,6 @@
-"""The texts of the suite: what ships, by domain, and sentences that say the same in many languages.
+"""Texts of the suite: the bundled domains, and parallel sentences in many languages.
 
-All were written for tokctl. They are small: their figures come with intervals.
+All were written for tokctl. They are small, so their metrics come with intervals.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Domain:
     """Texts of one kind.
 
     Attributes:
-        name: of a bundled kind, or of the user's text.
-        texts: whose lines are drawn together for the intervals.
-        is_bundled: it ships with tokctl.
+        name: Name of a bundled kind, or of the user's text.
+        texts: Texts; the intervals draw from the lines of all of them.
+        is_bundled: Whether the domain ships with tokctl.
     """
 
     name: str
@@ -30,31 +30,31 @@ class Domain:
 
 @dataclass(frozen=True)
 class ParallelText:
-    """The sentences of the suite in one language, a line each."""
+    """The sentences of the suite in one language, one per line."""
 
     language: str
     script: str
     text: Text
 
 
-#: The bundled domains, and the corpus that each is.
+#: Bundled corpus of each domain.
 _FILES = {
     "prose": "suite-prose",
     "code": "suite-code",
     "mark-up": "suite-markup",
     "names": "suite-names",
 }
-#: The corpus of languages: language, script and sentence in each line, a tab between.
+#: Corpus of parallel sentences: language, script and sentence in each line, separated by tabs.
 _PARALLEL = "suite-parallel"
-#: The language that parity is relative to.
+#: Language that parity is relative to.
 REFERENCE = "English"
 
 
 def bundled_domains(parallel: Sequence[ParallelText]) -> list[Domain]:
-    """Prose, code, mark-up, names, numbers, and last the sentences in all languages together.
+    """Return prose, code, mark-up, names, numbers, and last the sentences in all languages.
 
     Raises:
-        TokctlError: a file of this installation is missing.
+        TokctlError: A file of this installation is missing.
     """
     found = [
         Domain(name, (_text(name, corpus_path(corpus).read_bytes()),), True)
@@ -66,10 +66,10 @@ def bundled_domains(parallel: Sequence[ParallelText]) -> list[Domain]:
 
 
 def parallel_texts() -> list[ParallelText]:
-    """The sentences in each language, in the file's order; the reference is one of them.
+    """Return the sentences in each language, including the reference, in the file's order.
 
     Raises:
-        TokctlError: the file of this installation is missing or damaged.
+        TokctlError: The file of this installation is missing or damaged.
     """
     lines: dict[tuple[str, str], list[str]] = {}
     for line in corpus_path(_PARALLEL).read_text(encoding="utf-8").splitlines():
@@ -88,14 +88,16 @@ def _text(name: str, data: bytes) -> Text:
     return Text(name, data, is_utf8=True)
 
 
-#: Of a linear congruential generator modulo 2^32 (Numerical Recipes, "quick and dirty").
+#: Constants of a linear congruential generator modulo 2^32 (Numerical Recipes, "quick and dirty").
 _MULTIPLIER, _INCREMENT = 1664525, 1013904223
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def numbers(lines: int = 10) -> str:
-    """Dates, times, decimals, hexadecimal numbers and tables; so many lines of each. They are the
-    same at each call."""
+    """Return dates, times, decimals, hexadecimal numbers and tables: `lines` lines of each kind.
+
+    The text is the same at each call.
+    """
     state = 1
 
     def draw(below: int) -> int:
@@ -121,12 +123,12 @@ def numbers(lines: int = 10) -> str:
     return "\n".join(found) + "\n"
 
 
-#: The user's texts that are domains of their own; more of them are one domain together.
+#: Maximum number of the user's texts that are separate domains; more become one domain.
 MOST_TEXTS = 6
 
 
 def user_domains(texts: Sequence[Text]) -> list[Domain]:
-    """The user's texts, which are each a domain, or all one where they are many."""
+    """Return each of the user's texts as a domain, or more than `MOST_TEXTS` as one domain."""
     if len(texts) <= MOST_TEXTS:
         return [Domain(text.name, (text,), False) for text in texts]
     return [Domain(f"{len(texts):,} texts", tuple(texts), False)]

@@ -1,12 +1,13 @@
-"""Tokens that a language model has hardly been trained on: by reach, by use, by embeddings.
+"""Tokens on which a language model has hardly been trained: by reach, by use, by embeddings.
 
-Three views, from the cheapest to the surest:
+Three methods, from the cheapest to the most reliable:
 
-- **unreachable**: no text is encoded to them, as `tokctl.analysis.explain.vocabulary` tries it.
-- **never used, rarely used**: by how often the measured text gives each id. Special tokens and
-  the tokens of single bytes are left out, as in the health check.
-- **embeddings**: what the matrix of a language model says, after Land and Bartolo 2024 ("Fishing
-  for Magikarp", arXiv 2405.05417); `tokctl.analysis.health.embeddings` defines it.
+- **unreachable**: no text is encoded to the token, by the trials of
+  `tokctl.analysis.explain.vocabulary`.
+- **never used, rarely used**: by the number of uses of each id in the measured text. Special tokens
+  and byte tokens are left out, as in the health check.
+- **embeddings**: by the embedding matrix of a language model, after Land and Bartolo 2024 ("Fishing
+  for Magikarp", arXiv 2405.05417); `tokctl.analysis.health.embeddings` defines the method.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from tokctl.tokenizer import Tokenizer
 _LAND = "Land and Bartolo 2024, arXiv 2405.05417"
 _SHARE = "share, 0 to 1"
 
-#: V tokens that text can give, without those of single bytes; E those of them that are whole
-#: characters and reachable.
+#: Symbols: V tokens that text can give, without byte tokens; E those of V that are whole characters
+#: and reachable.
 DEFINITIONS = (
     Definition(
         "unreachable",
@@ -85,16 +86,19 @@ DEFINITIONS = (
 
 @dataclass(frozen=True)
 class UndertrainedReport:
-    """The tokens of a model that are likely under-trained.
+    """Tokens of a model that are probably under-trained.
 
     Attributes:
-        of: tokens that text can give, without those of single bytes.
-        unreachable: ids, ascending.
-        undecided: tokens whose trials were cut short; then no id is called unreachable.
-        rare: a token that is used less often is rare.
-        never_used: ids, ascending; rarely_used: ids, the rarest first.
-        embeddings: None if none were given; Absent if they say nothing.
-        figures: by the names of `DEFINITIONS`, in their order.
+        of: Number of tokens that text can give, without byte tokens.
+        unreachable: Ids of unreachable tokens, ascending.
+        undecided: Number of tokens whose trials were cut short; if there are any, no id counts as
+            unreachable.
+        rare: Number of uses below which a token is rare.
+        never_used: Ids of tokens that are never used, ascending.
+        rarely_used: Ids of rare tokens, the rarest first.
+        embeddings: Results from the embeddings; None if none were given, Absent if they show
+            nothing.
+        figures: Values by the names of `DEFINITIONS`, in their order.
     """
 
     of: int
@@ -116,17 +120,20 @@ def undertrained(
     indicator: str | None = None,
     rare: int = RARE,
 ) -> UndertrainedReport:
-    """The tokens that are likely under-trained.
+    """Return the tokens that are probably under-trained.
 
-    Takes a second for 100,000 tokens, and the time to read the embeddings.
+    Takes about a second for 100,000 tokens, and the time to read the embeddings.
 
     Args:
-        counts: how often the measured text gives each id (`Counts.id_counts`).
-        embeddings, tensor, indicator: as `embedding_facts` takes them.
-        rare: a token that is used less often is rare.
+        tokenizer: The model.
+        counts: Number of uses of each id in the measured text (`Counts.id_counts`).
+        embeddings: Safetensors file, as in `embedding_facts`.
+        tensor: Name of the embedding matrix, as in `embedding_facts`.
+        indicator: Indicator of training, as in `embedding_facts`.
+        rare: Number of uses below which a token is rare.
 
     Raises:
-        TokctlError: as `embedding_facts`; a tensor without embeddings.
+        TokctlError: As in `embedding_facts`; or a tensor is named without embeddings.
     """
     if embeddings is None and tensor is not None:
         raise TokctlError("a tensor goes with embeddings", "name the file that it is in")

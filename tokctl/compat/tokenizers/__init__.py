@@ -1,4 +1,4 @@
-"""What programs call on Hugging Face's `tokenizers`: `Tokenizer`, `Encoding`, `AddedToken`.
+"""A replacement for Hugging Face's `tokenizers`: `Tokenizer`, `Encoding`, `AddedToken`.
 
     from tokctl.compat.tokenizers import Tokenizer
 
@@ -6,9 +6,9 @@
     tok.encode("a text").ids
 
 Ids, tokens, offsets and words come from tokctl's encoder; templates, truncation and padding follow
-`tokenizers` 0.23, whose source defines them. The parts of a pipeline (`models`, `normalizers`,
+the source of `tokenizers` 0.23. The parts of a pipeline (`models`, `normalizers`,
 `pre_tokenizers`, `processors`, `trainers`, `Regex`, …) are those of `tokenizers`, which must be
-installed for them. docs/drop-in.md says what is equal and what is not.
+installed for them. docs/drop-in.md lists the differences.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tokctl.compat.tokenizers.tokenizer import AddedToken, Tokenizer
 
 __all__ = ["AddedToken", "Encoding", "Tokenizer"]
 
-#: What is taken from `tokenizers`.
+#: Names that are imported from `tokenizers`.
 _THEIRS = (
     *("models", "normalizers", "pre_tokenizers", "processors", "trainers", "Regex", "Token"),
     *("NormalizedString", "PreTokenizedString", "OffsetReferential", "OffsetType", "Offsets"),
     *("SplitDelimiterBehavior", "InputSequence", "TextInputSequence", "PreTokenizedInputSequence"),
     *("EncodeInput", "TextEncodeInput", "PreTokenizedEncodeInput"),
 )
-#: Ready-made tokenizers, which are made of theirs.
+#: Ready-made tokenizers of `tokenizers`, which are not replaced.
 _READY_MADE = (
     *("implementations", "BertWordPieceTokenizer", "ByteLevelBPETokenizer", "CharBPETokenizer"),
     *("SentencePieceBPETokenizer", "SentencePieceUnigramTokenizer"),

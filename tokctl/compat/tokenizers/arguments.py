@@ -1,7 +1,7 @@
-"""Checks of arguments that raise what Hugging Face's `tokenizers` raises.
+"""Checks of arguments that raise the errors of Hugging Face's `tokenizers`.
 
-The types are those of PyO3's conversions (`usize`, `u32`, `bool`, `str`): a whole number may be
-NumPy's, a boolean is no number, and text is no `bytes`.
+The types are those of PyO3's conversions (`usize`, `u32`, `bool`, `str`). A whole number may be
+NumPy's, a boolean is not a number, and `bytes` are not text.
 """
 
 from __future__ import annotations
@@ -26,21 +26,34 @@ def unsigned(number: Any, bits: int = 64) -> int:
 
 
 def flag(value: Any) -> bool:
-    """Return a boolean, Python's or NumPy's, as Python's; TypeError for other types."""
+    """Return a boolean, Python's or NumPy's, as Python's.
+
+    Raises:
+        TypeError: `value` is not a boolean.
+    """
     if type(value).__name__ in ("bool", "bool_"):
         return bool(value)
     raise TypeError(f"'{type(value).__name__}' object is not an instance of 'bool'")
 
 
 def text(value: Any) -> str:
-    """Return `value` if it is a str; TypeError for other types."""
+    """Return `value` if it is a str.
+
+    Raises:
+        TypeError: `value` is not a str.
+    """
     if isinstance(value, str):
         return value
     raise TypeError(f"'{type(value).__name__}' object is not an instance of 'str'")
 
 
 def direction(value: Any) -> str:
-    """Return `left` or `right`; TypeError for other types, ValueError for other words."""
+    """Return `value` if it is `left` or `right`.
+
+    Raises:
+        TypeError: `value` is not a str.
+        ValueError: `value` is another word.
+    """
     if text(value) not in ("left", "right"):
         raise ValueError(f"Unknown `direction`: `{value}`. Use one of `left` or `right`")
     return str(value)

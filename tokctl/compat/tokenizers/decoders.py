@@ -1,4 +1,4 @@
-"""`tokenizers.decoders`: `DecodeStream` by tokctl, the decoders themselves by `tokenizers`.
+"""`tokenizers.decoders`: tokctl's `DecodeStream`, and the decoders of `tokenizers` itself.
 
 Definition: `step_decode_stream` of `tokenizers/src/tokenizer/mod.rs`, Hugging Face tokenizers 0.23.
 """
@@ -16,34 +16,35 @@ __all__ = ["DecodeStream"]
 
 
 class DecodeStream:
-    """Gives the text of ids that come one after the other.
+    """A decoder that returns the text of ids as they arrive.
 
     Args:
-        ids: those that stand before, as of a prompt.
-        skip_special_tokens: leaves special tokens out.
+        ids: ids that come before, for example the ids of a prompt.
+        skip_special_tokens: whether to leave out special tokens.
     """
 
     def __init__(
         self, ids: Sequence[int] | None = None, skip_special_tokens: bool | None = False
     ) -> None:
         self._skip = bool(skip_special_tokens)
-        # What the next text hangs on: ids that gave `_prefix`, which was returned, and later ones.
-        # The first `_read` of them only put the prefix where it stands.
-        # A list is never changed: copies share it.
+        # Ids that the next text depends on: the ids of `_prefix`, whose text was returned, and
+        # later ones. The first `_read` ids only provide context for the prefix.
+        # The list is never modified, because copies of the stream share it.
         self._ids = list(ids or ())
         self._prefix = ""
         self._read = 0
 
     def step(self, tokenizer: Tokenizer, id: int | Sequence[int]) -> str | None:  # noqa: A002
-        """The text that an id, or many, add; None while it ends inside a character.
+        """Return the text that new ids add; None while the text ends inside a character.
 
         Args:
-            tokenizer: one of `tokenizers` will do, too.
-            id: an id, or a list of them.
+            tokenizer: a tokenizer of this package or of `tokenizers`.
+            id: an id, or a list of ids.
 
         Raises:
-            TypeError: it is neither an id nor a list of ids.
-            Exception: a text that was returned changes, as by a decoder that strips.
+            TypeError: `id` is neither an id nor a list of ids.
+            Exception: the new ids change text that was already returned, as with a decoder that
+                strips.
         """
         new = _numbers(id)
         if not self._prefix and self._ids:
@@ -51,7 +52,7 @@ class DecodeStream:
             if not prefix.endswith("\ufffd"):
                 self._prefix, self._read = prefix, len(self._ids)
         if isinstance(tokenizer, Tokenizer):
-            # Tokens that give no text at all would only be decoded again and again.
+            # A token without any text would only be decoded again at every step.
             new = tokenizer._with_text(new, self._skip)
         self._ids = self._ids + new
         text = tokenizer.decode(self._ids, self._skip)
@@ -69,7 +70,7 @@ class DecodeStream:
 
 
 def _numbers(given: Any) -> list[int]:
-    """The ids, as ints; NumPy's numbers are ids, too."""
+    """Return the ids as ints, converting NumPy's numbers."""
     with suppress(TypeError):
         given = [index(given)]
     with suppress(TypeError):

@@ -1,8 +1,8 @@
-"""The `Encoding` of Hugging Face's `tokenizers`, whose columns are made when they are read.
+"""The `Encoding` of Hugging Face's `tokenizers`, whose columns are computed when they are read.
 
-An encoding is a row of parts, and each part a stretch of tokens: of a text, of a template, of
-padding. Truncating, merging and padding handle parts. Ids are sliced out of the array of a whole
-batch; tokens, offsets and words of a text are made when they are asked for.
+An encoding is a row of parts, and each part is a range of tokens from one source: a text, a
+template, or padding. Truncating, merging and padding only rearrange parts. Ids are sliced from the
+array of a whole batch; tokens, offsets and words of a text are computed on first use.
 
 Definitions: `tokenizers/src/tokenizer/encoding.rs` of Hugging Face tokenizers 0.23.
 """
@@ -17,40 +17,46 @@ from tokctl.compat.tokenizers import arguments
 from tokctl.tokenizer.postprocess import Truncation, trimmed
 
 Offsets = tuple[int, int]
-#: For each trimming of offsets, whether a prefix space was added and whether the first token is
-#: that of the encoding.
+#: For each trimming of offsets: whether a prefix space was added, and whether the part's first
+#: token is the first one of its encoding.
 Trims = tuple[tuple[bool, bool], ...]
 
 
 class Tokens(Protocol):
-    """Where the tokens of a part come from: lists of those from `start` to `stop`."""
+    """A source of tokens; each method returns a column for tokens `start` to `stop`."""
 
-    def ids(self, start: int, stop: int) -> list[int]: ...
-    def names(self, start: int, stop: int) -> list[str]: ...
-    def words(self, start: int, stop: int) -> list[int | None]: ...
+    def ids(self, start: int, stop: int) -> list[int]:
+        """Return the ids."""
+
+    def names(self, start: int, stop: int) -> list[str]:
+        """Return the texts of the tokens."""
+
+    def words(self, start: int, stop: int) -> list[int | None]:
+        """Return the word numbers; None for a token without a word."""
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
-        """In characters, trimmed, with `shift` added."""
+        """Return offsets in characters, trimmed, with `shift` added."""
 
 
-#: Tokens `start` to `stop` of a source; type id, special mask, attention mask; how offsets are
-#: trimmed, and what is added to them.
+#: Source, start and stop of the tokens; type id, special mask and attention mask; trimmings of the
+#: offsets, and the number to add to them.
 RowPart = tuple[Tokens, int, int, int, int, int, Trims, int]
 
 
 def trimmed_all(names: list[str], offsets: list[Offsets], trims: Trims) -> list[Offsets]:
-    """Offsets after all trimmings."""
+    """Return the offsets after all trimmings."""
     for prefix_space, first in trims:
         offsets = trimmed(names, offsets, prefix_space, first)
     return offsets
 
 
 def shifted(offsets: list[Offsets], shift: int) -> list[Offsets]:
+    """Return the offsets with `shift` added to both ends."""
     return [(start + shift, end + shift) for start, end in offsets] if shift else offsets
 
 
 class GivenTokens:
-    """Tokens whose columns are known."""
+    """A source of tokens with given columns."""
 
     __slots__ = ("_columns", "_ids")
 
@@ -61,22 +67,26 @@ class GivenTokens:
         self._columns = names, offsets, words
 
     def ids(self, start: int, stop: int) -> list[int]:
+        """Return the ids of tokens `start` to `stop`."""
         return self._ids[start:stop]
 
     def names(self, start: int, stop: int) -> list[str]:
+        """Return the texts of tokens `start` to `stop`."""
         return self._columns[0][start:stop]
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        """Return the trimmed character offsets of tokens `start` to `stop`, plus `shift`."""
         return shifted(
             trimmed_all(self.names(start, stop), self._columns[1][start:stop], trims), shift
         )
 
     def words(self, start: int, stop: int) -> list[int | None]:
+        """Return the word numbers of tokens `start` to `stop`."""
         return self._columns[2][start:stop]
 
 
 class PaddingTokens:
-    """One token, as often as it is asked for."""
+    """A source that repeats one padding token."""
 
     __slots__ = ("_id", "_token")
 
@@ -84,27 +94,31 @@ class PaddingTokens:
         self._id, self._token = id_, token
 
     def ids(self, start: int, stop: int) -> list[int]:
+        """Return the padding id `stop - start` times."""
         return [self._id] * (stop - start)
 
     def names(self, start: int, stop: int) -> list[str]:
+        """Return the padding token `stop - start` times."""
         return [self._token] * (stop - start)
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        """Return the trimmed offsets of empty spans at `shift`."""
         return shifted(
             trimmed_all(self.names(start, stop), [(0, 0)] * (stop - start), trims), shift
         )
 
     def words(self, start: int, stop: int) -> list[int | None]:
+        """Return None `stop - start` times."""
         return [None] * (stop - start)
 
 
 class Row:
-    """The tokens of an encoding. It never changes.
+    """The tokens of an encoding; immutable.
 
     Attributes:
-        parts: see `RowPart`.
-        size: tokens.
-        ranges: the tokens of each sequence, as (start, stop). Without any there is one sequence.
+        parts: ranges of tokens in order; see `RowPart`.
+        size: number of tokens.
+        ranges: (start, stop) of the tokens of each sequence; empty: one sequence.
     """
 
     __slots__ = ("_windows", "parts", "ranges", "size")
@@ -123,17 +137,18 @@ class Row:
 
     @property
     def windows(self) -> list[Row]:
-        """What truncation left out."""
+        """Return the windows over the tokens that truncation left out."""
         if callable(self._windows):
             self._windows = self._windows()
         return self._windows or []
 
     @property
     def has_windows(self) -> bool:
-        """May there be windows? They are not made for the answer."""
+        """Return whether there may be windows, without computing them."""
         return bool(self._windows)
 
     def ids(self) -> list[int]:
+        """Return the ids of all tokens."""
         if len(self.parts) == 1:
             source, start, stop = self.parts[0][:3]
             return source.ids(start, stop)
@@ -143,25 +158,32 @@ class Row:
         return found
 
     def constant(self, place: int) -> list[int]:
-        """A column that is the same all over a part."""
+        """Return the column of a field that is constant in each part.
+
+        Args:
+            place: index of the field in `RowPart`.
+        """
         found: list[int] = []
         for part in self.parts:
             found += [part[place]] * (part[2] - part[1])  # type: ignore[list-item]
         return found
 
     def names(self) -> list[str]:
+        """Return the texts of all tokens."""
         found: list[str] = []
         for source, start, stop, *_ in self.parts:
             found += source.names(start, stop)
         return found
 
     def offsets(self) -> list[Offsets]:
+        """Return the character offsets of all tokens."""
         found: list[Offsets] = []
         for source, start, stop, _, _, _, trims, shift in self.parts:
             found += source.offsets(start, stop, trims, shift)
         return found
 
     def words(self) -> list[int | None]:
+        """Return the word numbers of all tokens."""
         found: list[int | None] = []
         for source, start, stop, *_ in self.parts:
             found += source.words(start, stop)
@@ -173,7 +195,7 @@ class Row:
         ranges: dict[int, Offsets] | None = None,
         windows: Callable[[], list[Row]] | None = None,
     ) -> Row:
-        """The same with other parts, ranges or windows."""
+        """Return the row with other parts, ranges or windows; None keeps the own ones."""
         return Row(
             self.parts if parts is None else parts,
             self.size,
@@ -182,11 +204,11 @@ class Row:
         )
 
     def each_window(self, change: Callable[[Row], Row]) -> Callable[[], list[Row]] | None:
-        """What makes the windows as `change` has them."""
+        """Return a function that applies `change` to every window; None without windows."""
         return (lambda: list(map(change, self.windows))) if self._windows else None
 
     def cut(self, start: int, stop: int) -> Row:
-        """Tokens `start` to `stop`, without ranges and windows."""
+        """Return tokens `start` to `stop`, without ranges and windows."""
         kept: list[RowPart] = []
         place = 0
         for part in self.parts:
@@ -202,7 +224,12 @@ class Row:
         return Row(tuple(kept), stop - start)
 
     def truncated(self, length: int, stride: int, direction: str) -> Row:
-        """The tokens that stay, with the others as windows.
+        """Return the tokens that truncation keeps, with the others as windows.
+
+        Args:
+            length: most tokens to keep.
+            stride: number of tokens that adjacent windows share.
+            direction: the end to cut off, `right` or `left`.
 
         Raises:
             ValueError: the stride is not less than the length.
@@ -227,7 +254,12 @@ class Row:
         )
 
     def merged(self, other: Row, growing: bool) -> Row:
-        """This one and another after it, and every window of the one with each of the other."""
+        """Return this row followed by another, with every combination of their windows.
+
+        Args:
+            other: the row that follows.
+            growing: whether the offsets of `other` continue from this row's end.
+        """
 
         def windows() -> list[Row]:
             found = []
@@ -240,13 +272,21 @@ class Row:
         return row.changed(windows=windows) if self.has_windows or other.has_windows else row
 
     def end(self) -> int:
-        """Where its last token ends in the text; there is one."""
+        """Return the offset where the last token ends in the text; the row must have a token."""
         part = next(part for part in reversed(self.parts) if part[1] < part[2])
         size = part[2] - part[1]
         return Row((part,), size).cut(size - 1, size).offsets()[0][1]
 
     def padded(self, length: int, id_: int, type_id: int, token: str, direction: str) -> Row:
-        """Filled up to a length, with all windows."""
+        """Return the row and its windows padded to a length.
+
+        Args:
+            length: number of tokens; a longer row is unchanged.
+            id_: padding id.
+            type_id: type id of the padding.
+            token: padding token.
+            direction: the end to pad, `right` or `left`.
+        """
         windows = self.each_window(lambda row: row.padded(length, id_, type_id, token, direction))
         missing = length - self.size
         if missing <= 0:
@@ -258,15 +298,15 @@ class Row:
         return Row((part, *self.parts), length, ranges, windows)
 
     def with_type(self, type_id: int) -> Row:
-        """With one type id all over; windows keep theirs."""
+        """Return the row with one type id for all tokens; windows are unchanged."""
         return self.changed(tuple((*part[:3], type_id, *part[4:]) for part in self.parts))
 
     def with_sequence(self, number: int) -> Row:
-        """With all tokens belonging to a sequence; windows keep theirs."""
+        """Return the row with all tokens in sequence `number`; windows are unchanged."""
         return self.changed(ranges={**self.ranges, number: (0, self.size)})
 
     def with_trim(self, prefix_space: bool) -> Row:
-        """With offsets that leave out the spaces of byte-level tokens."""
+        """Return the row with offsets that leave out the spaces of byte-level tokens."""
         windows = self.each_window(lambda row: row.with_trim(prefix_space))
         return self.changed(
             tuple(
@@ -277,18 +317,19 @@ class Row:
         )
 
     def range_of(self, sequence: int) -> Offsets:
+        """Return (start, stop) of a sequence's tokens; all tokens for an unknown sequence."""
         return self.ranges.get(sequence, (0, self.size))
 
 
 def merge(rows: Iterable[Row], growing: bool) -> Row:
-    """Rows one after the other, with their windows."""
+    """Return the rows one after the other, with combined windows; see `Row.merged`."""
     rows = list(rows)
 
     def windows() -> list[Row]:
         found = Row()
         for row in rows:
             found = found.merged(row, growing)
-            _ = found.windows  # made now: each asks for those before it
+            _ = found.windows  # computed now, because each step needs the windows of the one before
         return found.windows
 
     row = _joined(rows, growing)
@@ -296,7 +337,7 @@ def merge(rows: Iterable[Row], growing: bool) -> Row:
 
 
 def _joined(rows: Iterable[Row], growing: bool) -> Row:
-    """Rows one after the other, without windows. With `growing`, offsets continue."""
+    """Return the rows one after the other, without windows; with `growing`, offsets continue."""
     parts: list[RowPart] = []
     size, shift = 0, 0
     ranges: dict[int, Offsets] = {}
@@ -310,7 +351,7 @@ def _joined(rows: Iterable[Row], growing: bool) -> Row:
 
 
 def pad_rows(rows: Sequence[Row], padding: dict[str, Any]) -> list[Row]:
-    """Rows filled up to one length, as `enable_padding` says."""
+    """Return the rows padded to one length, with the settings of `Tokenizer.enable_padding`."""
     length = padding["length"]
     if length is None:
         length = max((row.size for row in rows), default=0)
@@ -320,10 +361,9 @@ def pad_rows(rows: Sequence[Row], padding: dict[str, Any]) -> list[Row]:
 
 
 class Encoding:
-    """What `Tokenizer.encode` gives: the tokens of a text, or of two. Every list has one entry per
-    token, and is a new one each time.
+    """The tokens of a text, or of two, with the members of `tokenizers.Encoding`.
 
-    It has the members of Hugging Face's `tokenizers.Encoding`.
+    Every list has one entry per token, and each access returns a new list.
     """
 
     __slots__ = ("_offsets", "_row", "_words")
@@ -365,11 +405,16 @@ class Encoding:
 
     @staticmethod
     def merge(encodings: Sequence[Encoding], growing_offsets: bool = True) -> Encoding:
-        """Several encodings as one. With `growing_offsets`, offsets continue from those before."""
+        """Return several encodings joined into one.
+
+        Args:
+            encodings: the encodings, in order.
+            growing_offsets: whether offsets continue from the encoding before.
+        """
         rows = [Encoding._checked(one)._row for one in encodings]
         return Encoding._of(merge(rows, arguments.flag(growing_offsets)))
 
-    # For questions that come one by one; lists that are asked for are made anew.
+    # Cached for methods about single tokens; the public properties return new lists.
     @property
     def _places(self) -> list[Offsets]:
         if self._offsets is None:
@@ -384,27 +429,27 @@ class Encoding:
 
     @property
     def ids(self) -> list[int]:
-        """The ids."""
+        """Return the ids."""
         return self._row.ids()
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens, as the model has them."""
+        """Return the texts of the tokens, as the model spells them."""
         return self._row.names()
 
     @property
     def offsets(self) -> list[Offsets]:
-        """Where each token stands in its text: (start, end) in characters."""
+        """Return the span of each token in its text: (start, end) in characters."""
         return self._row.offsets()
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The number of each token's word; None for special tokens."""
+        """Return the number of each token's word; None for special tokens."""
         return self._row.words()
 
     @property
     def words(self) -> list[int | None]:
-        """`word_ids`, by its old name."""
+        """Return `word_ids`; the name is deprecated."""
         from warnings import warn
 
         message = "Encoding.words is deprecated, please use Encoding.word_ids instead."
@@ -413,22 +458,22 @@ class Encoding:
 
     @property
     def type_ids(self) -> list[int]:
-        """The type id of each token."""
+        """Return the type id of each token."""
         return self._row.constant(3)
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        """1 for tokens of the template and padding, else 0."""
+        """Return 1 for tokens of the template and padding, else 0."""
         return self._row.constant(4)
 
     @property
     def attention_mask(self) -> list[int]:
-        """0 for padding, else 1."""
+        """Return 0 for padding, else 1."""
         return self._row.constant(5)
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """The number of each token's text; None for tokens of none."""
+        """Return the number of each token's text; None for tokens outside the texts."""
         found: list[int | None] = [None] * len(self)
         for number in range(self.n_sequences):
             start, stop = self._row.range_of(number)
@@ -437,20 +482,20 @@ class Encoding:
 
     @property
     def overflowing(self) -> list[Encoding]:
-        """What truncation left out."""
+        """Return the windows over the tokens that truncation left out."""
         return list(map(Encoding._of, self._row.windows)) if self._row.has_windows else []
 
     @property
     def n_sequences(self) -> int:
-        """How many texts it holds."""
+        """Return how many texts the encoding holds."""
         return len(self._row.ranges) or 1
 
     def set_sequence_id(self, sequence_id: int) -> None:
-        """Lets all tokens belong to this sequence."""
+        """Assign all tokens to the text with this number."""
         self._row = self._row.with_sequence(arguments.unsigned(sequence_id))
 
     def token_to_sequence(self, token_index: int) -> int | None:
-        """The number of the text that a token belongs to."""
+        """Return the number of the text that a token belongs to; None for no text."""
         token_index = arguments.unsigned(token_index)
         ranges = self._row.ranges
         if token_index > len(self):
@@ -460,19 +505,19 @@ class Encoding:
         return next((n for n, (a, b) in ranges.items() if a <= token_index < b), None)
 
     def token_to_chars(self, token_index: int) -> Offsets | None:
-        """Where a token stands in its text."""
+        """Return the span of a token in its text; None for a token outside the texts."""
         if self.token_to_sequence(token_index) is None or token_index >= len(self):
             return None
         return self._places[token_index]
 
     def token_to_word(self, token_index: int) -> int | None:
-        """The number of a token's word."""
+        """Return the number of a token's word; None for a token without a word."""
         if self.token_to_sequence(token_index) is None or token_index >= len(self):
             return None
         return self._numbers[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
-        """The tokens of a word: (first, one past the last)."""
+        """Return the tokens of a word, as (first, one past the last); None for an unknown word."""
         word_index = arguments.unsigned(word_index, 32)
         start, stop = self._row.range_of(arguments.unsigned(sequence_index))
         found = []
@@ -484,14 +529,14 @@ class Encoding:
         return (found[0], found[-1] + 1) if found else None
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
-        """Where a word stands in its text."""
+        """Return the span of a word in its text; None for an unknown word."""
         tokens = self.word_to_tokens(word_index, sequence_index)
         if tokens is None:
             return None
         return self._places[tokens[0]][0], self._places[tokens[1] - 1][1]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The first token that covers a character of a text."""
+        """Return the first token that covers a character of a text; None if no token does."""
         char_pos = arguments.unsigned(char_pos)
         start, stop = self._row.range_of(arguments.unsigned(sequence_index))
         for place, (first, end) in enumerate(self._places[start:stop], start):
@@ -500,7 +545,7 @@ class Encoding:
         return None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The number of the word that covers a character of a text."""
+        """Return the number of the word that covers a character of a text; None if no word does."""
         token = self.char_to_token(char_pos, sequence_index)
         return None if token is None else self.token_to_word(token)
 
@@ -513,7 +558,18 @@ class Encoding:
         pad_type_id: int = 0,
         pad_token: str = "[PAD]",
     ) -> None:
-        """Fills up to a length. ValueError if the direction is none."""
+        """Pad this encoding and its windows to a length.
+
+        Args:
+            length: number of tokens; a longer encoding is unchanged.
+            direction: the end to pad, `right` or `left`.
+            pad_id: padding id.
+            pad_type_id: type id of the padding.
+            pad_token: padding token.
+
+        Raises:
+            ValueError: the direction is unknown.
+        """
         row = self._row.padded(
             arguments.unsigned(length),
             arguments.unsigned(pad_id, 32),
@@ -524,14 +580,23 @@ class Encoding:
         self._set(row)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Cuts to a length. ValueError if the direction, or the stride, can't be."""
+        """Truncate this encoding to a length; the rest becomes its windows.
+
+        Args:
+            max_length: most tokens to keep.
+            stride: number of tokens that adjacent windows share.
+            direction: the end to cut off, `right` or `left`.
+
+        Raises:
+            ValueError: the direction is unknown, or the stride is not less than the length.
+        """
         max_length, stride = arguments.unsigned(max_length), arguments.unsigned(stride)
         arguments.direction(direction)
         self._set(self._row.truncated(max_length, stride, direction))
 
 
 def _state(row: Row) -> dict[str, Any]:
-    """A row as plain lists."""
+    """Return a row as plain lists, for a pickle."""
     constants = [row.constant(place) for place in (3, 4, 5)]
     windows = [_state(window) for window in row.windows] if row.has_windows else []
     return {
@@ -547,7 +612,7 @@ def _restored(state: dict[str, Any]) -> Row:
     ids = state["ids"]
     source = GivenTokens(ids, *state["columns"])
     rows = list(zip(*state["constants"], strict=True))
-    # One part for each stretch of equal constants.
+    # One part for each run of equal constants.
     borders = [n for n in range(len(rows)) if n == 0 or rows[n] != rows[n - 1]]
     parts: list[RowPart] = []
     for start, stop in zip(borders, [*borders[1:], len(rows)], strict=False):

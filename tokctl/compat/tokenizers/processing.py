@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 class PostProcess:
-    """The post-processor of a document: what `process` does in `tokenizers/src/processors`."""
+    """The post-processor of a `tokenizer.json`, like `process` in `tokenizers/src/processors`."""
 
     def __init__(self, document: Json | None) -> None:
         self.steps = list(self._steps(document))
@@ -30,7 +30,7 @@ class PostProcess:
             yield document
 
     def added(self, is_pair: bool) -> int:
-        """How many special tokens come to a text, or to two."""
+        """Return how many special tokens are added to one text, or to two."""
         total = 0
         for step in self.steps:
             kind = step["type"]
@@ -46,6 +46,7 @@ class PostProcess:
         return total
 
     def __call__(self, row: Row, pair: Row | None, add_special: bool) -> Row:
+        """Return one text, or two as one, post-processed; special tokens are optional."""
         rows = [row] if pair is None else [row, pair]
         if not self.steps:
             if pair is None:
@@ -63,8 +64,12 @@ class PostProcess:
         return merge(rows, False)
 
     def plan(self, add_special: bool) -> Any:
-        """What comes around a single text without windows: parts and their size before it, type
-        id and trims of the text, parts and size after it; found out by one text."""
+        """Return a shortcut for single texts without windows; None if there is no shortcut.
+
+        A probe text with one token is processed to find the parts around it. The result holds the
+        parts before the text and their size, the last fields of the text's part (type id, masks,
+        trims, shift), the parts after it, the size of all added parts, and whether ranges are set.
+        """
         if add_special not in self._plans:
             probe = GivenTokens([0], [""], [(0, 0)], [0])
             made = self(Row(((probe, 0, 1, 0, 0, 1, (), 0),), 1), None, add_special)
@@ -129,7 +134,7 @@ def _special(ids: Sequence[int], tokens: Sequence[str], type_id: int = 0) -> Row
 
 
 def _around(row: Row, before: Row, behind: Row, number: int) -> Row:
-    """A text and its windows between special tokens, which belong to no sequence."""
+    """Return a text and its windows between special tokens, which belong to no sequence."""
     return Row(
         before.parts + row.parts + behind.parts,
         before.size + row.size + behind.size,

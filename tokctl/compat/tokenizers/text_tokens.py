@@ -1,4 +1,4 @@
-"""The tokens of texts as Hugging Face's `tokenizers` calls them, computed by tokctl's encoder."""
+"""The tokens of texts with Hugging Face's names for them, computed by tokctl's encoder."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tokctl.tokenizer.encoding import native_error
 from tokctl.tokenizer.postprocess import spaces_of
 from tokctl.values import cached_property
 
-#: A text of fewer characters is short.
+#: A text with fewer characters is encoded together with its spans.
 _SHORT = 1 << 12
-#: As many spaces as are not known (`PlacedTokens`).
+#: Marks a token whose number of spaces depends on the text (`PlacedTokens`).
 _UNKNOWN = (1 << 32) - 1
 
 
 class Engine:
-    """tokctl's encoder with the added tokens that it looks for."""
+    """tokctl's encoder with a matcher of added tokens."""
 
     def __init__(self, tokenizer: tokctl.Tokenizer, *, special_as_text: bool) -> None:
-        # Whether special tokens are looked for or not, the model may make them of text.
+        # The model may produce these special tokens from text in either mode.
         self._made = frozenset(token.id for token in tokenizer.model.added if token.made)
         if special_as_text:
             self.encoder = encoders.encoder(tokenizer.model, self._made)
@@ -37,7 +37,7 @@ class Engine:
         self._tokenizer = tokenizer
         self._tokens = tokenizer.tokens
         model = tokenizer.model
-        #: Tokens that are called otherwise than they are spelled: as the text has them.
+        #: Ids whose token is named by its text in the input, not by its spelling.
         self._renamed = {
             token.id
             for token in model.added
@@ -49,7 +49,10 @@ class Engine:
         self._of_pre_tokens: _native.Encoder | None = None
 
     def tokens(self, text: str) -> TextTokens:
-        """The tokens of one text. Of a short one, places cost less than encoding it again."""
+        """Return the tokens of one text.
+
+        The spans of a short text are computed at once, which costs less than encoding it again.
+        """
         try:
             if len(text) < _SHORT:
                 return TextTokens(self, text, None, self.placed(text))
@@ -59,7 +62,7 @@ class Engine:
         return TextTokens(self, text, ids)
 
     def batch(self, texts: Sequence[str], threads: int) -> tuple[_native.IdArray, memoryview]:
-        """All ids end to end, and where those of each text begin."""
+        """Return all ids in one array, and the offsets where the ids of each text begin."""
         try:
             ids, ends = self.encoder.batch_array(
                 texts, threads, self.matcher, _no_text, self.strict
@@ -69,20 +72,20 @@ class Engine:
         return ids, memoryview(ends).cast("q")
 
     def placed(self, text: str) -> _native.PlacedTokens:
-        """The places of a text's tokens."""
+        """Return the spans of a text's tokens."""
         try:
             return self.encoder.placed(text, self.matcher, self.strict)
         except UnicodeEncodeError:
             _no_text(text)
 
     def usual_names(self, ids: list[int]) -> list[str] | None:
-        """What the tokens are called, if all are called as they are spelled."""
+        """Return the names of the tokens, or None if one of them is named by its text."""
         if self._renamed.isdisjoint(ids):
             return list(map(self._tokens.__getitem__, ids))
         return None
 
     def names(self, text: str) -> list[str]:
-        """What all tokens of a text are called."""
+        """Return the names of all tokens of a text."""
         data = text.encode()
         ids, _, _, words = self.encoder.tokens(data, self.matcher)
         names = list(map(self._tokens.__getitem__, ids))
@@ -91,14 +94,14 @@ class Engine:
 
     @cached_property
     def spaces(self) -> bytes:
-        """How many spaces the token of each id begins and ends with, as `PlacedTokens` wants it."""
+        """Return how many spaces each id's token begins and ends with, for `PlacedTokens`."""
         found = array("I")
         for id_, token in enumerate(self._tokens):
             found.extend((_UNKNOWN, 0) if id_ in self._renamed else spaces_of(token))
         return found.tobytes()
 
     def _rename(self, data: bytes, ids: list[int], words: list[int], names: list[str]) -> None:
-        """Calls added tokens as they are found, and unknown stretches of Unigram by their text."""
+        """Name added tokens by their matched text, and unknown spans of Unigram by their text."""
         normalized, ranges, _, added = self.encoder.pre_tokens(data, self.matcher)
         unknown: dict[int, list[str]] = {}
         for place, (id_, word) in enumerate(zip(ids, words, strict=True)):
@@ -125,7 +128,7 @@ def _no_text(_: object) -> NoReturn:
 
 
 class TextTokens:
-    """The tokens of one text, which was encoded alone or in a batch."""
+    """The tokens of one text, encoded alone or in a batch."""
 
     __slots__ = ("_engine", "_ids", "_names", "_placed", "_text")
 
@@ -136,7 +139,7 @@ class TextTokens:
         ids: _native.IdArray | None,
         placed: _native.PlacedTokens | None = None,
     ) -> None:
-        """One of `ids` and `placed` is there."""
+        """Create the tokens from `ids` or `placed`; the other one is None."""
         self._engine = engine
         self._text = text
         self._ids = ids
@@ -147,12 +150,14 @@ class TextTokens:
         return len(self.placed if self._ids is None else self._ids)
 
     def ids(self, start: int, stop: int) -> list[int]:
+        """Return the ids of tokens `start` to `stop`."""
         ids = self._ids
         if ids is None:
             return self.placed.ids(start, stop)
         return (ids if stop - start == len(ids) else ids[start:stop]).tolist()
 
     def names(self, start: int, stop: int) -> list[str]:
+        """Return the names of tokens `start` to `stop`."""
         usual = self._engine.usual_names(self.ids(start, stop))
         if usual is not None:
             return usual
@@ -161,6 +166,7 @@ class TextTokens:
         return self._names[start:stop]
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:
+        """Return the trimmed character offsets of tokens `start` to `stop`, plus `shift`."""
         found = self.placed.offsets(
             start, stop, shift, trims, self._engine.spaces if trims else b""
         )
@@ -170,17 +176,19 @@ class TextTokens:
         return found
 
     def words(self, start: int, stop: int) -> list[int | None]:
+        """Return the pre-token numbers of tokens `start` to `stop`."""
         return self.placed.words(start, stop)  # type: ignore[return-value]
 
     @property
     def placed(self) -> _native.PlacedTokens:
+        """Return the spans of the tokens, computing them on first use."""
         if self._placed is None:
             self._placed = self._engine.placed(self._text)
         return self._placed
 
 
 class WordTokens(TextTokens):
-    """The tokens of a word that was given as one: its number is the word's."""
+    """The tokens of a word of a pre-tokenized text; all have the word's number."""
 
     __slots__ = ("_number",)
 
@@ -189,19 +197,23 @@ class WordTokens(TextTokens):
         self._number = number
 
     def words(self, start: int, stop: int) -> list[int | None]:
+        """Return the word's number for each of tokens `start` to `stop`."""
         return [self._number] * (stop - start)
 
 
 class BareTokens(TextTokens):
-    """Ids without anything else: what `encode_batch_fast` gives."""
+    """The ids of a text without other columns, for `encode_batch_fast`."""
 
     __slots__ = ()
 
     def names(self, start: int, stop: int) -> list[str]:
+        """Return an empty text for each of tokens `start` to `stop`."""
         return [""] * (stop - start)
 
     def offsets(self, start: int, stop: int, trims: Trims, shift: int) -> list[Offsets]:  # noqa: ARG002
+        """Return `(shift, shift)` for each of tokens `start` to `stop`."""
         return [(shift, shift)] * (stop - start)
 
     def words(self, start: int, stop: int) -> list[int | None]:
+        """Return None for each of tokens `start` to `stop`."""
         return [None] * (stop - start)

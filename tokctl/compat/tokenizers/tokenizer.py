@@ -1,4 +1,4 @@
-"""`Tokenizer` and `AddedToken` of Hugging Face's `tokenizers`."""
+"""`Tokenizer` and `AddedToken` with the members of Hugging Face's `tokenizers`."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from tokctl.values import available_threads
 Json = dict[str, Any]
 T = TypeVar("T")
 
-#: Characters from which on a batch is shared out among threads.
+#: Fewest characters of a batch that several threads encode.
 _WORTH_THREADS = 1 << 15
 
 
 class AddedToken:
-    """A token that is found in text before the model sees it.
+    """A token that is matched in text before the model segments the rest.
 
     Attributes:
         content: the text.
-        single_word: only where no letter stands beside it.
-        lstrip, rstrip: with the white space before it, after it.
-        normalized: found in the normalized text.
+        single_word: matched only without a letter on either side.
+        lstrip, rstrip: the match includes the white space before it, after it.
+        normalized: matched in the normalized text.
         special: left out by `decode`.
     """
 
@@ -65,7 +65,10 @@ class AddedToken:
 
     @property
     def normalized(self) -> bool:
-        """As given; else true for tokens that are not special."""
+        """Return whether the token is matched in the normalized text.
+
+        The default is true for tokens that are not special.
+        """
         return not self.special if self._normalized is None else self._normalized
 
     def __getstate__(self) -> Json:
@@ -85,7 +88,7 @@ class AddedToken:
         )
 
     def __eq__(self, other: object) -> bool:
-        # One of `tokenizers` is as good.
+        # An `AddedToken` of `tokenizers` compares equal, too.
         names = ("content", *self._FLAGS)
         if not all(hasattr(other, name) for name in names):
             return NotImplemented
@@ -95,12 +98,12 @@ class AddedToken:
         return hash(self.content)
 
 
-#: A text, or the words of one.
+#: A text, or the words of a text.
 _Sequence = str | Sequence[str]
 
 
 class _Component:
-    """A part of the pipeline. It is given, and taken, as an object of `tokenizers`."""
+    """A part of the pipeline, read and assigned as an object of `tokenizers`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -126,9 +129,14 @@ class _Component:
 class Tokenizer:
     """A tokenizer of a `tokenizer.json`, with the members of `tokenizers.Tokenizer`.
 
-    Threads may share it while none changes it. A batch of many texts is shared out among as many
-    threads as the process may use; `TOKENIZERS_PARALLELISM=false` or `RAYON_NUM_THREADS` set
-    fewer. No result depends on it.
+    Threads may share it while none changes it. A large batch is divided among as many threads as
+    the process may use; `TOKENIZERS_PARALLELISM=false` or `RAYON_NUM_THREADS` set fewer. Results
+    do not depend on the number of threads.
+
+    Example:
+        >>> tok = Tokenizer.from_file("book.json")
+        >>> tok.encode("a lot").tokens
+        ['a', 'Ġlot']
     """
 
     normalizer = _Component()
@@ -171,7 +179,11 @@ class Tokenizer:
             self._forget(encodes=True)
 
     def _forget(self, *, encodes: bool) -> None:
-        """After a change: what was made of the document is made again when it is needed."""
+        """Discard everything that was derived from the document, after a change to it.
+
+        Args:
+            encodes: whether the change affects the encoder, which is then discarded, too.
+        """
         if encodes:
             self._ours: tokctl.Tokenizer | None = None
             self._engine_of: dict[bool, Engine] = {}
@@ -192,12 +204,20 @@ class Tokenizer:
 
     @staticmethod
     def from_str(json: str) -> Tokenizer:
-        """Reads a document. TokctlError if tokctl can't run it."""
+        """Return the tokenizer of a document.
+
+        Raises:
+            TokctlError: the text is no tokenizer.json, or tokctl can't run it.
+        """
         return Tokenizer.from_buffer(json.encode())
 
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
-        """Reads the bytes of a document. TokctlError where tokctl can't run it."""
+        """Return the tokenizer of a document, given as bytes.
+
+        Raises:
+            TokctlError: the bytes are no tokenizer.json, or tokctl can't run it.
+        """
         from tokctl import orjson
 
         try:
@@ -219,7 +239,11 @@ class Tokenizer:
 
     @staticmethod
     def from_file(path: str | PathLike[str]) -> Tokenizer:
-        """Reads a `tokenizer.json`. TokctlError if it can't be read, or run."""
+        """Return the tokenizer of a `tokenizer.json`.
+
+        Raises:
+            TokctlError: the file can't be read, is damaged, or tokctl can't run it.
+        """
         from tokctl.formats.contract import unreadable
 
         try:
@@ -232,7 +256,18 @@ class Tokenizer:
     def from_pretrained(
         identifier: str, revision: str = "main", token: str | None = None
     ) -> Tokenizer:
-        """Reads `tokenizer.json` of a repository of the Hugging Face Hub, by `huggingface_hub`."""
+        """Return the tokenizer of a repository on the Hugging Face Hub.
+
+        The package `huggingface_hub` downloads the repository's `tokenizer.json`.
+
+        Args:
+            identifier: `ORG/NAME`.
+            revision: a branch, a tag or a commit.
+            token: access token of a private repository.
+
+        Raises:
+            TokctlError: `huggingface_hub` is missing, or tokctl can't run the tokenizer.
+        """
         try:
             from huggingface_hub import hf_hub_download
         except ImportError:
@@ -244,7 +279,7 @@ class Tokenizer:
         return Tokenizer.from_file(path)
 
     def to_str(self, pretty: bool = False) -> str:
-        """The document."""
+        """Return the document as JSON text; with `pretty`, indented."""
         truncation, padding = self._truncation, self._padding
         document = {
             **self._document,
@@ -257,7 +292,7 @@ class Tokenizer:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
     def save(self, path: str | PathLike[str], pretty: bool = True) -> None:
-        """Writes the document, whole or not at all."""
+        """Write the document to a file, completely or not at all."""
         from tokctl.files import whole_file
 
         with whole_file(os.fspath(path)) as file:
@@ -279,7 +314,11 @@ class Tokenizer:
             return repr(self)
 
     def _original(self) -> Any:
-        """The same tokenizer as `tokenizers` has it, for what tokctl has not."""
+        """Return this tokenizer as an object of `tokenizers`, for members that tokctl lacks.
+
+        Raises:
+            TokctlError: the package `tokenizers` is missing.
+        """
         if self._theirs is None:
             try:
                 import tokenizers
@@ -329,8 +368,11 @@ class Tokenizer:
 
     @property
     def _added(self) -> dict[int, Json]:
-        """The added tokens by their ids, in ascending order. The document lists all that were ever
-        added; of several entries with one text the last one counts."""
+        """Return the added tokens by id, in ascending order.
+
+        The document lists all tokens that were ever added; of several entries with one text the
+        last one counts.
+        """
         if self._added_now is None:
             rows = self._document["added_tokens"]
             last = {row["content"]: row for row in rows}
@@ -343,7 +385,10 @@ class Tokenizer:
 
     @property
     def _special(self) -> set[str]:
-        """The texts that `decode` leaves out. A token that was special once stays one."""
+        """Return the texts that `decode` leaves out.
+
+        A token that was special once stays special.
+        """
         if self._specials is None:
             rows = self._document["added_tokens"]
             self._specials = {row["content"] for row in rows if row["special"]}
@@ -351,7 +396,10 @@ class Tokenizer:
 
     @property
     def _token_of(self) -> dict[int, str]:
-        """The token of each id; of an added token that is normalized, as it is found."""
+        """Return the text of each id's token.
+
+        An added token that is matched in the normalized text has its normalized text.
+        """
         if self._names is None:
             names = {id_: token for token, id_ in self._model_vocab.items()}
             if isinstance(self._document["model"]["vocab"], list):
@@ -366,21 +414,21 @@ class Tokenizer:
         return self._names
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """The id of each token."""
+        """Return the id of each token, by its text."""
         found = dict(self._model_vocab)
         if arguments.flag(with_added_tokens):
             found.update({token["content"]: id_ for id_, token in self._added.items()})
         return found
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """How many tokens there are."""
+        """Return the number of tokens, with or without added tokens."""
         if not arguments.flag(with_added_tokens):
             return self._model_size
         known = self._model_vocab
         return len(known) + sum(token["content"] not in known for token in self._added.values())
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
-        """The added tokens, by their ids."""
+        """Return the added tokens by id, in ascending order."""
         names = ("content", *AddedToken._FLAGS)
         return {
             id_: AddedToken(**{name: token[name] for name in names})
@@ -388,22 +436,22 @@ class Tokenizer:
         }
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token; None if there is none."""
+        """Return the id of a token; None if no token has this text."""
         token = arguments.text(token)
         if self._added_ids is None:
             self._added_ids = {added["content"]: id_ for id_, added in self._added.items()}
         return self._added_ids.get(token, self._model_vocab.get(token))
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
-        """The token of an id; None if there is none."""
+        """Return the text of an id's token; None if no token has this id."""
         return self._token_of.get(arguments.unsigned(id, 32))
 
     def add_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
-        """Adds tokens, which get ids after all others; how many were new or changed."""
+        """Add tokens with ids after all others; return how many were new or changed."""
         return self._add(tokens, special=False)
 
     def add_special_tokens(self, tokens: Sequence[str | AddedToken]) -> int:
-        """The same, as special tokens."""
+        """Add special tokens with ids after all others; return how many were new or changed."""
         return self._add(tokens, special=True)
 
     def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
@@ -433,8 +481,14 @@ class Tokenizer:
         return len(rows)
 
     def _check_new(self, rows: list[Json]) -> None:
-        """TokctlError if a new token would get another id here than in `tokenizers`, which counts
-        from the highest id of the added tokens; with a gap in the vocabulary, it may be far off."""
+        """Raise an error if a new token would get another id here than in `tokenizers`.
+
+        `tokenizers` counts from the highest id of the added tokens, which may differ from the
+        number of ids if the vocabulary has gaps.
+
+        Raises:
+            TokctlError: names the token and both ids.
+        """
         size = self._model_size
         highest = max(self._added, default=-1)
         known = self._model_vocab.keys() | {row["content"] for row in self._added.values()}
@@ -450,7 +504,7 @@ class Tokenizer:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """Is the spelling of a special token ordinary text?"""
+        """Return whether the spelling of a special token is encoded as ordinary text."""
         return self._encode_special_tokens
 
     @encode_special_tokens.setter
@@ -461,12 +515,12 @@ class Tokenizer:
 
     @property
     def truncation(self) -> Json | None:
-        """What `enable_truncation` was told; None if nothing is cut."""
+        """Return the settings of `enable_truncation`; None without truncation."""
         return self._truncation and dict(self._truncation)
 
     @property
     def padding(self) -> Json | None:
-        """What `enable_padding` was told; None if nothing is filled up."""
+        """Return the settings of `enable_padding`; None without padding."""
         return self._padding and dict(self._padding)
 
     def enable_truncation(
@@ -476,7 +530,17 @@ class Tokenizer:
         strategy: str = "longest_first",
         direction: str = "right",
     ) -> None:
-        """Cuts what is encoded from now on. ValueError if it can't be cut so."""
+        """Truncate encodings from now on.
+
+        Args:
+            max_length: most tokens, special tokens included.
+            stride: number of tokens that adjacent windows share.
+            strategy: which of two texts is cut: `longest_first`, `only_first` or `only_second`.
+            direction: the end to cut off, `right` or `left`.
+
+        Raises:
+            ValueError: a name is unknown, or the stride is too large.
+        """
         max_length, stride = arguments.unsigned(max_length), arguments.unsigned(stride)
         if arguments.text(strategy) not in ("longest_first", "only_first", "only_second"):
             raise ValueError(
@@ -499,7 +563,7 @@ class Tokenizer:
         }
 
     def no_truncation(self) -> None:
-        """Cuts nothing from now on."""
+        """Stop truncating encodings."""
         self._truncation = None
 
     def enable_padding(
@@ -511,7 +575,19 @@ class Tokenizer:
         length: int | None = None,
         pad_to_multiple_of: int | None = None,
     ) -> None:
-        """Fills up what is encoded from now on; without a length, to the longest of a batch."""
+        """Pad encodings from now on.
+
+        Args:
+            direction: the end to pad, `right` or `left`.
+            pad_id: padding id.
+            pad_type_id: type id of the padding.
+            pad_token: padding token.
+            length: number of tokens; None: the length of the longest encoding of a batch.
+            pad_to_multiple_of: the length is rounded up to a multiple of this number.
+
+        Raises:
+            ValueError: the direction is unknown.
+        """
         multiple = pad_to_multiple_of
         self._padding = {
             "length": None if length is None else arguments.unsigned(length),
@@ -523,13 +599,13 @@ class Tokenizer:
         }
 
     def no_padding(self) -> None:
-        """Fills up nothing from now on."""
+        """Stop padding encodings."""
         self._padding = None
 
     # -- encoding -----------------------------------------------------------------------------
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """How many special tokens come to a text, or to two."""
+        """Return how many special tokens are added to one text, or to two."""
         return self._process.added(arguments.flag(is_pair))
 
     def encode(
@@ -539,16 +615,17 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> Encoding:
-        """The tokens of a text, or of two.
+        """Return the encoding of a text, or of two.
 
         Args:
-            sequence, pair: texts; lists of words with `is_pretokenized`.
-            is_pretokenized: each word is encoded alone.
-            add_special_tokens: puts the template's special tokens around.
+            sequence: a text; with `is_pretokenized`, a list of words.
+            pair: the second text or list of words.
+            is_pretokenized: whether the texts are lists of words, each encoded on its own.
+            add_special_tokens: whether to add the template's special tokens.
 
         Raises:
-            TypeError: something is not a text.
-            TokctlError: a character has no id, and no token stands for it.
+            TypeError: an argument is not a text or a list of words.
+            TokctlError: a character has no id, and the model has no unknown token.
         """
         add_special_tokens = add_special_tokens is True or arguments.flag(add_special_tokens)
         if pair is None and is_pretokenized is False and isinstance(sequence, str):
@@ -570,7 +647,13 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
-        """The encodings of many texts, or pairs of texts; see `encode`."""
+        """Return the encodings of many texts, or pairs of texts.
+
+        Args:
+            input: texts, or pairs; see `encode`.
+            is_pretokenized: see `encode`.
+            add_special_tokens: see `encode`.
+        """
         return self._batch(input, is_pretokenized, add_special_tokens, TextTokens)
 
     def encode_batch_fast(
@@ -579,8 +662,15 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
-        """The same without tokens, offsets and words, as in `tokenizers`. (Here `encode_batch`
-        is as fast.)"""
+        """Return the encodings of many texts, without tokens, offsets and words.
+
+        Here `encode_batch` is as fast, because it computes these columns only on first use.
+
+        Args:
+            input: texts, or pairs; see `encode`.
+            is_pretokenized: see `encode`.
+            add_special_tokens: see `encode`.
+        """
         return self._batch(input, is_pretokenized, add_special_tokens, BareTokens)
 
     def _batch(
@@ -596,7 +686,7 @@ class Tokenizer:
         given = [_input_of(one, is_pretokenized) for one in texts]
         rows = self._rows(given, is_pretokenized, add_special, kind)
         if self._padding is not None:
-            # Each is filled up alone first, as there.
+            # `tokenizers` pads each encoding alone first, and then the batch.
             padding = self._padding
             rows = pad_rows([pad_rows([row], padding)[0] for row in rows], padding)
         return list(map(Encoding._of, rows))
@@ -651,7 +741,7 @@ class Tokenizer:
         return rows
 
     def _single(self, source: TextTokens, size: int, add_special: bool) -> Row:
-        """The row of one text: the usual case in few steps."""
+        """Return the row of one text, by a shortcut for the usual case."""
         cut = self._truncation
         if cut is None:
             plan = self._process.plan(add_special)
@@ -668,7 +758,7 @@ class Tokenizer:
         return self._process(row, pair, add_special)
 
     def _cut(self, row: Row, pair: Row | None, add_special: bool) -> tuple[Row, Row | None]:
-        """Both texts as `truncate_encodings` leaves them."""
+        """Return both texts truncated like `truncate_encodings` of `tokenizers`."""
         asked = self._truncation
         assert asked is not None
         room = asked["max_length"]
@@ -714,7 +804,13 @@ class Tokenizer:
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
-        """Cuts, wraps and fills up encodings that were made without."""
+        """Return one encoding, or two as one, truncated, with special tokens, and padded.
+
+        Args:
+            encoding: tokens of the first text, without special tokens.
+            pair: tokens of the second text; None: there is only one.
+            add_special_tokens: whether to add the template's special tokens.
+        """
         first = Encoding._checked(encoding)._row
         second = None if pair is None else Encoding._checked(pair)._row
         row = self._processed(first, second, arguments.flag(add_special_tokens))
@@ -723,14 +819,22 @@ class Tokenizer:
     # -- decoding -----------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
-        """The text of ids. Those that no token has are left out. TypeError or OverflowError if one
-        can't be an id."""
+        """Return the text of ids; ids without a token are left out.
+
+        Args:
+            ids: the ids.
+            skip_special_tokens: whether to leave out special tokens.
+
+        Raises:
+            TypeError: `ids` are not whole numbers.
+            OverflowError: a number does not fit 32 bits.
+        """
         ids = self._with_text(ids, False)
         skip_special = arguments.flag(skip_special_tokens)
         return self._tokenizer.decode(ids, skip_special=skip_special, errors="replace")
 
     def _with_text(self, ids: Sequence[int], skip_special: bool) -> list[int]:
-        """The ids that `decode` reads."""
+        """Return the ids that have a token, without special tokens if `skip_special` is true."""
         if isinstance(ids, str):
             raise TypeError("Can't extract `str` to `Vec`")
         known = self._token_of
@@ -745,10 +849,10 @@ class Tokenizer:
     def decode_batch(
         self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
     ) -> list[str]:
-        """The texts of many ids."""
+        """Return the text of each sequence of ids; see `decode`."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # -- without waiting ------------------------------------------------------------------------
+    # -- asynchronous methods -------------------------------------------------------------------
 
     async def async_encode(
         self,
@@ -757,7 +861,7 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> Encoding:
-        """`encode`, in another thread."""
+        """Return the result of `encode`, computed in another thread."""
         return await _in_thread(self.encode, sequence, pair, is_pretokenized, add_special_tokens)
 
     async def async_encode_batch(
@@ -766,7 +870,7 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
-        """`encode_batch`, in another thread."""
+        """Return the result of `encode_batch`, computed in another thread."""
         return await _in_thread(self.encode_batch, input, is_pretokenized, add_special_tokens)
 
     async def async_encode_batch_fast(
@@ -775,20 +879,27 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
-        """`encode_batch_fast`, in another thread."""
+        """Return the result of `encode_batch_fast`, computed in another thread."""
         return await _in_thread(self.encode_batch_fast, input, is_pretokenized, add_special_tokens)
 
     async def async_decode_batch(
         self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
     ) -> list[str]:
-        """`decode_batch`, in another thread."""
+        """Return the result of `decode_batch`, computed in another thread."""
         return await _in_thread(self.decode_batch, sequences, skip_special_tokens)
 
     # -- training -----------------------------------------------------------------------------
 
     def train(self, files: Sequence[str] | str, trainer: Any = None) -> None:
-        """Trains the model of files. The trainer is one of `tokenizers`, which does the work; so
-        `tokctl.Tokenizer.train` is faster."""
+        """Train the model on files with `tokenizers`; `tokctl.Tokenizer.train` is faster.
+
+        Args:
+            files: paths of the files.
+            trainer: a trainer of `tokenizers`.
+
+        Raises:
+            TokctlError: the package `tokenizers` is missing, or tokctl can't run the new model.
+        """
         theirs = self._original()
         theirs.train(files, trainer)
         self._take(theirs)
@@ -796,14 +907,23 @@ class Tokenizer:
     def train_from_iterator(
         self, iterator: Iterable[Any], trainer: Any = None, length: int | None = None
     ) -> None:
-        """The same, of texts, or of lists of texts."""
+        """Train the model on texts, or on lists of texts, with `tokenizers`.
+
+        Args:
+            iterator: the texts.
+            trainer: a trainer of `tokenizers`.
+            length: number of texts, for a progress bar.
+
+        Raises:
+            TokctlError: see `train`.
+        """
         theirs = self._original()
         theirs.train_from_iterator(iterator, trainer, length)
         self._take(theirs)
 
     def _take(self, trained: Any) -> None:
         made = _restore(trained.to_str(), self._encode_special_tokens)
-        vars(self).update(vars(made))  # unless tokctl can't run it: then all stays as it was
+        vars(self).update(vars(made))  # after an error above, this tokenizer is unchanged
 
 
 async def _in_thread(call: Callable[..., T], *given: Any) -> T:
@@ -837,7 +957,7 @@ def _threads(texts: Sequence[str]) -> int:
 
 
 def _words_of(value: Any) -> Any:
-    """The words of a text, of an array of NumPy's, too; None if it is no such thing."""
+    """Return the words of a list, tuple or NumPy array of str; None for other values."""
     if hasattr(value, "tolist") and not isinstance(value, str):
         value = value.tolist()
     is_words = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
@@ -845,7 +965,11 @@ def _words_of(value: Any) -> Any:
 
 
 def _checked(value: Any, is_pretokenized: bool) -> _Sequence:
-    """A text, or the words of one; TypeError if it is neither."""
+    """Return a text, or the words of a text, after checking the type.
+
+    Raises:
+        TypeError: `value` is neither a text nor, with `is_pretokenized`, a list of words.
+    """
     if not is_pretokenized:
         if isinstance(value, str):
             return value
@@ -857,7 +981,11 @@ def _checked(value: Any, is_pretokenized: bool) -> _Sequence:
 
 
 def _input_of(value: Any, is_pretokenized: bool) -> tuple[_Sequence, _Sequence | None]:
-    """One entry of a batch: a text, or two; the words of one, or of two."""
+    """Return an entry of a batch as a text or word list, and an optional second one.
+
+    Raises:
+        TypeError: `value` is none of these.
+    """
     if not is_pretokenized:
         if isinstance(value, str):
             return value, None

@@ -1,12 +1,11 @@
-"""GGUF, the files of llama.cpp: the vocabulary in their metadata.
+"""GGUF, the files of llama.cpp: reading and writing the vocabulary in their metadata.
 
-What a vocabulary means is what llama.cpp does with it (`src/llama-vocab.cpp`), also where that
-is not what the library does that the model came from: `special="none"` here is its
-`parse_special = false`, `special="all"` is `true`.
+A vocabulary means what llama.cpp does with it (`src/llama-vocab.cpp`), even if the model's first
+library does something else. tokctl's `special="none"` is llama.cpp's `parse_special = false`, and
+`special="all"` is `true`.
 
-A file that is written holds a vocabulary and no tensors, as llama.cpp's own `ggml-vocab-*.gguf` do.
-The reader is what it is held to: a file is read again before it is given away, and all that comes
-back otherwise is a loss.
+A written file contains a vocabulary and no tensors, like llama.cpp's own `ggml-vocab-*.gguf`. Each
+new file is read again before it is returned, and every difference from the model is a loss.
 """
 
 from __future__ import annotations
@@ -52,13 +51,14 @@ from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken
 # -- SentencePiece's BPE (`llm_tokenizer_spm`) ---------------------------------------
 
 SPACE = "▁"
-#: More ways than this to split control tokens in two are no vocabulary's.
+#: Most work for checking how control tokens can be split, in squared characters. No real
+#: vocabulary needs more.
 _MOST_SPLITS = 1 << 24
 _DEEPEST = 200
 
 
 def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
-    """The recipe, and what else the model has."""
+    """Return the recipe of a SentencePiece BPE vocabulary, and the model's other fields."""
     falls_back = _falls_back(found)
     reserved = {found.ids[token.decode()] for token in BYTE_TOKENS} if falls_back else set()
     _check_unmade(found, sorted(found.special | reserved))
@@ -92,13 +92,13 @@ def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[st
 
 
 def spaces(prefix: bool) -> tuple[Part, ...]:
-    """`▁` for each space, and before the text."""
+    """Return the normalizers that put `▁` for spaces and, with `prefix`, before the text."""
     parts = [NORMALIZERS.part("prepend", text=" ")] if prefix else []
     return (*parts, NORMALIZERS.part("replace", pattern=" ", content=SPACE))
 
 
 def decoders(prefix: bool, falls_back: bool) -> tuple[Part, ...]:
-    """A space for each `▁`, but none for the one that was put before the text."""
+    """Return the decoders that replace `▁` by a space, and with `prefix` remove the first space."""
     parts = [DECODERS.part("replace", pattern=SPACE, content=" ")]
     if falls_back:
         parts.append(DECODERS.part("byte-fallback", invalid="keep"))
@@ -118,13 +118,15 @@ def _falls_back(found: Vocabulary) -> bool:
 
 
 def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
-    """TokctlError if merges of ordinary text make one of these tokens: there they do, here
-    such tokens are apart."""
+    """Raise TokctlError if merges of ordinary text can make one of the tokens `ids`.
+
+    llama.cpp would make such a token from ordinary text, and tokctl would not.
+    """
     known: dict[str, bool] = {}
     left = _MOST_SPLITS
 
     def made(text: str, depth: int = 0) -> bool:
-        """Is it a character, or a token of two that are made?"""
+        """Return whether `text` is a character, or a token that consists of two such texts."""
         nonlocal left
         if len(text) == 1:
             return True
@@ -153,17 +155,17 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
 # -- GPT-2's byte-level BPE (`llm_tokenizer_bpe`) ------------------------------------
 
 _IN_TEXT = frozenset(range(256)) - byte_level.NEVER_IN_UTF8
-#: What may be one pre-token: no pattern puts more side by side.
+#: Texts that can be one pre-token: no pattern keeps other characters together.
 _ONE_PRE_TOKEN = regex.compile(r"\P{L}?\p{L}+|[^\p{L}\p{N}]+|\p{N}+")
 
 
 def read_gpt2(found: Vocabulary, pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
-    """The recipe, and what else the model has."""
+    """Return the recipe of a byte-level BPE vocabulary, and the other fields of the model."""
     if found.keys.get("tokenizer.ggml.pre") in _OF_CHARACTERS and pattern is None:
         return read_gemma4(found, None)
     splitting = pre_tokenizers.named(found.keys.get("tokenizer.ggml.pre", ""), pattern)
     pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
-    # llama.cpp drops a byte without a token in silence; here it is an error, as it is for others.
+    # llama.cpp silently drops a byte without a token. tokctl raises an error, as for other models.
     has_every_byte = byte_level.BYTES.keys() <= found.ids.keys() - {
         found.texts[id_] for id_ in found.special
     }
@@ -191,7 +193,7 @@ def _merging(
     merges: tuple[list[int], list[int], list[int]],
     tokens: list[AddedToken],
 ) -> dict[str, Any]:
-    """What a model by merges has beside its recipe."""
+    """Return the fields of a model by merges, apart from its recipe."""
     lists = ModelFile.of(
         list(found.texts), list(merges), scores=[], scored=False, columns=NO_COLUMNS
     )
@@ -206,7 +208,7 @@ def _merging(
 def _pairs(merges: Any) -> list[list[str]]:
     if not isinstance(merges, list) or (merges and not isinstance(merges[0], str)):
         raise ValueError("it holds no list of merges")
-    # Of a pair that is there twice, the first counts.
+    # Of equal merges, the first one counts.
     pairs = [merge.split(" ") for merge in dict.fromkeys(merges)]
     for step, pair in enumerate(pairs, 1):
         if len(pair) != 2 or not all(pair):
@@ -220,8 +222,10 @@ def _merges(found: Vocabulary, pairs: list[list[str]]) -> tuple[list[int], list[
 
 
 def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None:
-    """TokctlError if ordinary text is one of these tokens there: by itself, as a byte, or as a
-    pre-token that is looked up."""
+    """Raise TokctlError if llama.cpp finds one of these tokens in ordinary text.
+
+    Such a token is one byte, or a control token that can be a whole pre-token and is looked up.
+    """
     for id_ in apart:
         text = found.texts[id_]
         looked_up = whole_words and text.isascii() and _ONE_PRE_TOKEN.fullmatch(text)
@@ -236,15 +240,15 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
 
 # -- Gemma 4's BPE over characters (`llm_tokenizer_bpe`, too) -------------------------
 
-#: Names of the pre-tokenizer that means it.
+#: The values of `tokenizer.ggml.pre` for this model.
 _OF_CHARACTERS = ("gemma4", "granite-embed-multi-311m")
 
 
 def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
-    """The recipe, and what else the model has.
+    """Return the recipe of a vocabulary like Gemma 4's, and the other fields of the model.
 
-    A run of line feeds that is a token is one, and so it is found here: as an added token. (One
-    that is none has no ids there, it ends the program.)
+    In llama.cpp, a run of line feeds that is a token is always one token, so it is an added token
+    here. (A run that is not a token makes llama.cpp abort.)
     """
     if not _falls_back(found):
         raise TokctlError(
@@ -262,7 +266,7 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
                 f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too", ANOTHER
             )
     around = surrounding_ids(found, begins=True, ends=False, begin=None, end=None)
-    # Whatever the file says.
+    # llama.cpp begins a text with this token whatever the file says.
     around = (found.id_of("bos"), around[1])
     recipe = Recipe(
         name="gguf",
@@ -285,18 +289,19 @@ _LINE_FEEDS = PRE_TOKENIZERS.part("split", pattern=r"\n+", regex=True, behaviour
 
 _MARK = "##"
 _ONE_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~]+")
-#: Hangul syllables by their first letter (Unicode, 3.12): so many each, from U+AC00.
+#: Hangul syllables, by their first letter (Unicode, 3.12): `_EACH` syllables for each of the
+#: `_LETTERS` letters from `_FIRST`, starting at `_SYLLABLES`.
 _SYLLABLES, _EACH, _LETTERS, _FIRST = 0xAC00, 588, 19, 0x1100
 
 
 def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
-    """The recipe, and what else the model has."""
+    """Return the recipe of a WordPiece vocabulary, and the other fields of the model."""
     if SPACE in found.ids:
         raise TokctlError(
             f"it has a token {SPACE!r}, which llama.cpp finds at the start of words it lacks",
             ANOTHER,
         )
-    # Where user-defined tokens start words, or go on them, they are found as others are.
+    # User-defined tokens can also start or continue ordinary words.
     tokens = added(found, found.user_defined)
     for token in tokens:
         if token.special and _ONE_WORD.fullmatch(token.text):
@@ -347,7 +352,7 @@ def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
     if strip:
         parts.append(NORMALIZERS.part("strip-accents"))
     if lowercase:
-        # It knows one small letter for each capital, and this has two in Unicode.
+        # llama.cpp has one small letter for each capital, and U+0130 has two in Unicode.
         parts.append(NORMALIZERS.part("replace", pattern="\u0130", content="i"))
         parts.append(NORMALIZERS.part("lowercase"))
     spacing = NORMALIZERS.part(
@@ -358,12 +363,13 @@ def _normalizers(keys: dict[str, Any]) -> tuple[Part, ...]:
 
 # -- SentencePiece's Unigram (`llm_tokenizer_ugm`) -----------------------------------
 
-#: Characters of all that the rules leave alone.
+#: Largest sum of the squared lengths of user-defined tokens, whose prefixes the rules leave
+#: unchanged.
 _MOST_KEPT = 1 << 20
 
 
 def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
-    """The recipe, and what else the model has."""
+    """Return the recipe of a Unigram vocabulary, and the other fields of the model."""
     if BYTE in found.types:
         raise TokctlError(
             "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused", ANOTHER
@@ -383,7 +389,7 @@ def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, 
     unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
     if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
         raise TokctlError("its lowest score is of a token that llama.cpp does not count", ANOTHER)
-    # Control tokens don't count for what an unknown character costs.
+    # The cost of an unknown character does not depend on the scores of control tokens.
     none = max(0.0, min(normal))
     scores = [none if id_ in found.special else score for id_, score in enumerate(scores)]
     prefix = found.keys.get("tokenizer.ggml.add_space_prefix", False)
@@ -408,7 +414,7 @@ def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, 
 
 
 def _rules(found: Vocabulary) -> list[Part]:
-    """The rules for normalizing, if there are any."""
+    """Return the normalizer with the file's rules, if it has any."""
     given = found.keys.get("tokenizer.ggml.precompiled_charsmap")
     keep = _kept([found.texts[id_] for id_ in found.user_defined])
     if given is None:
@@ -419,8 +425,11 @@ def _rules(found: Vocabulary) -> list[Part]:
 
 
 def _kept(texts: list[str]) -> list[str]:
-    """What the rules leave alone: llama.cpp passes over all that begins as a user-defined token
-    does, byte by byte, whether or not the token goes on."""
+    """Return the texts that the rules leave unchanged: all prefixes of user-defined tokens.
+
+    llama.cpp skips a text that begins like a user-defined token, byte by byte, even if the text
+    does not continue like the token.
+    """
     if not all(map(str.isascii, texts)):
         wrong = next(text for text in texts if not text.isascii())
         raise TokctlError(
@@ -434,10 +443,10 @@ def _kept(texts: list[str]) -> list[str]:
 
 
 def _spaces(keys: dict[str, Any], prefix: bool) -> list[Part]:
-    """What it does with spaces, after its rules."""
+    """Return the normalizers for spaces, which follow the rules."""
     parts = []
     if keys.get("tokenizer.ggml.remove_extra_whitespaces", False):
-        # Every word gets a space then, the first one also.
+        # Every word then gets a space, including the first.
         parts.append(NORMALIZERS.part("strip-spaces"))
         parts.append(NORMALIZERS.part("collapse-spaces"))
         parts.append(NORMALIZERS.part("prepend", text=" "))
@@ -451,7 +460,7 @@ def _spaces(keys: dict[str, Any], prefix: bool) -> list[Part]:
 # -- the format ----------------------------------------------------------------------
 
 
-#: Models that tokctl reads, by what `tokenizer.ggml.model` calls them.
+#: The functions that read a model, by the value of `tokenizer.ggml.model`.
 _MODELS = {
     "llama": read_llama,
     "gpt2": read_gpt2,
@@ -500,12 +509,16 @@ _WANTED = frozenset(
 
 
 def is_one(source: Source) -> bool:
-    """Does it begin with GGUF?"""
+    """Return whether the file begins with GGUF's magic bytes."""
     return source.head.startswith(metadata.MAGIC)
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names it where it is not whole."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged, or tokctl does not support its model or pre-tokenizer.
+    """
     with unless_damaged(source.name):
         keys = metadata.read(source, _WANTED)
         _check(keys)
@@ -513,7 +526,7 @@ def read(source: Source) -> FilledRecipe:
 
 
 def _check(keys: dict[str, Any]) -> None:
-    """ValueError if a value is of a wrong type."""
+    """Raise ValueError if a value has a wrong type."""
     for key, value in keys.items():
         kind = str if key in _TEXTS else bool if key in _FLAGS else None
         if kind is not None and type(value) is not kind:
@@ -545,12 +558,13 @@ def _model(keys: dict[str, Any], pattern: str | None) -> FilledRecipe:
 
 
 class _Draft(NamedTuple):
-    """What is written of a model.
+    """A model prepared for writing.
 
-    model: as it should come back; parts of its recipe that `losses` accounts for count no more.
-    keys: those of `tokenizer.ggml`.
-    losses: what they can't hold.
-    settled: fields of the recipe for which `losses` says all.
+    Attributes:
+        model: the model that reading the file should return.
+        keys: the values under `tokenizer.ggml`.
+        losses: what the keys can't hold.
+        settled: the fields of the recipe whose differences `losses` already covers.
     """
 
     model: FilledRecipe
@@ -560,24 +574,28 @@ class _Draft(NamedTuple):
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What the file can't hold, and what llama.cpp does otherwise.
+    """Return what the file can't hold, and what llama.cpp does differently.
 
     Raises:
-        InexpressibleError: it has nothing like the model.
+        InexpressibleError: llama.cpp can't run a model of this kind.
     """
     return _file(model)[1]
 
 
 def write(model: FilledRecipe) -> Files:
-    """The file: the same bytes for the same model."""
+    """Return the file, whose bytes depend on the model alone.
+
+    Raises:
+        InexpressibleError: llama.cpp can't run a model of this kind.
+    """
     return {"": _file(model)[0]}
 
 
 def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
-    """The file, and what is lost of the model: what comes back of it otherwise."""
+    """Return the file, and the losses: the differences after reading it again."""
     kind = _kind(model.recipe)
     nul = InexpressibleError("a token holds a NUL, which ends a text there")
-    if any("\0" in token.text for token in model.added):  # pieces would spell it otherwise
+    if any("\0" in token.text for token in model.added):  # pieces would replace it
         raise nul
     draft = _DRAFTS[kind](model)
     if any("\0" in text for text in draft.keys["tokens"]):
@@ -602,7 +620,7 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
     settled = {name: getattr(again.recipe, name) for name in draft.settled}
     try:
         wanted = replace(wanted, recipe=replace(wanted.recipe, **settled))
-    except TokctlError as error:  # its unknown token, which is spelled like another token
+    except TokctlError as error:  # the unknown token is spelled like another token
         raise InexpressibleError(f"llama.cpp reads it otherwise: {error.message}") from None
     wanted, pairs = _without_pairs(wanted, again)
     others = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
@@ -618,8 +636,10 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
 
 
 def _by_spelling_lost(found: dict[str, Any], types: array[int]) -> list[Loss]:
-    """What is lost of ordinary tokens that llama.cpp takes for control tokens by their spelling,
-    and then finds in a text before it merges, where it allows special tokens."""
+    """Return the losses of ordinary tokens that llama.cpp takes for control tokens by spelling.
+
+    If special tokens are allowed, llama.cpp finds them in a text before merging.
+    """
     read = vocabulary(found)
     odd = sorted(id_ for id_ in read.special if types[id_] not in (CONTROL, UNKNOWN))
     return [Loss(f"that {read.texts[id_]!r} is an ordinary token") for id_ in odd]
@@ -630,7 +650,7 @@ def _steps(model: FilledRecipe) -> list[tuple[int, ...]]:
 
 
 def _kind(recipe: Recipe) -> str:
-    """What llama.cpp calls such a model. Whether it is one, its draft finds out."""
+    """Return llama.cpp's name for a model of this kind; the draft checks the details."""
     if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
         if recipe.marker.text:
             raise InexpressibleError("its words have a marker, and llama.cpp's BPE knows none")
@@ -646,19 +666,19 @@ def _kind(recipe: Recipe) -> str:
 
 
 def _chat_template(model: FilledRecipe) -> str | None:
-    """The chat template that came with the model, in a file of its own or in the configuration."""
+    """Return the model's chat template, from its own file or the configuration, or None."""
     found = model.companions.get(_TEMPLATE_FILE)
     if found is None and CONFIG in model.companions:
         found = parsed(model.companions[CONFIG], CONFIG).get("chat_template")
     return found if isinstance(found, str) else None
 
 
-#: Roles of special tokens, and the keys that name them. `cls` is what llama.cpp's BERT begins with.
+#: The roles of special tokens, with the keys of their ids. A text begins with `cls` in BERT.
 _ROLES = {
     "bos": "bos",
     "eos": "eos",
     "unk": "unknown",
-    "sep": "seperator",  # as it is spelled there
+    "sep": "seperator",  # llama.cpp's spelling
     "pad": "padding",
     "cls": "cls",
     "mask": "mask",
@@ -666,10 +686,11 @@ _ROLES = {
 
 
 def _roles(model: FilledRecipe, **more: str | None) -> dict[str, Any]:
-    """The keys for the ids of special tokens: by their roles, and those in `more`."""
+    """Return the keys for the ids of special tokens, by the model's roles and those in `more`."""
     named = {role.removesuffix("_token"): text for role, text in roles_of(model).items()}
     if "eos" in named:
-        # As GPT-2 has it: without a key the beginning is an ordinary token there.
+        # As in GPT-2, the end token is also the beginning token. Without the key, llama.cpp would
+        # treat the beginning token as an ordinary one.
         named.setdefault("bos", named["eos"])
     named |= {role: text for role, text in more.items() if text is not None}
     return {
@@ -680,8 +701,10 @@ def _roles(model: FilledRecipe, **more: str | None) -> dict[str, Any]:
 
 
 def _around(model: FilledRecipe) -> tuple[str | None, str | None]:
-    """The special tokens that a template puts before and behind a text, if it is one of at most
-    one each."""
+    """Return the special tokens that the template puts before and after a text.
+
+    Both are None if the model has no template, or if the template puts several tokens on one side.
+    """
     templates = [part for part in model.recipe.post_processors if part.kind == "template"]
     words = templates[0]["single"].split() if len(templates) == 1 else []
     if "$A" not in words:
@@ -693,15 +716,17 @@ def _around(model: FilledRecipe) -> tuple[str | None, str | None]:
 
 
 def _surrounding(model: FilledRecipe) -> dict[str, Any]:
-    """The keys for what is put around a text."""
+    """Return the keys for the special tokens around a text."""
     before, after = _around(model)
     flags = {"add_bos_token": before is not None, "add_eos_token": after is not None}
     return {**_roles(model, bos=before, eos=after), **flags}
 
 
 def _without_pairs(wanted: FilledRecipe, again: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
-    """The model with the template that was read, where they are the same but for two texts, which
-    llama.cpp never puts together."""
+    """Return the model with the template that was read, and a loss, if only pairs of texts differ.
+
+    llama.cpp never joins two texts. In all other cases the model is returned unchanged.
+    """
     mine, found = _around(wanted), _around(again)
     kinds = {part.kind for part in wanted.recipe.post_processors} - {"trim-offsets"}
     if mine == (None, None) or mine != found or kinds != {"template"}:
@@ -753,12 +778,12 @@ def _draft_gemma4(model: FilledRecipe) -> _Draft:
             types[id_] = BYTE
     around = _surrounding(model)
     if not around["add_bos_token"]:
-        around.pop("bos_token_id", None)  # it would be put before each text
+        around.pop("bos_token_id", None)  # llama.cpp would put it before each text
     return _Draft(ready, {**keys, "token_type": types, **around}, [])
 
 
 def _by_merges(model: FilledRecipe) -> tuple[FilledRecipe, dict[str, Any]]:
-    """The model segmented by merges, and the keys for its tokens and these."""
+    """Return the model segmented by merges, and the keys for its tokens and merges."""
     ready = merging.by_merges(model)
     if ready.recipe.replays_merges:
         raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
@@ -776,7 +801,10 @@ def _by_merges(model: FilledRecipe) -> tuple[FilledRecipe, dict[str, Any]]:
 
 
 def _is_made_by_merging(model: FilledRecipe) -> bool:
-    """Do merges make each token of its own text, so that looking it up first changes nothing?"""
+    """Return whether merging makes each token from its own text.
+
+    Looking up whole pre-tokens before merging then changes nothing.
+    """
     made = {token for *_, token in merging.made(model)}
     ordinary = set(range(model.size)) - made - model.reserved_ids
     return all(model.recipe.is_initial_symbol(model.tokens[id_]) for id_ in ordinary)
@@ -788,8 +816,10 @@ def _is_made_by_merging(model: FilledRecipe) -> bool:
 def _pieces(
     model: FilledRecipe, listed: list[sentencepiece.Piece]
 ) -> tuple[FilledRecipe, dict[str, Any], list[Loss]]:
-    """The model with these pieces for tokens, their keys, and what is lost of the way in which
-    user-defined ones are found: in the text as it is, before all else."""
+    """Return the model with the given pieces as tokens, their keys, and the losses.
+
+    llama.cpp finds user-defined pieces in the text before normalization, which is a loss.
+    """
     tokens = [piece.text for piece in listed]
     types = [piece.type for piece in listed]
     added = {token.id: token for token in model.added}
@@ -803,7 +833,7 @@ def _pieces(
         text = text.replace(SPACE, " ")
         tokens[id_] = text.encode()
         added[id_] = AddedToken(text, id_, special=False, ordinary=True)
-    if len(listed) > model.size:  # an unknown token that the model does without
+    if len(listed) > model.size:  # `pieces` added an unknown token
         text = listed[-1].text.decode()
         added[model.size] = AddedToken(text, model.size)
     scores = [piece.score for piece in listed]
@@ -827,7 +857,7 @@ def _pieces(
 
 
 def _spacing_lost(spaces: sentencepiece.Spaces) -> list[str]:
-    """What no model there does with spaces."""
+    """Return what the model does with spaces and no llama.cpp model does."""
     lost = []
     if spaces.dummy == "behind":
         lost.append("that a space is put behind a text and not before it")
@@ -845,7 +875,7 @@ def _draft_llama(model: FilledRecipe) -> _Draft:
             "it has no tokens for bytes, and llama.cpp ends the program where a character has none"
         )
     if len(listed) > model.size:
-        # Bytes stand for everything: nothing is ever unknown.
+        # Byte tokens cover every text, so nothing is ever unknown.
         listed, unknown_lost = listed[: model.size], []
     ready, keys, more = _pieces(ranked, listed)
     lost = [*lost, *unknown_lost, *more, *fit.losses]
@@ -861,14 +891,14 @@ def _draft_llama(model: FilledRecipe) -> _Draft:
 
 
 def _is_ranked(model: FilledRecipe) -> bool:
-    """Is it segmented by scores already, as the reader gives them, several of them equal or not?"""
+    """Return whether scores already segment the model as in a read file, equal scores included."""
     recipe = model.recipe
     return recipe.has_ranks and recipe.precision == "single" and bool(model.scores)
 
 
-#: What `sentencepiece.fitted` compares.
+#: The fields of a recipe that `sentencepiece.fitted` compares.
 _SETTLED = ("normalizers", "pre_tokenizers", "decoders")
-#: What counts for nothing where nothing is unknown, or of a model without an unknown token.
+#: The fields of a recipe without effect if nothing is ever unknown, or without an unknown token.
 _UNKNOWN = ("unk_token", "unknown", "fuse_unknown")
 
 
@@ -916,7 +946,7 @@ def _tidying(tidy: bool) -> dict[str, Any]:
 
 
 def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[Loss]:
-    """llama.cpp adds numbers of single precision in double precision."""
+    """Return the loss of precision: llama.cpp adds single-precision scores in double precision."""
     if model.recipe.precision == "single":
         return [Loss("sums in single precision: near-ties can be split otherwise")]
     scores = [piece.score for piece in listed if piece.type == NORMAL]
@@ -933,7 +963,8 @@ def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[L
 
 # -- writing: WordPiece --------------------------------------------------------------
 
-#: What the normalizer `bert` does otherwise, apart from code points that Unicode has named since.
+#: What the normalizer `bert` does differently, apart from code points that later Unicode versions
+#: assigned.
 _CONTROLS = "that U+000B, U+000C and U+0085 are removed, which are white space there"
 _ACCENTS = "that Hangul syllables keep all their letters, and marks that are no accents stay"
 _DOTTED = "that \u0130 becomes an i and a dot above it"
@@ -971,7 +1002,7 @@ def _draft_bert(model: FilledRecipe) -> _Draft:
 
 
 def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[Loss]]:
-    """The keys that say how it normalizes, and what llama.cpp does otherwise."""
+    """Return the keys for the normalizer, and what llama.cpp does differently."""
     for lowercase in (True, False):
         for strip in (True, False):
             flags = {"normalizer.lowercase": lowercase, "normalizer.strip_accents": strip}

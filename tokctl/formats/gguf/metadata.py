@@ -1,15 +1,14 @@
-"""The metadata of a GGUF file: its keys and values, read without the tensors after them, and
-written with no tensors.
+"""The metadata of a GGUF file: keys and values, read and written without tensors.
 
-By GGUF's specification (`docs/gguf.md` of ggml): `GGUF`, a version, how many tensors and how
-many pairs there are, and the pairs: a key, a type, a value. Texts have a length of 64 bits,
-lists a type and a length. Version 3 may be big-endian all through.
+The format follows GGUF's specification (`docs/gguf.md` of ggml): `GGUF`, a version, the number of
+tensors, the number of pairs, and the pairs of a key, a type and a value. Texts have a 64-bit
+length, lists have a type and a length. Version 3 may be big-endian throughout.
 
-The package `gguf` has a reader of its own. It makes a NumPy array of every text: 8.5 s and
-390 MB for 128,256 tokens and 100,000 merges, where this one takes 0.1 s and 26 MB. Of a list
-that says it holds 2^60 numbers it reads on and on, and it recurses as deep as lists are nested.
-So it is the tests' twin only. Here every length is held against the file's size, and against
-what vocabularies have, before anything is read.
+The package `gguf` has its own reader, but it makes a NumPy array of every text: 8.5 s and 390 MB
+for 128,256 tokens and 100,000 merges, where the reader here takes 0.1 s and 26 MB. It also keeps
+reading a list that claims 2^60 numbers, and recurses as deep as lists are nested. So only the tests
+use it, for comparison. The reader here checks each length against the file's size and against the
+limits of real vocabularies before it reads.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from typing import Any, BinaryIO, NamedTuple
 from tokctl.formats.contract import Source
 
 MAGIC = b"GGUF"
-#: The largest vocabularies have 260,000 tokens and 600,000 merges.
+#: Most texts in one list. The largest vocabularies have 260,000 tokens and 600,000 merges.
 MOST_TEXTS = 1 << 20
-#: Bytes of all that is kept, and of one text in a list.
+#: Limits in bytes: of all values that are kept, and of one text in a list.
 MOST_KEPT = 1 << 25
 _LONGEST_ENTRY = 1 << 12
 _MOST_PAIRS = 1 << 14
 _LONGEST_KEY = (1 << 16) - 1
-#: As much as one read asks for.
+#: The number of bytes that one read asks for.
 _BLOCK = 1 << 18
 
 _TEXT, _LIST = 8, 9
@@ -41,7 +40,7 @@ class _Number(NamedTuple):
     width: int
 
 
-#: Types of numbers by their code in the file; 7 is a boolean.
+#: The types of numbers, by their code in the file. 7 is a boolean.
 _NUMBERS = {
     0: _Number("B", 1),
     1: _Number("b", 1),
@@ -58,22 +57,22 @@ _NUMBERS = {
 
 
 class _Bytes:
-    """A file read in blocks; ValueError if it ends too early."""
+    """A file that is read in blocks; reading beyond the end raises ValueError."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self.file = file
-        self.left = size  # behind what has been taken
+        self.left = size  # bytes after those taken
         self.block = b""
         self.at = 0
         self.kept = 0
 
     def check(self, count: int) -> None:
-        """ValueError unless that many bytes follow."""
+        """Raise ValueError unless `count` bytes follow."""
         if count > self.left:
             raise ValueError(f"it ends where {count} more bytes should be")
 
     def take(self, count: int) -> bytes:
-        """The next bytes."""
+        """Return the next `count` bytes."""
         self.check(count)
         self.fill(count)
         taken = self.block[self.at : self.at + count]
@@ -82,7 +81,7 @@ class _Bytes:
         return taken
 
     def fill(self, count: int) -> None:
-        """Sees to it that the block holds the next `count` bytes."""
+        """Read more if the block does not hold the next `count` bytes."""
         held = len(self.block) - self.at
         if held >= count:
             return
@@ -92,7 +91,7 @@ class _Bytes:
             raise ValueError("it ends too early")
 
     def skip(self, count: int) -> None:
-        """Passes over bytes without keeping them."""
+        """Skip `count` bytes."""
         self.check(count)
         held = len(self.block) - self.at
         if count <= held:
@@ -103,15 +102,24 @@ class _Bytes:
         self.left -= count
 
     def keep(self, count: int) -> None:
-        """ValueError if what is kept would be more than any vocabulary needs."""
+        """Count `count` bytes as kept; raise ValueError above the limit of a vocabulary."""
         self.kept += count
         if self.kept > MOST_KEPT:
             raise ValueError(f"its vocabulary has more than {MOST_KEPT >> 20} MiB")
 
 
 def read(source: Source, wanted: frozenset[str]) -> dict[str, Any]:
-    """The values of the keys in `wanted`, as far as the file has them: texts as they are, a
-    list of texts as a list, one of numbers as an `array`. ValueError if it is damaged."""
+    """Return the values of the keys in `wanted` that the file has.
+
+    A text is a `str`, a list of texts is a `list`, and a list of numbers is an `array`.
+
+    Args:
+        source: the GGUF file.
+        wanted: the keys to return; other values are skipped.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
     with source.open() as file:
         return _MetadataReader(_Bytes(file, source.size)).pairs(wanted)
 
@@ -123,20 +131,20 @@ class _MetadataReader:
         head = data.take(8)
         if head[:4] != MAGIC:
             raise ValueError("it does not begin with GGUF")
-        # The bytes of a version tell their order: none is above 65535.
+        # Versions are at most 65535, so two zero bytes in front mean big-endian.
         self.order = "<" if head[4:6] != b"\0\0" else ">"
         version = struct.unpack(self.order + "I", head[4:])[0]
         if version not in (2, 3):
             raise ValueError(f"it is GGUF version {version}, and tokctl reads 2 and 3")
         self.length = struct.Struct(self.order + "Q")
-        self.number(10)  # how many tensors
+        self.number(10)  # the number of tensors
 
     def number(self, kind: int) -> Any:
         code, width = _NUMBERS[kind]
         return struct.unpack(self.order + code, self.data.take(width))[0]
 
     def count(self, width: int, most: int) -> int:
-        """A number of things of at least `width` bytes each."""
+        """Return the next length, checked: at most `most` items of at least `width` bytes each."""
         found: int = self.number(10)
         if found > most:
             raise ValueError(f"something in it is {found} long, and at most {most} is allowed")
@@ -175,7 +183,7 @@ class _MetadataReader:
         count = self.count(width, MOST_KEPT)
         self.data.keep(count * width)
         code = "B" if kind == 7 else _NUMBERS[kind].code
-        # `array` has C's types, whose widths are the machine's own.
+        # The widths of `array`'s C types depend on the machine.
         code = next(c for c in (code, {"I": "L", "i": "l"}.get(code, code)) if _fits(c, width))
         numbers = array(code, self.data.take(count * width))
         if (sys.byteorder == "little") != (self.order == "<"):
@@ -204,7 +212,7 @@ class _MetadataReader:
         return count
 
     def entries(self, count: int, kept: bool = True) -> list[bytes]:
-        """The texts of a list. This loop is all the time that reading takes."""
+        """Return the texts of a list; this loop takes almost all the time of reading."""
         data, unpack = self.data, self.length.unpack_from
         found: list[bytes] = []
         add = found.append
@@ -273,16 +281,18 @@ def _decoded(texts: list[bytes], name: str) -> list[str]:
 # -- writing -------------------------------------------------------------------------
 
 _VERSION = 3
-#: Types of what Python has one type for.
+#: The type codes for Python's `bool` and `int`.
 _BOOLEAN, _COUNT = 7, 4
-#: Tensors would begin at a multiple of it: readers of files without any look there, too.
+#: Padding to the position where tensors would begin: readers look there even if there are none.
 _ALIGNMENT = 32
 
 
 def written(values: Mapping[str, Any]) -> bytes:
-    """A file of these keys and no tensors, in their order. A value is a text, a boolean, a number
-    from 0 to 2^32 - 1, a list of texts, or an `array`
-    of bytes, of numbers of 32 bits (`i`), or of such of single precision (`f`)."""
+    """Return a file with the given keys, in their order, and no tensors.
+
+    A value is a text, a boolean, a number from 0 to 2^32 - 1, a list of texts, or an `array`. The
+    items of an array are bytes, 32-bit integers (`i`) or single-precision numbers (`f`).
+    """
     parts = [MAGIC, struct.pack("<IQQ", _VERSION, 0, len(values))]
     for key, value in values.items():
         parts.append(_text(key))

@@ -1,14 +1,16 @@
-"""How the pre-tokenizers that GGUF files name split a text.
+"""Pre-tokenizers by the names in GGUF files.
 
-A file holds no pattern, only a name in `tokenizer.ggml.pre`; llama.cpp knows what it stands for
-(`llm_tokenizer_bpe` and `llama_vocab::impl::load` in `src/llama-vocab.cpp`). Its patterns are
-not always those of the models' first libraries, and not always what it does: some are scanned
-by hand (`src/unicode.cpp`). These here do what it does:
+A file has no pattern, only a name in `tokenizer.ggml.pre`. llama.cpp knows the patterns
+(`llm_tokenizer_bpe` and `llama_vocab::impl::load` in `src/llama-vocab.cpp`). They sometimes differ
+from the patterns of a model's first library, and hand-written scanners (`src/unicode.cpp`)
+sometimes differ from the patterns. The pre-tokenizers here do what llama.cpp does:
 
-- `'s` and its like in capitals, too, but not with the long s, which Unicode folds to s: so
-  Llama 3's and Qwen 2's patterns are not the native scanners of these names.
-- One category of letters: a letter that is no ASCII counts as a capital and as a small letter.
-- One pattern after the other isolates its matches in what those before it have left.
+- Contractions such as `'s` also match in capitals, but not with the long s, which Unicode folds to
+  s. So the patterns of Llama 3 and Qwen 2 are not tokctl's native scanners of these names.
+- There is one category of letters: a letter outside ASCII counts both as a capital and as a small
+  letter.
+- Several patterns apply in order. Each isolates its matches in the parts that earlier patterns
+  left.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ _DIGIT = "digits-individual"
 
 
 def _cl100k(number: str, others: str = _OTHERS + r"[\r\n]*", lines: str = _LINES) -> str:
-    """The pattern of cl100k_base, with another number of digits, or another end."""
+    """Return the pattern of cl100k_base, with other rules for numbers, symbols or line ends."""
     return f"regex:{_ANY_CASE}|{_LETTERS}|{number}|{others}|{lines}|{_SPACES}"
 
 
 def _o200k(letter: str, end: str, number: str, cased: bool = True) -> str:
-    """The pattern of o200k_base. Only in ASCII is a letter small or a capital, if at all."""
+    """Return the pattern of o200k_base, with case distinguished only in ASCII, or not at all."""
     small, capital = letter, letter
     if cased:
         small, capital = rf"(?:(?={letter})[^A-Z])", rf"(?:(?={letter})[^a-z])"
@@ -45,7 +47,7 @@ def _o200k(letter: str, end: str, number: str, cased: bool = True) -> str:
     return rf"regex:{words}|{number}|{_OTHERS}[\r\n/]*|{_LINES}|{_SPACES}"
 
 
-#: The letters that DeepSeek's first pattern names: those with case of an older Unicode.
+#: The letters in DeepSeek's first pattern: letters with case in an older Unicode version.
 _CASED = (
     "A-Za-z\xb5\xc0-\xd6\xd8-\xf6\xf8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af"
     "\u0370-\u0373\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1"
@@ -61,17 +63,19 @@ _CASED = (
     "\U0001044f\U000104b0-\U000104d3\U000104d8-\U000104fb\U00010c80-\U00010cb2"
     "\U00010cc0-\U00010cf2\U000118a0-\U000118df\U0001e900-\U0001e943"
 )
-#: Spaces are none of a class that names characters, not even where a range holds them.
+#: White space never matches a class of characters in llama.cpp, even if a range contains it.
 _IDEOGRAPHS = "regex:(?:(?!\\s)[\u0800-\u9fa5\uac00-\ud7ff])+"
-#: Leading digits of a run, then threes. Text before a run stays with its first digits.
+#: A run of digits: one to three leading digits, then groups of three. Text before a run joins its
+#: first group.
 _THREES = r"regex:\P{N}*+(?<!\p{N})\p{N}{1,3}(?=(?:\p{N}{3})*+(?!\p{N}))|\p{N}{3}|\P{N}+"
-#: What `(?=(\d{3})+(?!\d))`, which matches nothing, cuts a number into: ASCII digits in threes, and
-#: what is left of them with what is before them; other numbers (`²`, `٣`) with what is before them.
+#: The parts into which `(?=(\d{3})+(?!\d))`, which matches the empty text, splits numbers. ASCII
+#: digits form groups of three from the right. The leftover digits join the text before them. Other
+#: numbers (`²`, `٣`) join the text before them, too.
 _FIRST = "(?:[0-9]{1,2}(?=(?:[0-9]{3})*+(?![0-9])))"
 _OTHER = r"[^\P{N}0-9]"
 _DIGIT_CUTS = rf"regex:(?:(?<!\p{{N}}){_FIRST}|[0-9]{{3}}|(?={_OTHER}))(?:{_OTHER}++{_FIRST}?+)*+"
 
-#: By what llama.cpp calls them: the pre-tokenizers, in their text form.
+#: Pre-tokenizers in text form, by llama.cpp's names.
 _SPLITTING: dict[str, tuple[str, ...]] = {
     "default": (r"regex:[\p{P}\$\+<=>\^~\|]+", _GPT2, r"regex:\p{N}+", "regex:[0-9]{3}"),
     "llama3": (_cl100k(r"\p{N}{1,3}"),),
@@ -156,7 +160,7 @@ _SPLITTING: dict[str, tuple[str, ...]] = {
     "minicpm5": (r"regex:\p{N}{1,3}", _cl100k(r"\p{N}+")),
 }
 
-#: The names that files hold, by what they mean.
+#: The names in files that share the meaning of one of llama.cpp's names.
 _NAMES = {
     "default": ("", "default"),
     "llama3": (
@@ -185,20 +189,20 @@ _NAMES = {
 _MEANT = {name: meant for meant, names in _NAMES.items() for name in names}
 _MEANT |= {name: name for name in _SPLITTING if name not in _NAMES}
 
-#: Pre-tokens that are tokens stay whole, whatever the merges say (`ignore_merges`).
+#: Names with `ignore_merges`: a pre-token that is a token stays whole, whatever the merges say.
 _WHOLE = {
     *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
     *("jina-v5-nano", "minicpm5", "youtu", "glm4", "glm5", "tekken", "granite-embed-multi-97m"),
 }
-#: A text begins with the beginning-of-text token unless the file says otherwise.
+#: Names with a beginning-of-text token before each text unless the file says otherwise.
 _BEGINS = {
     *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
     *("jina-v5-nano", "tekken", "chameleon"),
 }
-#: Of these the default one has no id.
+#: Names for which the beginning-of-text token has no default id.
 _NO_DEFAULT = {"chatglm-bpe", "glm4", "glm5"}
 
-#: What llama.cpp does with these that no pattern says.
+#: Unsupported names, with what llama.cpp does that no pattern expresses.
 _ODD = {
     "sarvam-moe": "it merges characters, and drops those that it has no bytes for",
     "kimi-k2": "it works without merges",
@@ -207,7 +211,14 @@ _ODD = {
 
 
 class Splitting(NamedTuple):
-    """How a pre-tokenizer's name is understood."""
+    """The meaning of a pre-tokenizer's name.
+
+    Attributes:
+        parts: the pre-tokenizers.
+        whole_words: whether a pre-token that is a token stays whole.
+        begins: whether a text begins with a special token unless the file says otherwise.
+        has_default_ends: whether the beginning-of-text token has a default id.
+    """
 
     parts: tuple[Part, ...]
     whole_words: bool
@@ -216,8 +227,17 @@ class Splitting(NamedTuple):
 
 
 def named(name: str, pattern: str | None) -> Splitting:
-    """What a name stands for. TokctlError if it can't be done id for id, unless `pattern`
-    says how text is split."""
+    """Return the meaning of a pre-tokenizer's name.
+
+    Args:
+        name: the value of `tokenizer.ggml.pre`.
+        pattern: the caller's pre-tokenizers in text form, instead of the name's; None for the
+            name's.
+
+    Raises:
+        TokctlError: the name is unknown or tokctl can't split the same way, and there is no
+            pattern.
+    """
     more = (name in _WHOLE, name in _BEGINS, name not in _NO_DEFAULT)
     if pattern is not None:
         return Splitting(tuple(PRE_TOKENIZERS.parse_list(pattern)), *more)
@@ -230,7 +250,7 @@ def named(name: str, pattern: str | None) -> Splitting:
     return Splitting(PRE_TOKENIZERS.steps(_SPLITTING[_MEANT[name]]), *more)
 
 
-#: Scanners that are nearly what a name means: what is otherwise there.
+#: Pre-tokenizers that are close to the meaning of a name, with what llama.cpp does differently.
 _LONG_S = "that \u017f behind an apostrophe is read as s is"
 _OTHER_DIGITS = "that other digits than 0 to 9 are split in threes, too"
 _NEARLY: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
@@ -248,10 +268,11 @@ _NEARLY: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
 
 
 class Naming(NamedTuple):
-    """The name that is written for pre-tokenizers.
+    """The name to write for pre-tokenizers.
 
-    name: as a file has it.
-    losses: what llama.cpp does otherwise.
+    Attributes:
+        name: the name in the file.
+        losses: what llama.cpp does differently.
     """
 
     name: str
@@ -259,8 +280,10 @@ class Naming(NamedTuple):
 
 
 def naming(parts: tuple[Part, ...], whole_words: bool) -> Naming | None:
-    """The name of these pre-tokenizers, and where there are several, one of those by which whole
-    pre-tokens count before merges, or don't; None if none means anything like them."""
+    """Return the name for these pre-tokenizers, or None if no name is close to their meaning.
+
+    Of several names, one whose rule for whole pre-tokens equals `whole_words` comes first.
+    """
     meanings = {PRE_TOKENIZERS.steps(parts): meant for meant, parts in _SPLITTING.items()}
     meant = meanings.get(parts, "")
     losses: tuple[str, ...] = ()
@@ -268,6 +291,6 @@ def naming(parts: tuple[Part, ...], whole_words: bool) -> Naming | None:
         meant, losses = _NEARLY.get(tuple(map(str, parts)), ("", ()))
     if not meant:
         return None
-    # An empty name, which a file without one has, is `default`, too.
+    # A file without a name has the empty one, which also means `default`.
     names = [name for name in _NAMES.get(meant, (meant,)) if name]
     return Naming(next((n for n in names if (n in _WHOLE) == whole_words), names[0]), losses)

@@ -1,9 +1,10 @@
 """The tokens of a GGUF file, and which of them are found in a text before it is segmented.
 
-By llama.cpp's `llama_vocab::impl::load` and `tokenizer_st_partition` (`src/llama-vocab.cpp`).
-Tokens have types; some spellings are taken for control tokens whatever their type says.
-Control and unknown tokens are found where the caller allows special tokens (`parse_special`),
-user-defined ones always. All of them are found in the text as it is, the longest first.
+The rules are those in llama.cpp's `llama_vocab::impl::load` and `tokenizer_st_partition`
+(`src/llama-vocab.cpp`). Tokens have types, but some spellings are control tokens whatever their
+type says. Control and unknown tokens are found if the caller allows special tokens
+(`parse_special`). User-defined tokens are always found. All of them are found in the unnormalized
+text, the longest first.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from tokctl.formats.sentencepiece import (
 from tokctl.model.parts import POST_PROCESSORS, AddedToken, Part
 from tokctl.values import cached_property
 
-#: Ends of texts, by spelling: control tokens, whatever their type.
+#: Spellings of tokens that end a text: control tokens, whatever their type.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>"),
     *("<end_of_turn>", "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]"),
     *("<|end_of_text|>", "<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>"),
     *("<\uff5cend▁of▁sentence\uff5c>", "[e~["),
 )
-#: Marks of gaps to fill in, by what they mean: one of each is a control token unless a key
-#: names it.
+#: Spellings of fill-in-the-middle tokens, by the keys of their ids. If no key names
+#: one, one token of each entry is a control token.
 _GAPS = {
     ("fim_pre", "prefix"): (
         *(
@@ -73,11 +74,11 @@ _GAPS = {
     ("fim_rep",): ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
     ("fim_sep",): ("<|file_sep|>",),
 }
-#: Always shown, and so user-defined, whatever their type.
+#: Tokens that llama.cpp always shows, which makes them user-defined whatever their type.
 _SHOWN = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
-#: Twice as many as the largest vocabularies have.
+#: Most tokens of a file: twice as many as the largest vocabularies have.
 _MOST_TOKENS = 1 << 19
-#: Added tokens of which more characters must be compared are no vocabulary's.
+#: Most characters to compare among added tokens. No real vocabulary needs more.
 _MOST_WORK = 1 << 22
 
 
@@ -85,10 +86,12 @@ _MOST_WORK = 1 << 22
 class Vocabulary:
     """The tokens of a file.
 
-    texts: as the file spells them, by id.
-    types: as llama.cpp has them in the end; a spelling above changes some.
-    scores: by id; 0 where the file has none.
-    special: the ids of the control tokens, unknown ones among them.
+    Attributes:
+        keys: the metadata of the file.
+        texts: the tokens as the file spells them, by id.
+        types: the types by id, after llama.cpp's changes by spelling.
+        scores: the scores by id; 0 if the file has none.
+        special: the ids of the control tokens and of unknown tokens.
     """
 
     keys: dict[str, Any]
@@ -99,7 +102,7 @@ class Vocabulary:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The id of each token."""
+        """The id of each token, by text."""
         return {text: id_ for id_, text in enumerate(self.texts)}
 
     @property
@@ -108,8 +111,13 @@ class Vocabulary:
         return [id_ for id_, kind in enumerate(self.types) if kind == USER_DEFINED]
 
     def id_of(self, name: str, default: int | None = None) -> int | None:
-        """The id that the key `tokenizer.ggml.NAME_token_id` holds; one that is not a token's
-        counts for nothing."""
+        """Return the id in the key `tokenizer.ggml.NAME_token_id`, or `default`.
+
+        An id beyond the vocabulary is ignored, in the key and in `default`.
+
+        Raises:
+            ValueError: the value of the key is not an id.
+        """
         size = len(self.texts)
         found = self.keys.get(f"tokenizer.ggml.{name}_token_id")
         if found is not None and (type(found) is not int or found < 0):
@@ -120,7 +128,12 @@ class Vocabulary:
 
 
 def vocabulary(keys: dict[str, Any]) -> Vocabulary:
-    """The vocabulary in a file's metadata; ValueError if it is damaged."""
+    """Return the vocabulary in a file's metadata.
+
+    Raises:
+        ValueError: the metadata is damaged.
+        TokctlError: llama.cpp's choice of control tokens is not determined.
+    """
     texts = keys.get("tokenizer.ggml.tokens")
     if not isinstance(texts, list) or not texts:
         raise ValueError("it holds no list of tokens")
@@ -154,7 +167,7 @@ def _numbers(keys: dict[str, Any], name: str, size: int, codes: str) -> Any:
 
 
 def _by_spelling(found: Vocabulary) -> None:
-    """Sets the special tokens, and the types that spellings decide."""
+    """Set the special tokens, and the types that depend on spellings."""
     ids, types = found.ids, found.types
     special = {id_ for id_, kind in enumerate(types) if kind in (CONTROL, UNKNOWN)}
     for names, spellings in _GAPS.items():
@@ -186,7 +199,7 @@ def _by_spelling(found: Vocabulary) -> None:
 
 
 def _ending(found: Vocabulary, ends: set[int]) -> set[str]:
-    """The spellings of all tokens that end a text."""
+    """Return the spellings of all tokens that end a text."""
     default = {"gpt2": 11, "t5": 1, "llama": 2}.get(found.keys["tokenizer.ggml.model"])
     named = {found.id_of("eos", default), found.id_of("eot"), found.id_of("eom")}
     return {found.texts[id_] for id_ in {*ends, *named} if id_ is not None}
@@ -195,11 +208,16 @@ def _ending(found: Vocabulary, ends: set[int]) -> set[str]:
 def added(
     found: Vocabulary, made: Collection[int] = (), *, found_first: Collection[int] = ()
 ) -> list[AddedToken]:
-    """The added tokens, in id order.
+    """Return the added tokens, in id order.
 
-    made: the ids that the model makes of ordinary text, too. A control token among them is
-        left to the model.
-    found_first: ordinary tokens that are always found, as user-defined ones are.
+    Args:
+        found: the vocabulary.
+        made: the ids that the model can also make from ordinary text. A control token among them is
+            not an added token.
+        found_first: the ids of ordinary tokens that are always found, like user-defined tokens.
+
+    Raises:
+        TokctlError: which of two tokens llama.cpp finds in a text is not determined.
     """
     plain = {*found.user_defined, *found_first}
     left, right = _stripping(found)
@@ -227,7 +245,10 @@ def added(
 
 
 def _stripping(found: Vocabulary) -> tuple[set[int], set[int]]:
-    """The tokens that take white space along: by the names of models, as the files say nothing."""
+    """Return the ids of the tokens that take white space along, on the left and on the right.
+
+    Files do not store this property: llama.cpp derives it from the names of models.
+    """
     keys, ids = found.keys, found.ids
     pre = keys.get("tokenizer.ggml.pre", "")
     architecture = keys.get("general.architecture", "")
@@ -248,10 +269,16 @@ def _known(ids: dict[str, int], *texts: str) -> set[int]:
 
 
 def _overlap(texts: list[str], *, strips: bool) -> bool:
-    """Does it matter that llama.cpp finds the longest token first, wherever it stands? The
-    leftmost, of these the longest, is the same unless the end of one is the start of another
-    that is no shorter. TokctlError if of two that are as long chance decides, or where such
-    tokens take white space along (`strips`)."""
+    """Return whether finding the longest token first differs from finding the leftmost one first.
+
+    llama.cpp finds the longest token first, wherever it is. Finding the leftmost token, and of
+    several the longest, gives the same result unless the end of a token is the start of another
+    token that is at least as long.
+
+    Raises:
+        TokctlError: overlapping tokens are equally long, so that chance decides, or tokens take
+            white space along (`strips`).
+    """
     overlap = False
     firsts = {text[0] for text in texts}
     ends: dict[str, list[str]] = {}
@@ -262,7 +289,8 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
                 work += len(text) - start
                 _check_work(work)
                 shortest = ends.setdefault(text[start:], [])
-                # One of other characters, too, and one that is not the token itself.
+                # Also keep a text of different characters, and a second one in case `other` is the
+                # first.
                 if len(shortest) < 2 or (len(shortest) < 4 and not _is_run(text)):
                     shortest.append(text)
     lengths = sorted({len(end) for end in ends})
@@ -273,7 +301,7 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
             work += length
             _check_work(work)
             for text in ends.get(other[:length], ()):
-                # Both ways take runs of one character from the left, the longest first.
+                # Both methods take runs of one character from the left, the longest first.
                 runs = _is_run(text) and _is_run(other)
                 sizes = len(other.encode()), len(text.encode())
                 if sizes[0] < sizes[1] or other == text or runs:
@@ -302,7 +330,11 @@ def _is_run(text: str) -> bool:
 def template_of(
     found: Vocabulary, added: list[AddedToken], begin: int | None, end: int | None
 ) -> tuple[Part, ...]:
-    """The template that puts the tokens of these ids around each text; none for no ids."""
+    """Return the template that puts the tokens `begin` and `end` around each text, if any.
+
+    Raises:
+        TokctlError: one of the two is not a control token, or contains white space.
+    """
     special = {token.id: token.text for token in added if token.special}
     for id_ in (begin, end):
         if id_ is not None and (id_ not in special or any(c.isspace() for c in special[id_])):
@@ -325,8 +357,15 @@ def template_of(
 def surrounding_ids(
     found: Vocabulary, *, begins: bool, ends: bool, begin: int | None, end: int | None
 ) -> tuple[int | None, int | None]:
-    """What stands before a text and after it. The arguments are what counts where the file
-    says nothing."""
+    """Return the ids of the tokens before and after a text, or None for no token.
+
+    Args:
+        found: the vocabulary.
+        begins: whether a token comes before the text, unless the file says otherwise.
+        ends: whether a token comes after the text, unless the file says otherwise.
+        begin: the id before the text, unless the file has one.
+        end: the id after the text, unless the file has one.
+    """
     keys = found.keys
     begins = keys.get("tokenizer.ggml.add_bos_token", begins)
     ends = keys.get("tokenizer.ggml.add_eos_token", ends)

@@ -1,1 +1,1 @@
-"""Hugging Face's formats: `tokenizer.json`, and folders of `transformers`."""
+"""Hugging Face's formats: `tokenizer.json`, and the folders of `transformers`."""

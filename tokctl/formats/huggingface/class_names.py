@@ -1,6 +1,6 @@
-"""Which class of `transformers` 5.24 a folder's model has, and which classes there are.
+"""The tokenizer class of a folder's model in `transformers` 5.24, and the classes that exist.
 
-The tables of `models/auto/tokenization_auto.py`; a test compares them.
+The tables are taken from `models/auto/tokenization_auto.py`; a test compares them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tokctl.errors import TokctlError
 from tokctl.formats.huggingface.classes import CLASSES
 from tokctl.formats.huggingface.components import Json
 
-#: The class of each `model_type` of `config.json`, by class.
+#: The values of `model_type` in `config.json` for each class.
 _MODELS = {
     "AlbertTokenizer": "albert yoso",
     "BartTokenizer": "florence2",
@@ -153,8 +153,8 @@ _UNCONFIGURED = (
     "barthez bartpho bert-japanese bertweet byt5 code_llama cpm herbert mbart50 mega mluke myt5 "
     "nezha nllb nougat phobert qdqbert realm retribert wav2vec2_phoneme"
 )
-#: The class where a folder names none, if it is another one: these models have no configuration
-#: of their own, or that of another model.
+#: The class for a folder that names none, if it is not the class of its `model_type`. These models
+#: have no configuration of their own, or share another model's.
 UNNAMED = dict.fromkeys(_UNCONFIGURED.split(), "TokenizersBackend") | {"gpt-sw3": "GPT2Tokenizer"}
 _MISNAMED = (
     "arctic camembertv2-base chatlm cohere_asr ernie4_5 ernie4_5_moe fuyu h2ovl_chat "
@@ -163,9 +163,9 @@ _MISNAMED = (
     "nemotron nvfp4 opencua openvla paddleocr_vl phi3 phi3_v phimoe qwen2 qwen3_5 qwen3_5_moe "
     "qwen3_5_moe_text qwen4_exp siglip2 smolvlm step3_vl vipllava"
 )
-#: Models whose folders commonly name a wrong class: that of the model counts.
+#: Models whose folders often name a wrong class: the class of the `model_type` counts.
 MISNAMED = frozenset(_MISNAMED.split())
-#: Classes that stand for `tokenizer.json` as it is; so does any name that there is no class for.
+#: Classes that use `tokenizer.json` unchanged. An unknown class name means the same.
 PLAIN = frozenset({"TokenizersBackend", "PythonBackend", "PreTrainedTokenizer", "BloomTokenizer"})
 _IN_PYTHON = (
     "Bartpho BertGeneration BertJapanese Bertweet BioGpt BlenderbotSmall ByT5 CTRL Canine Clvp "
@@ -207,23 +207,24 @@ REFUSED = {
 }
 
 
-#: Takes `tokenizer.json` as it is.
+#: The class that uses `tokenizer.json` unchanged.
 BACKEND = "TokenizersBackend"
-#: Stands before a class that is code in the folder, or in another.
+#: The prefix for a class whose code is in the folder, or in another one.
 OWN_CODE = "code: "
 _MISTRAL = "MistralCommonBackend"
 _AS_IT_STANDS = "name its tokenizer.json to read that file as it stands: -m {}/tokenizer.json"
 
 
 def chosen(config: Json, model: Json, document: Json | None, *, tekken: bool) -> str:
-    """The name of the class, without `Fast`; of a class of the folder's own with `OWN_CODE`
-    before it.
+    """Return the name of the class that `transformers` uses for a folder, without `Fast`.
+
+    A class with its own code has the prefix `OWN_CODE`.
 
     Args:
-        config: `tokenizer_config.json`.
-        model: `config.json`.
-        document: `tokenizer.json`.
-        tekken: is there a `tekken.json`, which mistral-common reads where it is installed?
+        config: the content of `tokenizer_config.json`.
+        model: the content of `config.json`.
+        document: the content of `tokenizer.json`, or None.
+        tekken: whether there is a `tekken.json`, which mistral-common reads if it is installed.
     """
     kind = _text(model, "model_type")
     registered = BY_MODEL.get(kind, "")
@@ -254,12 +255,12 @@ def chosen(config: Json, model: Json, document: Json | None, *, tekken: bool) ->
 
 
 def is_class(name: str) -> bool:
-    """Is it a class that does more than to read `tokenizer.json`?"""
+    """Return whether `name` is a class that does more than read `tokenizer.json`."""
     return name in CLASSES or name in REFUSED
 
 
 def refused(name: str, folder: str) -> TokctlError | None:
-    """Why tokctl does not run the class; None if it does."""
+    """Return the error for a class that tokctl does not run, or None if tokctl runs the class."""
     hint = _AS_IT_STANDS.format(folder)
     if name.startswith(OWN_CODE):
         code = name.removeprefix(OWN_CODE)
@@ -270,7 +271,7 @@ def refused(name: str, folder: str) -> TokctlError | None:
 
 
 def own_code(config: Json) -> str:
-    """The class of the folder's own that its configuration names; "" where there is none."""
+    """Return the class with its own code that the configuration names, or an empty text."""
     found = config.get("auto_map")
     if isinstance(found, dict):
         found = found.get("AutoTokenizer")
@@ -293,7 +294,7 @@ def _bare(name: str) -> str:
 
 
 def has_byte_level(value: Any, depth: int = 0) -> bool:
-    """Is there a component ByteLevel?"""
+    """Return whether `value`, a part of a `tokenizer.json`, contains a ByteLevel component."""
     if depth > 12 or not isinstance(value, (dict, list)):
         return False
     if isinstance(value, list):

@@ -1,10 +1,10 @@
 """Classes of `transformers` that build their own pipeline, whatever `tokenizer.json` says.
 
-From version 5 on, a class named after a model takes vocabulary, merges, added tokens and (some)
-the post-processor out of the file, and makes the rest itself, by the fields of
-`tokenizer_config.json`. `CLASSES` is a table of these pipelines: the components of a document
-that a class replaces, with `Setting`, `Role`, … where something is filled in; `build` fills it
-in. Definitions: `models/*/tokenization_*.py` of transformers 5.24.
+Since version 5, a class named after a model takes the vocabulary, the merges, the added tokens and
+in some cases the post-processor from the file. It builds the rest from the fields of
+`tokenizer_config.json`. `CLASSES` is a table of these pipelines: the components of a document that
+a class replaces, with placeholders (`Setting`, `Role`, …) that `build` fills in. The definitions
+are in `models/*/tokenization_*.py` of transformers 5.24.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ from tokctl.formats.contract import ANOTHER
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS
 
-# -- what is filled in ------------------------------------------------------------------
+# -- placeholders -------------------------------------------------------------------------
 
 
 class Setting(NamedTuple):
-    """A field of `tokenizer_config.json`, and what it is without it; `kind` is the method of
-    `Fields` that reads it."""
+    """A placeholder for a field of `tokenizer_config.json`.
+
+    Attributes:
+        name: the name of the field.
+        default: the value if the field is missing.
+        kind: the method of `Fields` that reads the field.
+    """
 
     name: str
     default: Any
@@ -30,13 +35,13 @@ class Setting(NamedTuple):
 
 
 class Role(NamedTuple):
-    """The special token of a role."""
+    """A placeholder for the special token of a role."""
 
     name: str
 
 
 class When(NamedTuple):
-    """One of two values, by whether a third, filled in, is true or not empty."""
+    """A placeholder for `yes` if the filled-in condition is true or not empty, otherwise `no`."""
 
     condition: Any
     yes: Any
@@ -44,14 +49,16 @@ class When(NamedTuple):
 
 
 class Charsmap(NamedTuple):
-    """The precompiled rules of the file's normalizer, in a list; or none."""
+    """A placeholder for a list of the precompiled rules in the file's normalizer; may be empty."""
 
 
 class UnknownId(NamedTuple):
-    """Where the unknown token stands in a Unigram vocabulary, from `start` on.
+    """A placeholder for the id of the unknown token in a Unigram vocabulary.
 
-    otherwise: the id where it does not stand there.
-    scored: only an entry with the score 0 counts.
+    Attributes:
+        otherwise: the id if the token is not found.
+        scored: whether only an entry with the score 0 counts.
+        start: the first id that is searched.
     """
 
     otherwise: Any
@@ -60,10 +67,15 @@ class UnknownId(NamedTuple):
 
 
 class ProcessorTemplate(NamedTuple):
-    """A template for one text and one for two: words that are `$A`, `$B`, the name of a role
-    without `_token`, `language` (the field `src_lang`), or a token; `:1` sets a type id.
+    """A placeholder for the template of a post-processor.
 
-    language: the default of `src_lang`.
+    A word is `$A`, `$B`, the name of a role without `_token`, `language` (the field `src_lang`), or
+    a token. The suffix `:1` sets a type id.
+
+    Attributes:
+        single: the words for one text.
+        pair: the words for two texts.
+        language: the default of `src_lang`.
     """
 
     single: str
@@ -72,19 +84,19 @@ class ProcessorTemplate(NamedTuple):
 
 
 class ModelClass(NamedTuple):
-    """What a class of transformers makes of a vocabulary.
+    """The pipeline that a class of transformers builds around a vocabulary.
 
     Attributes:
-        model: the type of its model.
-        roles: its special tokens where the configuration names none.
-        pipeline: the components that it replaces, to be filled in by `build`.
-        vocab_files: what it reads where there is no `tokenizer.json`.
-        extra: its extra special tokens where the configuration names none.
-        mask: the flags of its mask where the files give none.
-        again: whether it adds its special tokens once more, as special ones.
-        kept: whether `tokenizer.json` stands, but for what `pipeline` gives.
-        only: the values that tokctl knows of fields that change the class's template.
-        needs: tokens one of which has to be in the vocabulary: the class would add them.
+        model: the type of the model.
+        roles: the special tokens by role, unless the configuration names others.
+        pipeline: the components that the class replaces, with placeholders for `build`.
+        vocab_files: the files that the class reads if there is no `tokenizer.json`.
+        extra: the extra special tokens, unless the configuration names others.
+        mask: the flags of the mask token, unless the files have them.
+        again: whether the class adds its special tokens a second time, as special tokens.
+        kept: whether `tokenizer.json` stays, except for the components in `pipeline`.
+        only: the supported values of fields that change the class's template.
+        needs: tokens of which the vocabulary must have at least one; the class would add them.
     """
 
     model: str
@@ -99,7 +111,7 @@ class ModelClass(NamedTuple):
     needs: tuple[str, ...] = ()
 
     def extra_tokens(self, config: Fields) -> list[str]:
-        """Its extra special tokens where the configuration names none."""
+        """Return the extra special tokens for a configuration that names none."""
         return self.extra(config) if callable(self.extra) else list(self.extra)
 
 
@@ -110,13 +122,19 @@ def build(
     vocab: Any,
     rules: list[Json],
 ) -> Json:
-    """The components of a document that a class replaces. A template names tokens; `with_ids`
-    fills their ids in when all tokens are known.
+    """Return the components of a document that a class replaces.
 
-    config: `tokenizer_config.json`.
-    roles: the special tokens by role.
-    vocab: the vocabulary as it stands in a document.
-    rules: the precompiled rules of the file's normalizer, in a list; or none.
+    Templates name tokens without ids. `with_ids` adds the ids when all tokens are known.
+
+    Args:
+        known: the class.
+        config: the fields of `tokenizer_config.json`.
+        roles: the special tokens by role.
+        vocab: the vocabulary in a document's form.
+        rules: a list of the precompiled rules in the file's normalizer; may be empty.
+
+    Raises:
+        TokctlError: the class would do something that tokctl does not support.
     """
     for name, allowed in known.only.items():
         if config.data.get(name) not in (None, *allowed):
@@ -150,7 +168,7 @@ def build(
         if isinstance(value, dict):
             return {name: filled(one) for name, one in value.items()}
         if isinstance(value, list):
-            # A list in a list stands for its members.
+            # A list inside a list is replaced by its items.
             made = [filled(one) for one in value]
             return [one for each in made for one in (each if isinstance(each, list) else [each])]
         return value
@@ -171,7 +189,7 @@ def build(
     return made
 
 
-#: The roles that special tokens have in transformers, in its order.
+#: The roles of special tokens in transformers, in its order.
 ROLES = (
     "bos_token",
     "eos_token",
@@ -184,8 +202,13 @@ ROLES = (
 
 
 def ends_template(bos: str | None, eos: str | None, *, bos_again: bool = True) -> Json:
-    """The template of `add_bos_token` and `add_eos_token`; `bos_again`: the first of them stands
-    before a second text, too."""
+    """Return the template of `add_bos_token` and `add_eos_token`.
+
+    Args:
+        bos: the token before a text, if any.
+        eos: the token after a text, if any.
+        bos_again: whether `bos` also comes before a second text.
+    """
 
     def pieces(sequence: str, type_id: int) -> list[Json]:
         first = bos if bos_again or sequence == "A" else None
@@ -239,7 +262,7 @@ def _metaspace(scheme: Any, *, split: bool = True) -> Json:
 
 
 def _cls_sep_template(*, double: bool) -> ProcessorTemplate:
-    """cls A sep B sep, with a second sep between the two where `double`."""
+    """Return the template `cls A sep B sep`, with a second `sep` between the texts if `double`."""
     if double:
         return ProcessorTemplate("cls $A sep", "cls $A sep sep $B sep")
     return ProcessorTemplate("cls $A sep", "cls $A sep $B:1 sep:1")
@@ -269,7 +292,7 @@ _UNMARKED: list[Json] = [replace_json("▁", " "), {"type": "ByteFallback"}, {"t
 
 # -- pipelines: BPE on bytes --------------------------------------------------------------
 
-#: What it leaves out is white space.
+#: The pattern leaves out only white space.
 _CLIP_PATTERN = (
     r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 )
@@ -291,7 +314,7 @@ _QWEN3_5 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"
     r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-#: It takes timestamps out of a decoded text.
+#: Removes timestamps from decoded text.
 _TIMESTAMPS = replace_json(r"<\|(\d+\.\d+)\|>", "", regex=True)
 
 # -- pipelines: BPE on characters ---------------------------------------------------------
@@ -319,7 +342,12 @@ _REFORMER: Json = {
 
 
 def of_words(*, lowercase: bool, strip_accents: bool | None) -> Json:
-    """BPE that marks the ends of BERT's words."""
+    """Return the components for BPE on BERT's words, with `</w>` at the end of each word.
+
+    Args:
+        lowercase: the option of BertNormalizer.
+        strip_accents: the option of BertNormalizer; None to follow `lowercase`.
+    """
     normalizer = {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -363,14 +391,14 @@ def _bert(clean_text: Any = True, prefix: Any = "##", processor: Any = None) -> 
 
 
 def _unigram(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = None) -> Json:
-    """Unigram on words between white space."""
+    """Return the components for Unigram on words between white space."""
     made = _metaspaced(unk_id, scheme, *normalizers, processor=processor)
     made["pre_tokenizer"] = _pre_tokenizers({"type": "WhitespaceSplit"}, _metaspace(scheme))
     return made
 
 
 def _metaspaced(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = None) -> Json:
-    """Unigram on words that a Metaspace splits."""
+    """Return the components for Unigram on words that a Metaspace splits."""
     made: Json = {
         "model": {"type": "Unigram", "unk_id": unk_id, "byte_fallback": False},
         "normalizer": _normalizers(*normalizers),
@@ -381,7 +409,7 @@ def _metaspaced(unk_id: Any, scheme: Any, *normalizers: Any, processor: Any = No
 
 
 def _sentinels(config: Fields) -> list[str]:
-    """T5's."""
+    """Return T5's sentinel tokens, at most 10,000."""
     count = config.number("extra_ids", 100)
     return [f"<extra_id_{place}>" for place in range(min(max(count, 0), 10_000))]
 
@@ -447,22 +475,22 @@ def _without(roles: dict[str, str], *names: str) -> dict[str, str]:
     return {role: text for role, text in roles.items() if role not in names}
 
 
-#: A mask that takes the space before it along.
+#: The flags of a mask token that includes the space before it.
 _STRIPPING: Json = {"lstrip": True, "special": True}
 _PAIR = ("vocab.json", "merges.txt")
 
-#: The language codes that mBART has as tokens, in the order of its ids.
+#: The language codes that are tokens of mBART, in id order.
 _MBART_CODES = (
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
     "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
 )
-#: What mBART-50 has beside them.
+#: The further language codes of mBART-50.
 _MBART50_CODES = (
     "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF "
     "pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
 )
 
-#: Those of FLORES-200, which NLLB has.
+#: The language codes of FLORES-200, which NLLB uses.
 _NLLB_CODES = (
     "ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab "
     "arb_Arab ars_Arab ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn "
@@ -493,12 +521,12 @@ NLLB = tuple(_NLLB_CODES.split())
 
 # -- the table ----------------------------------------------------------------------------
 
-#: By name, without `Fast`.
+#: The classes by name, without `Fast`.
 CLASSES = {
     "AlbertTokenizer": ModelClass(
         "Unigram",
         _CLS_SEP,
-        # The file's own template comes after that of the class.
+        # The template of `tokenizer.json` is set after the class's template, so it counts.
         _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Charsmap()),
         ("spiece.model",),
     ),
@@ -545,7 +573,7 @@ CLASSES = {
             "decoder": _decoders(
                 byte_level(),
                 replace_json("</w>", " "),
-                # As `str.strip`, to which four separators are white space, too.
+                # `str.strip` also treats four separators as white space.
                 replace_json(r"\A[\s\x1c-\x1f]+|[\s\x1c-\x1f]+\z", "", regex=True),
             ),
             "post_processor": ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
@@ -561,7 +589,7 @@ CLASSES = {
             "normalizer": None,
             "pre_tokenizer": _metaspace(When(_PREFIX, "first", "never"), split=False),
             "decoder": _decoders(_UNMARKED, _STRIP),
-            # A tokenizer.json makes it forget add_bos_token and add_eos_token.
+            # With a tokenizer.json, the class ignores add_bos_token and add_eos_token.
             "post_processor": ProcessorTemplate("bos $A", "bos $A bos:1 $B:1"),
         },
         extra=tuple(_INFILLING.values()),
@@ -581,7 +609,7 @@ CLASSES = {
     "ConvBertTokenizer": ModelClass(
         "WordPiece", _BERT_ROLES, {"post_processor": _cls_sep_template(double=False)}, kept=True
     ),
-    # Some of the names of DPR pass the field on, and some do not.
+    # Some of DPR's classes pass do_lower_case on, and some do not.
     **dict.fromkeys(
         ("DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
         ModelClass("WordPiece", _BERT_ROLES, _bert(), only={"do_lower_case": (True,)}),
@@ -624,7 +652,7 @@ CLASSES = {
     "GPTNeoXTokenizer": ModelClass(
         "BPE",
         _ENDS | {"pad_token": "<|padding|>"},
-        # It makes the template anew, and a tokenizer.json makes it forget add_bos_token.
+        # The class rebuilds the template, and ignores add_bos_token with a tokenizer.json.
         _GPT2 | {"normalizer": _NFC, "post_processor": ProcessorTemplate("$A", "$A $B:1")},
         _PAIR,
     ),
@@ -699,7 +727,7 @@ CLASSES = {
         "Unigram",
         _EOS_UNK_PAD | {"mask_token": "<mask_2>"},
         _metaspaced(
-            # There the place of a first token is passed over, which then fails.
+            # The class ignores an unknown token at position 0, and then fails.
             UnknownId(-1, scored=True, start=1),
             "always",
             When(Charsmap(), Charsmap(), [replace_json(r"\n", " ", regex=True)]),
@@ -783,7 +811,7 @@ CLASSES = {
                 ),
             ),
         },
-        # A language's token is numbered behind the first by a table of its own.
+        # The class numbers the tokens of languages after the first one by a table of its own.
         only={"language": (), "task": ()},
     ),
     "XGLMTokenizer": ModelClass(
@@ -826,7 +854,7 @@ CLASSES = {
         mask=_STRIPPING,
     ),
 }
-#: Other names of the same classes.
+#: Further names of some of these classes.
 for _kind, _names in {
     "BertTokenizer": "DistilBert Electra LayoutLM Lxmert MobileBert SqueezeBert",
     "LlamaTokenizer": "Phi3",

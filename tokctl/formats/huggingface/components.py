@@ -1,9 +1,9 @@
-"""The parts of a pipeline as Hugging Face's components, and back.
+"""Conversion between the parts of a pipeline and Hugging Face's components.
 
-For each family of parts (normalizers, pre-tokenizers, decoders, post-processors, added tokens):
-what each kind of ours is there, what each type of theirs is here, and what has no counterpart.
-Definitions: `tokenizers/src/{normalizers,pre_tokenizers,decoders,processors}` of Hugging Face
-tokenizers 0.23.
+The module covers normalizers, pre-tokenizers, decoders, post-processors and added tokens. For each
+family, tables map tokctl's kinds of part to Hugging Face's types and back, and name the kinds
+without a counterpart. The definitions are in
+`tokenizers/src/{normalizers,pre_tokenizers,decoders,processors}` of Hugging Face tokenizers 0.23.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from tokctl.model.patterns import (
     group_length,
 )
 
-# -- regular expressions: theirs are Oniguruma's, ours those of the `regex` package --------
+# -- regular expressions: Oniguruma's in files, the `regex` package's in tokctl -----------
 
-#: tiktoken's pattern in Oniguruma's terms: there `$` also matches before a line feed, and
-#: `{1,3}+` is no possessive quantifier.
+#: tiktoken's pattern for Oniguruma, where `$` also matches before a line feed and `{1,3}+` is not a
+#: possessive quantifier.
 _CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}|"
     r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s"
@@ -55,8 +55,11 @@ _CL100K = (
 
 
 def scanner_patterns(kind: str) -> tuple[str, ...]:
-    """The patterns of a native scanner, each of which isolates its matches (or keeps only
-    these), one after the other."""
+    """Return the patterns of a native scanner, to be applied in order.
+
+    Each pattern isolates its matches. The patterns of `bert` and `gpt2-words` keep only their
+    matches.
+    """
     if kind == "cl100k":
         return (_CL100K,)
     if kind == "deepseek-v3":
@@ -66,7 +69,10 @@ def scanner_patterns(kind: str) -> tuple[str, ...]:
 
 @cache
 def _scanner_patterns() -> dict[str, str]:
-    """Patterns of native scanners as Oniguruma reads them, where `{1,3}+` is another one."""
+    """Return the native scanners by their patterns in Oniguruma's syntax.
+
+    cl100k has a pattern of its own, because Oniguruma reads `{1,3}+` differently.
+    """
     return {_CL100K: "cl100k"} | {
         pattern: kind for pattern, kind in KNOWN_PATTERNS.items() if pattern != PATTERNS["cl100k"]
     }
@@ -80,7 +86,7 @@ def _scanner_trees() -> dict[Any, str]:
 
 
 def _scanner_of_pattern(pattern: str) -> str | None:
-    """The native scanner that finds what a pattern finds, however that is spelled."""
+    """Return the native scanner for a pattern, even if it is spelled differently, or None."""
     if kind := _scanner_patterns().get(pattern):
         return kind
     from tokctl.model.regular_expressions import ONIGURUMA, UnsupportedRegexError, parse
@@ -92,7 +98,13 @@ def _scanner_of_pattern(pattern: str) -> str | None:
 
 
 def scanner_of(pattern: str, behaviour: str, invert: bool) -> str | None:
-    """The native scanner that splits as a `Split` at this regular expression, if any."""
+    """Return the native scanner that splits like a `Split` with a regular expression, or None.
+
+    Args:
+        pattern: the regular expression of the `Split`, for Oniguruma.
+        behaviour: the behaviour of the `Split`, by tokctl's name.
+        invert: whether the `Split` is inverted.
+    """
     if (behaviour, invert) not in (("isolated", False), ("removed", True)):
         return None
     if kind := _scanner_of_pattern(pattern):
@@ -105,14 +117,22 @@ def scanner_of(pattern: str, behaviour: str, invert: bool) -> str | None:
 
 
 def known_sequence(patterns: Iterable[str | None]) -> str | None:
-    """The native scanner that splits as a sequence of isolating `Split`s, if any."""
+    """Return the native scanner that splits like a sequence of isolating `Split`s, or None.
+
+    Args:
+        patterns: the regular expressions; None for a component that is not such a `Split`.
+    """
     listed = tuple(patterns)
     return None if None in listed else KNOWN_SEQUENCES.get(listed)  # type: ignore[arg-type]
 
 
 def native_pattern(pattern: str) -> str:
-    """A pattern of theirs for the `regex` package; TokctlError if it can't be translated."""
-    # Imported late: most files have patterns that are known, and need no parser.
+    """Return a pattern of Oniguruma translated for the `regex` package.
+
+    Raises:
+        TokctlError: the pattern can't be translated.
+    """
+    # Imported here because most files have known patterns, and need no parser.
     from tokctl.model.regular_expressions import (
         ONIGURUMA,
         PYTHON,
@@ -137,7 +157,11 @@ def _short(pattern: str) -> str:
 
 
 def portable_pattern(pattern: str) -> str:
-    """A pattern of ours for Oniguruma; `InexpressibleError` if it can't be translated."""
+    """Return a pattern of the `regex` package translated for Oniguruma.
+
+    Raises:
+        InexpressibleError: the pattern can't be translated.
+    """
     from tokctl.model.regular_expressions import (
         ONIGURUMA,
         PYTHON,
@@ -154,21 +178,23 @@ def portable_pattern(pattern: str) -> str:
 
 
 Json = dict[str, Any]
-#: The id of a token, by its text.
+#: The type of functions that return the id of a token, by text.
 Ids = Callable[[str], int | None]
 
 # -- reading fields of components ----------------------------------------------------
 
-#: A sequence of sequences deeper than this is no tokenizer.
+#: Deepest nesting of sequences. No tokenizer comes near it.
 _DEEPEST = 20
 _REQUIRED = object()
 _NAMES = {str: "a text", bool: "true or false", int: "a whole number"}
 
 
 class Fields:
-    """The fields of a component, each checked when it is read.
+    """The fields of a component, checked when they are read.
 
-    family: what the component is called in messages, `normalizer` for instance.
+    Attributes:
+        family: the name of the component in messages, `normalizer` for example.
+        data: the component as a JSON object.
     """
 
     def __init__(self, family: str, data: Any) -> None:
@@ -178,30 +204,35 @@ class Fields:
         self.data: Json = data
 
     def text(self, name: str, default: Any = _REQUIRED) -> Any:
+        """Return the text in a field, or `default` if the field is missing or null."""
         return self._typed(name, str, default)
 
     def flag(self, name: str, default: Any = _REQUIRED) -> Any:
+        """Return the boolean in a field, or `default` if the field is missing or null."""
         return self._typed(name, bool, default)
 
     def number(self, name: str, default: Any = _REQUIRED) -> Any:
+        """Return the whole number in a field, or `default` if the field is missing or null."""
         return self._typed(name, int, default)
 
     def replace(self, **values: Any) -> Fields:
-        """The same component with other values of some fields."""
+        """Return the component with other values in some fields."""
         return Fields(self.family, {**self.data, **values})
 
     def character(self, name: str) -> str:
+        """Return the text in a field, which must be one character."""
         text = self.text(name)
         if len(text) != 1:
             raise ValueError(self._wrong(name, text, "one character"))
         return str(text)
 
     def option(self, name: str, option: PartOption) -> Any:
-        """A value for an option of a part."""
+        """Return the value of a field for an option of a part."""
         return self.character(name) if option.one_character else self._typed(name, option.type)
 
     @property
     def type(self) -> str:
+        """The type of the component."""
         return str(self.text("type"))
 
     def _typed(self, name: str, wanted: Any, default: Any = _REQUIRED) -> Any:
@@ -224,7 +255,7 @@ def _shown(value: Any) -> str:
 
 
 def unknown_type(fields: Fields) -> TokctlError:
-    """The error for a component that no table holds."""
+    """Return the error for a component of an unknown type."""
     return TokctlError(
         f"its {fields.family} {_shown(fields.type)} is none that tokctl knows",
         "tokctl knows the components of Hugging Face tokenizers 0.23",
@@ -232,7 +263,7 @@ def unknown_type(fields: Fields) -> TokctlError:
 
 
 def _flatten(data: Any, family: str, key: str, depth: int = 0) -> list[Fields]:
-    """The components of a sequence one after the other; `key` is where it lists them."""
+    """Return the components of nested sequences in order; `key` is the field with the members."""
     if data is None:
         return []
     if depth > _DEEPEST:
@@ -247,14 +278,14 @@ def _flatten(data: Any, family: str, key: str, depth: int = 0) -> list[Fields]:
 
 
 def _in_sequence(components: Iterable[Json], key: str) -> Json | None:
-    """One component for all of them: null for none, a Sequence for several."""
+    """Return one component for all: null for none, a Sequence for several."""
     listed = list(components)
     if len(listed) < 2:
         return listed[0] if listed else None
     return {"type": "Sequence", key: listed}
 
 
-#: Makes the parts that a component stands for; TokctlError where tokctl has none.
+#: The type of functions that return the parts for a component, or raise TokctlError.
 _Reader = Callable[[Fields], "list[Part]"]
 
 
@@ -268,11 +299,12 @@ def _read_each(components: list[Fields], readers: dict[str, _Reader]) -> list[Pa
 
 
 class Component(NamedTuple):
-    """A component that stands for one kind of part, in both directions.
+    """A component that corresponds to one kind of part, in both directions.
 
-    type: what it is called there.
-    kind: what the part is called here.
-    fields: our options by their fields, in the order in which these are written.
+    Attributes:
+        type: the type of the component.
+        kind: the kind of the part.
+        fields: the part's options by the component's fields, in the order of writing.
     """
 
     type: str
@@ -280,16 +312,18 @@ class Component(NamedTuple):
     fields: Mapping[str, str] = {}
 
     def write(self, part: Part) -> Json:
+        """Return the component for a part."""
         return {"type": self.type, **{field: part[name] for field, name in self.fields.items()}}
 
     def read(self, family: PartFamily, fields: Fields) -> list[Part]:
+        """Return a list of the part for a component."""
         options = family.kinds[self.kind].options
         values = {name: fields.option(field, options[name]) for field, name in self.fields.items()}
         return [family.part(self.kind, **values)]
 
 
 def _refuse(reason: str) -> Callable[[Part], NoReturn]:
-    """The writer of a part that has no counterpart there."""
+    """Return a writer for parts without a counterpart, which raises InexpressibleError."""
 
     def refuse(_part: Part) -> NoReturn:
         raise InexpressibleError(reason)
@@ -298,7 +332,7 @@ def _refuse(reason: str) -> Callable[[Part], NoReturn]:
 
 
 def _read_pattern(fields: Fields) -> tuple[str, bool]:
-    """The pattern of a `Replace` or `Split`, and whether it is a regular expression."""
+    """Return the pattern of a `Replace` or `Split`, and whether it is a regular expression."""
     data = fields.data.get("pattern")
     if isinstance(data, dict) and len(data) == 1:
         ((kind, pattern),) = data.items()
@@ -312,12 +346,12 @@ def _pattern(part: Part) -> str:
 
 
 def pattern_json(pattern: str, *, regex: bool) -> Json:
-    """What a `Replace` or `Split` looks for."""
+    """Return the field `pattern` of a `Replace` or `Split`."""
     return {"Regex" if regex else "String": pattern}
 
 
 def replace_json(pattern: str, content: str, *, regex: bool = False) -> Json:
-    """A `Replace`: of a text, or of what a pattern matches."""
+    """Return a `Replace` of a text, or of the matches of a regular expression."""
     return {"type": "Replace", "pattern": pattern_json(pattern, regex=regex), "content": content}
 
 
@@ -327,12 +361,12 @@ def _replace(part: Part) -> Json:
     return replace_json(_pattern(part), part["content"], regex=part["regex"])
 
 
-#: An empty text, too, is found before every character and at the end.
+#: Hugging Face finds an empty pattern before each character and at the end.
 _EVERYWHERE = "(?:)"
 
 
 def _replacement(fields: Fields) -> Json:
-    """The options of a part `replace`."""
+    """Return the options of a part `replace`."""
     pattern, regex = _read_pattern(fields)
     content = fields.text("content")
     if not pattern:
@@ -345,7 +379,7 @@ def _replacement(fields: Fields) -> Json:
 
 
 def _read_prepending(fields: Fields) -> str:
-    """When a Metaspace puts its character before a text; older files have a flag for it."""
+    """Return when a Metaspace prepends its character; older files have a flag."""
     if fields.flag("add_prefix_space", True) is False:
         return "never"
     scheme = fields.text("prepend_scheme", "always")
@@ -358,15 +392,19 @@ def _read_prepending(fields: Fields) -> str:
 
 
 def write_normalizers(parts: tuple[Part, ...]) -> Json | None:
-    """The component for normalizers; `InexpressibleError` where there is none."""
+    """Return the component for normalizers.
+
+    Raises:
+        InexpressibleError: a normalizer has no counterpart.
+    """
     return _in_sequence((_NORMALIZER_WRITERS[part.kind](part) for part in parts), "normalizers")
 
 
 def read_normalizers(data: Any) -> tuple[list[Part], bool]:
-    """The normalizers that a component stands for, and whether the last one spells bytes.
+    """Return the normalizers for a component, and whether the last one spells bytes.
 
-    `ByteLevel` is not a normalizer here: a model of bytes needs none, and in others it is a
-    pre-tokenizer.
+    tokctl has no normalizer `ByteLevel`: a byte-level model needs none, and other models get a
+    pre-tokenizer instead.
     """
     components = _flatten(data, "normalizer", "normalizers")
     spells_bytes = bool(components) and components[-1].type == "ByteLevel"
@@ -375,7 +413,7 @@ def read_normalizers(data: Any) -> tuple[list[Part], bool]:
     return _read_each(components, _NORMALIZER_READERS), spells_bytes
 
 
-#: Kinds that are a replacement there: pattern and content.
+#: Kinds that Hugging Face has as a replacement: the pattern and the content.
 _REPLACEMENTS = {
     "delete-newlines": (r"[\r\n]", ""),
     "collapse-spaces": (" {2,}", " "),
@@ -405,20 +443,23 @@ _NORMALIZERS = (
     _PREPEND,
 )
 
-#: What SentencePiece's nmt rules delete, and what they make a space, beside NFKC.
+#: The characters that SentencePiece's nmt rules delete or turn into spaces, in addition to NFKC.
 _DELETED = r"[\x{1}-\x{8}\x{B}\x{E}-\x{1F}\x{7F}\x{8F}\x{9F}]"
 _SPACES = (
     r"[\t\n\x{C}\r\x{61C}\x{1680}\x{200B}\x{200C}\x{200E}\x{200F}\x{2028}\x{2029}"
     r"\x{2581}\x{FEFF}\x{FFFD}]"
 )
-#: The fullwidth tilde, which the nmt rules keep, and a noncharacter that hides it from NFKC.
+#: The fullwidth tilde, which the nmt rules keep, and a noncharacter that protects it from NFKC.
 _TILDE, _HIDDEN = "\uff5e", "\ufdd0"
 
 
 def _nfkc_rules(part: Part) -> Json:
-    """SentencePiece's rules by NFKC. They are NFKC on composed and on decomposed text; on
-    text that is composed in part (ê and U+0300), which they leave as it is, NFKC goes on. (By
-    `Precompiled`, the other way to write them, decomposed text would lose its marks.)"""
+    """Return SentencePiece's rules in terms of NFKC.
+
+    The rules equal NFKC on composed and on decomposed text. They leave partly composed text (ê and
+    U+0300) as it is, and NFKC composes it. (With `Precompiled`, the other way to write the rules,
+    decomposed text would lose its marks.)
+    """
     _check_keeps_nothing(part)
     nfkc: Json = {"type": "NFKC"}
     if part.kind == "sp_nfkc":
@@ -428,7 +469,7 @@ def _nfkc_rules(part: Part) -> Json:
         replace_json(_TILDE, _HIDDEN),
         replace_json(_SPACES, " ", regex=True),
         nfkc,
-        # Behind NFKC, which would else compose what stood on both sides.
+        # Deleting comes after NFKC, which would otherwise compose the characters on both sides.
         replace_json(_DELETED, "", regex=True),
         replace_json(_HIDDEN, _TILDE),
     ]
@@ -460,7 +501,7 @@ def _read_precompiled(fields: Fields) -> list[Part]:
 
 
 def _read_bert_normalizer(fields: Fields) -> list[Part]:
-    # Null: as `lowercase`.
+    # Null means the value of `lowercase`.
     strip_accents = fields.flag("strip_accents", fields.flag("lowercase"))
     return _BERT.read(NORMALIZERS, fields.replace(strip_accents=strip_accents))
 
@@ -486,7 +527,7 @@ def _read_replace(fields: Fields) -> list[Part]:
             part = NORMALIZERS.part("strip-spaces", left=left, right=right)
             if _strip_spaces(part) == fields.data:
                 return [part]
-    # An empty text is found between any two characters there; nobody means that.
+    # `_replacement` handles an empty text, which the library finds between any two characters.
     return [NORMALIZERS.part("replace", **_replacement(fields))]
 
 
@@ -517,7 +558,15 @@ _NORMALIZER_READERS: dict[str, _Reader] = {
 
 
 def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Json | None:
-    """The component for pre-tokenizers; `InexpressibleError` where there is none."""
+    """Return the component for pre-tokenizers.
+
+    Args:
+        parts: the pre-tokenizers.
+        is_byte_level: whether to spell bytes in the last step.
+
+    Raises:
+        InexpressibleError: a pre-tokenizer has no counterpart.
+    """
     components: list[Json] = []
     steps = [*parts, *[BYTE_LEVEL] * is_byte_level]
     while steps:
@@ -536,7 +585,7 @@ def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Jso
     return _in_sequence(components, "pretokenizers")
 
 
-#: What a ByteLevel does, as parts: by whether it puts a space in front, and splits.
+#: The parts of a ByteLevel, with its values of `add_prefix_space` and `use_regex`.
 BYTE_LEVEL = PRE_TOKENIZERS.part("byte-level")
 _BYTE_LEVEL_STEPS = {
     ("prefix-space", "gpt2", "byte-level"): (True, True),
@@ -547,7 +596,12 @@ _BYTE_LEVEL_STEPS = {
 
 
 def byte_level(prefix: Any = False, *, regex: bool = True) -> Json:
-    """ByteLevel: a pre-tokenizer, a decoder, and a post-processor that trims offsets."""
+    """Return a ByteLevel: a pre-tokenizer, a decoder, or a post-processor that trims offsets.
+
+    Args:
+        prefix: whether to put a space before the text.
+        regex: whether to split with GPT-2's pattern.
+    """
     return {
         "type": "ByteLevel",
         "add_prefix_space": prefix,
@@ -557,7 +611,7 @@ def byte_level(prefix: Any = False, *, regex: bool = True) -> Json:
 
 
 def read_pre_tokenizers(data: Any) -> list[Part]:
-    """The pre-tokenizers that a component stands for; `byte-level` ones where bytes are spelled."""
+    """Return the pre-tokenizers for a component, with a `byte-level` where bytes are spelled."""
     components = _flatten(data, "pre-tokenizer", "pretokenizers")
     last: list[Part] = []
     if components and components[-1].type == "ByteLevel":
@@ -577,7 +631,7 @@ def _read_byte_level(fields: Fields) -> list[Part]:
 
 
 def _isolating(fields: Fields) -> str | None:
-    """The regular expression of a `Split` that isolates what it matches, else None."""
+    """Return the regular expression of a `Split` that isolates its matches, otherwise None."""
     if fields.type != "Split":
         return None
     pattern, regex = _read_pattern(fields)
@@ -585,10 +639,10 @@ def _isolating(fields: Fields) -> str | None:
     return pattern if regex and how == ("Isolated", False) else None
 
 
-#: `merged-with-next` here is `MergedWithNext` there.
+#: Hugging Face's names for tokctl's behaviours: `MergedWithNext` is `merged-with-next`.
 _BEHAVIOURS = {"".join(map(str.title, name.split("-"))): name for name in BEHAVIOURS}
 _THEIR_BEHAVIOURS = {ours: theirs for theirs, ours in _BEHAVIOURS.items()}
-#: Theirs is that of Unicode 8 in `BertPreTokenizer` and `Punctuation`; ours is today's.
+#: Current Unicode punctuation. `BertPreTokenizer` and `Punctuation` use Unicode 8.
 _PUNCTUATION = "[\\p{P}$+<=>^`|~]"
 
 
@@ -601,7 +655,7 @@ def _split_json(pattern: str, behaviour: str, *, regex: bool, invert: bool = Fal
     }
 
 
-#: Native scanners that keep everything; those that drop what their pattern does not match.
+#: Native scanners that keep all text, and those that drop text between matches.
 _KEEPING_SCANNERS = ("gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3")
 _DROPPING_SCANNERS = ("bert", "gpt2-words")
 
@@ -665,7 +719,7 @@ def _digit_groups(part: Part) -> Json:
     return _split_json(digit_groups(part["length"]), "isolated", regex=True)
 
 
-#: SuperBPE's pattern for numbers, which matches nothing before each group.
+#: Matches SuperBPE's patterns for numbers, which match the empty text before each group.
 _DIGIT_CUTS = r"\(\?=\(\\d\{([1-9]\d{0,2})\}\)\+\(\?!\\d\)\)"
 
 
@@ -733,7 +787,11 @@ _PRE_TOKENIZER_READERS: dict[str, _Reader] = {
 
 
 def write_decoders(recipe: Recipe) -> Json | None:
-    """The component for a recipe's decoders; without any, what its marker says."""
+    """Return the component for a recipe's decoders, or for its marker if it has no decoders.
+
+    Raises:
+        InexpressibleError: a decoder has no counterpart.
+    """
     if [part.kind for part in recipe.decoders] == ["join"]:
         return None
     if recipe.is_byte_level and recipe.decoders and recipe.decoders[0].kind != "byte-level":
@@ -755,19 +813,24 @@ def write_decoders(recipe: Recipe) -> Json | None:
 
 
 def undoes_bytes(data: Any) -> bool:
-    """Does a decoder begin with making bytes of the characters that they are spelled with?"""
+    """Return whether a decoder first turns the spelling of bytes back into bytes."""
     components = _flatten(data, "decoder", "decoders")
     return bool(components) and components[0].type == "ByteLevel"
 
 
 def read_decoders(data: Any, *, is_byte_level: bool) -> list[Part]:
-    """The decoders that a component stands for."""
+    """Return the decoders for a component.
+
+    Args:
+        data: the component.
+        is_byte_level: whether the model is byte-level.
+    """
     components = _flatten(data, "decoder", "decoders")
     if not components:
-        # Without a decoder they put a space between tokens, even where these spell bytes.
+        # Without a decoder, the library puts a space between tokens, even in byte-level models.
         return [DECODERS.part("join")]
     if is_byte_level and [fields.type for fields in components] == ["ByteLevel"]:
-        # What a model of bytes does anyway.
+        # A byte-level model decodes like this without any decoder.
         return []
     return _read_each(components, _DECODER_READERS)
 
@@ -794,7 +857,7 @@ def _read_ctc(fields: Fields) -> list[Part]:
             "characters",
             "give word_delimiter_token a text, | for instance",
         )
-    # Without cleaning up nothing looks for the delimiter.
+    # Without cleanup, the delimiter has no effect.
     delimiter = fields.text("word_delimiter_token") or "|"
     return _CTC.read(DECODERS, fields.replace(word_delimiter_token=delimiter))
 
@@ -825,7 +888,12 @@ _DECODER_READERS: dict[str, _Reader] = {
 
 
 def write_post_processors(parts: tuple[Part, ...], ids: dict[str, int]) -> Json | None:
-    """The component for post-processors; `ids` are those of the special tokens."""
+    """Return the component for post-processors.
+
+    Args:
+        parts: the post-processors.
+        ids: the ids of the special tokens, by text.
+    """
     return _in_sequence((_write_post_processor(part, ids) for part in parts), "processors")
 
 
@@ -847,7 +915,15 @@ def _template_json(template: str) -> list[Json]:
 
 
 def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
-    """The template with the ids of its tokens; any other component as it is."""
+    """Return the template with the ids of its tokens, and any other component unchanged.
+
+    Args:
+        processor: a post-processor, or None.
+        ids: the ids of the tokens, by text.
+
+    Raises:
+        TokctlError: the template names a text that is not a token.
+    """
     if not isinstance(processor, dict) or "special_tokens" in processor:
         return processor
     if processor.get("type") == "Sequence" and isinstance(processor.get("processors"), list):
@@ -863,7 +939,15 @@ def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
 
 
 def read_post_processors(data: Any, ids: Ids) -> list[Part]:
-    """The post-processors that a component stands for; `ids` knows all tokens."""
+    """Return the post-processors for a component.
+
+    Args:
+        data: the component.
+        ids: the function that returns the id of any token, added tokens included.
+
+    Raises:
+        TokctlError: there are two templates, or a token has another id in the vocabulary.
+    """
     readers: dict[str, _Reader] = {
         "TemplateProcessing": partial(_read_template, ids=ids),
         "BertProcessing": lambda fields: [bert_template(*_ends(fields, ids))],
@@ -886,7 +970,7 @@ def _read_trimming(fields: Fields) -> list[Part]:
 
 
 def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
-    """The two tokens that stand around a text."""
+    """Yield the two tokens that are put around a text."""
     for name in ("cls", "sep"):
         given = fields.data.get(name)
         if not isinstance(given, list) or len(given) != 2:
@@ -934,7 +1018,7 @@ def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
 
 
 def _piece(text: str, type_id: int) -> str:
-    """A piece of our template; its type id is written where it is not 0 or would be misread."""
+    """Return a piece of tokctl's template, with its type id unless that is 0 and unambiguous."""
     if re.search(r"\s", text) or not text:
         raise TokctlError(
             f"its template names the token {text!r}, and tokctl's templates are split at spaces",
@@ -947,7 +1031,11 @@ def _piece(text: str, type_id: int) -> str:
 
 
 def write_added_tokens(tokens: tuple[AddedToken, ...]) -> list[Json]:
-    """The list for added tokens; `InexpressibleError` where there is none."""
+    """Return the list of added tokens.
+
+    Raises:
+        InexpressibleError: Hugging Face can't find a token in the same way.
+    """
     for token in tokens:
         if token.normalized and token.literal:
             raise InexpressibleError(
@@ -971,12 +1059,16 @@ def write_added_tokens(tokens: tuple[AddedToken, ...]) -> list[Json]:
 def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
     """Return the added tokens of a list, with the ids that Hugging Face's library gives them.
 
-    A token of the model's vocabulary keeps its id, and any other token gets the next free one.
-    The library ignores the ids in the list.
+    A token of the model's vocabulary keeps its id, and any other token gets the next free one. The
+    library ignores the ids in the list.
 
     Args:
-        ids: the id of a token of the model's vocabulary.
-        size: how many tokens that vocabulary has.
+        data: the list of added tokens, or None.
+        ids: the function that returns the id of a token in the model's vocabulary.
+        size: the number of tokens in that vocabulary.
+
+    Raises:
+        ValueError: an entry is damaged.
     """
     if data is None:
         return []
@@ -1003,8 +1095,11 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
 
 
 def _once(entries: list[Json]) -> list[Json]:
-    """Return one entry for each text, in the order of first entries. Of several entries with one
-    text the last one counts, but a token that any of them calls special stays special."""
+    """Return one entry for each text, in the order of first entries.
+
+    Of several entries with one text, the last one counts. But a token that any of them calls
+    special stays special.
+    """
     last = {entry["content"]: entry for entry in entries}
     special = {entry["content"] for entry in entries if entry.get("special")}
     return [
@@ -1016,18 +1111,21 @@ def _once(entries: list[Json]) -> list[Json]:
 
 
 def _is_empty(entry: Any) -> bool:
-    """Is it a token without a text, which that library passes over?"""
+    """Return whether an entry is a token without text, which the library skips."""
     return isinstance(entry, dict) and entry.get("content") == ""
 
 
-#: The fields of an added token in that format, in the order of `AddedToken`'s.
+#: The fields of an added token in the format, in the order of `AddedToken`'s fields.
 _FLAGS = ("special", "single_word", "lstrip", "rstrip")
 
 
 def _columns(data: list[Any]) -> list[list[Any]]:
-    """Texts, ids and flags of the entries; ValueError for the first that is wrong.
+    """Return the texts, the ids and the flags of the entries, as columns.
 
-    By columns, because a file may have 400,000 entries.
+    Columns are faster, because a file may have 400,000 entries.
+
+    Raises:
+        ValueError: an entry is wrong; the message names the first one.
     """
     if {*map(type, data)} <= {dict}:
         texts = [entry.get("content") for entry in data]
@@ -1039,7 +1137,7 @@ def _columns(data: list[Any]) -> list[list[Any]]:
             and {*map(type, ids)} <= {int}
             and types <= {bool, type(None)}
         ):
-            # Left out is false, but for the last, which has another default.
+            # A missing flag is false, except for `normalized`, which has another default.
             return [texts, ids, *(list(map(bool, column)) for column in flags[:-1]), flags[-1]]
     for place, entry in enumerate(data):
         fields = Fields(f"added token {place}", entry)

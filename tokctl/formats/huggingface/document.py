@@ -1,9 +1,9 @@
-"""Hugging Face's `tokenizer.json`: a model in its terms, where it can express it, and back.
+"""Hugging Face's `tokenizer.json`: reading it, and writing the nearest model that it can express.
 
-`frame` is the whole document but for the vocabulary and the merges; tokctl's own model file
-(`tokctl.formats.tokenizer_json`) is such a document with a key of its own. `nearest` is the
-model that the format can express where it can't have this one. Truncation and padding of a file
-are kept and written again; here a call has them where it asks for them.
+`frame` returns a whole document without the vocabulary and the merges. tokctl's own model file
+(`tokctl.formats.tokenizer_json`) is such a document with an additional key. `nearest` returns the
+nearest model that the format can express. Truncation and padding settings of a file are kept and
+written again. tokctl applies them only if a call asks for them.
 """
 
 from __future__ import annotations
@@ -52,21 +52,25 @@ from tokctl.model.parts import (
     with_invalid_bytes,
 )
 
-#: The name of every recipe that comes out of such a file.
+#: The name of every recipe that is read from such a file.
 NAME = "huggingface"
-#: Why a model has no file there whose tokens are spelled alike.
+#: Why the format can't hold a model with two tokens that are spelled alike.
 AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"
 
 
 def is_one(source: Source) -> bool:
-    """Is it a document with a model in it?"""
+    """Return whether the file is a JSON document with an object `model`."""
     if source.is_folder or not source.is_json:
         return False
     return isinstance(source.outline.get("model"), dict)
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a file; TokctlError that names the file where it is not whole."""
+    """Return the model in the file.
+
+    Raises:
+        TokctlError: the file is damaged, or tokctl can't do what it says with the same result.
+    """
     with unless_damaged(source.name):
         document, lists = source.outline, source.lists
         if lists is None:
@@ -77,8 +81,15 @@ def read(source: Source) -> FilledRecipe:
 
 
 def with_scores_as_read(document: Json, source: Source) -> Json:
-    """The document of a file with the scores that Hugging Face's library reads there: its parser
-    has some a unit in the last place off, which decides between segmentations that are as good."""
+    """Return the document with the scores that Hugging Face's library reads from the file.
+
+    The library's parser reads some scores wrong by one unit in the last place, which decides
+    between segmentations that are equally good.
+
+    Args:
+        document: the parsed file.
+        source: the file.
+    """
     import json
 
     model = document["model"]
@@ -90,12 +101,20 @@ def with_scores_as_read(document: Json, source: Source) -> Json:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What the file leaves out: what no `tokenizer.json` holds, and what came along."""
+    """Return what the file loses: parts of the model, and companion files.
+
+    Raises:
+        InexpressibleError: the format can't hold a model of this kind.
+    """
     return [*document_losses(model), *companions_lost(model)]
 
 
 def write(model: FilledRecipe) -> Files:
-    """The file, on one line."""
+    """Return the file, on one line.
+
+    Raises:
+        InexpressibleError: the format can't hold a model of this kind.
+    """
     from tokctl import orjson
 
     return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}
@@ -111,21 +130,26 @@ def read_document(
     origin: Origin = Origin(NAME),  # noqa: B008 (a tuple can't change)
     companions: dict[str, str] | None = None,
 ) -> FilledRecipe:
-    """The model in a document.
+    """Return the model in a document.
 
-    lists: its vocabulary and merges, where the core has read them.
-    origin, companions: the model's.
+    Args:
+        document: the content of a `tokenizer.json`.
+        lists: the vocabulary and the merges, if the core has read them.
+        origin: the origin of the model.
+        companions: the texts of the files that come with the model, by name.
 
     Raises:
-        TokctlError: it holds what tokctl can't do with the same result.
-        ValueError, KeyError, TypeError: it is damaged.
+        TokctlError: the document has a setting that tokctl can't apply with the same result.
+        ValueError: a value in the document is wrong.
+        KeyError: a field is missing.
+        TypeError: a field has a wrong type.
     """
     try:
         return _read_document(document, lists, origin, companions)
     except CoreError as error:
         if error.kind != "no-byte":
             raise
-        # A token that no bytes are spelled as: its model is none of bytes.
+        # A token is not spelled as bytes, so this is a model of characters.
         return _read_document(document, lists, origin, companions, of_bytes=False)
 
 
@@ -137,7 +161,7 @@ def _read_document(
     *,
     of_bytes: bool = True,
 ) -> FilledRecipe:
-    """The same; where not `of_bytes`, as a model of characters in any case."""
+    """Return the model in a document; a model of characters unless `of_bytes`."""
     version = document.get("version", "1.0")
     if version != "1.0":
         raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0", ANOTHER)
@@ -150,12 +174,14 @@ def _read_document(
     missing: set[int] = set()
     if splitting[-1:] == [components.BYTE_LEVEL]:
         missing = {byte for one, byte in byte_level.BYTES.items() if own.id(one) is None}
-    # Without a decoder that undoes it, bytes come out as they are spelled.
+    # Without a decoder that reverses the spelling, decoded text would have bytes as they are
+    # spelled.
     undoes_bytes = components.undoes_bytes(document.get("decoder"))
     is_byte_level = of_bytes and undoes_bytes and _is_of_bytes(model, splitting, missing)
     if is_byte_level:
         splitting.pop()
-    # A token that is added gets the number of tokens as its id, even where that is taken.
+    # Hugging Face numbers added tokens from the number of tokens, even if another token has this
+    # id.
     given = len(own) - len(model.holes)
     added = components.read_added_tokens(document.get("added_tokens"), own.id, given)
     if model.holes:
@@ -163,7 +189,7 @@ def _read_document(
     if spells_bytes:
         added = _found_in_spelling(added, undoes_bytes=undoes_bytes)
     if is_byte_level and not model.recipe.get("whole_words"):
-        # Its model reads their spelling as that of bytes.
+        # A byte-level model reads the text of these tokens as bytes.
         added = [token._replace(made=False) if token.made else token for token in added]
     added_ids = {token.text: token.id for token in added}
 
@@ -200,7 +226,11 @@ def _read_document(
 
 
 def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken]:
-    """The added tokens, and a special token for each id that would be none's."""
+    """Return the added tokens, and a special token for each id without a token.
+
+    Raises:
+        TokctlError: an added token would get the id of a token in the vocabulary.
+    """
     taken = {token.id: token for token in added if model.lists.id(token.text) is None}
     for id_, token in taken.items():
         if id_ < len(model.lists) and (own := model.lists.spelled(id_)):
@@ -213,8 +243,14 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
 
 
 def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[AddedToken]:
-    """The added tokens where a normalizer spells bytes and normalized ones are found in that: there
-    is no white space to take along. Here they are found in the text that is spelled later."""
+    """Return the added tokens of a document whose normalizer spells bytes.
+
+    Hugging Face finds normalized tokens in the spelled text, which has no white space to include.
+    tokctl finds them in the text before bytes are spelled.
+
+    Raises:
+        TokctlError: a token can't be found in the same way.
+    """
     found = [token for token in added if token.normalized]
     if found and not undoes_bytes:
         raise TokctlError(
@@ -236,7 +272,7 @@ def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[A
 
 
 def _named(parts: list[Part]) -> list[str]:
-    """The tokens that templates name."""
+    """Return the tokens that templates name."""
     templates = [
         part[name] for part in parts if part.kind == "template" for name in ("single", "pair")
     ]
@@ -246,7 +282,7 @@ def _named(parts: list[Part]) -> list[str]:
 def _with_special(
     added: list[AddedToken], names: set[str], ids: Ids, *, ordinary: bool
 ) -> list[AddedToken]:
-    """The added tokens, those of these names among them as special tokens, in id order."""
+    """Return the added tokens in id order, with the tokens in `names` as special tokens."""
     tokens = [
         token._replace(special=True, named=True)
         if token.text in names and not token.special
@@ -263,10 +299,11 @@ def _with_special(
 
 
 def _is_of_bytes(model: ReadModel, splitting: list[Part], missing: Collection[int]) -> bool:
-    """Is it a model of bytes here? That is BPE whose bytes are spelled last of all, from text that
-    nothing was taken out of. Others are models of the characters that bytes are spelled with.
+    """Return whether tokctl reads the model as a byte-level model.
 
-    missing: the bytes that have no token.
+    It must be BPE, with bytes spelled in the last step and nothing removed from the text before.
+    Other models, with the characters that spell bytes, are read as models of characters. `missing`
+    are the bytes that have no token.
     """
     recipe = model.recipe
     return (
@@ -280,10 +317,11 @@ def _is_of_bytes(model: ReadModel, splitting: list[Part], missing: Collection[in
 
 
 def _with_bytes(model: ReadModel, missing: Collection[int]) -> None:
-    """Completes the recipe of a model of bytes.
+    """Complete the recipe of a byte-level model.
 
-    A byte without a token is unknown there. It becomes the unknown token, or is left out where
-    there is none; but where UTF-8 never has the byte, no text that they read does.
+    In Hugging Face, a byte without a token is unknown. It becomes the unknown token, or is dropped
+    if there is none. Bytes that never occur in UTF-8 do not matter, because the library reads UTF-8
+    only.
     """
     recipe = model.recipe
     recipe["alphabet"] = "seen" if missing else "bytes"
@@ -295,12 +333,15 @@ def _with_bytes(model: ReadModel, missing: Collection[int]) -> None:
 
 
 def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) -> list[AddedToken]:
-    """The added tokens of a byte-level model. A special one that is spelled as stand-ins of other
-    bytes (`§` for A7) is the token of those bytes, too: ordinary text has it, and the same token is
-    found where a text spells it. One of the vocabulary that no bytes are spelled as (`<x y>`) is
-    found, and never made.
+    """Return the added tokens of a byte-level model.
 
-    named: the tokens that the file needs as special ones.
+    A special token whose text also spells other bytes (`§` spells A7) is the token of those bytes,
+    too. Ordinary text produces it, and Hugging Face also finds it where a text contains its
+    spelling. A token of the vocabulary that does not spell bytes (`<x y>`) is found, and never made
+    by merging. `named` are the tokens that the file needs as special tokens.
+
+    Raises:
+        TokctlError: a token in `named` is also a token of bytes.
     """
 
     def is_of_bytes(token: AddedToken) -> bool:
@@ -326,7 +367,11 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
 
 
 def document_losses(model: FilledRecipe) -> list[Loss]:
-    """What the document leaves out of the model and of what is known of its training."""
+    """Return what the document loses of the model and of its training.
+
+    Raises:
+        InexpressibleError: the format can't hold a model of this kind.
+    """
     near, found = nearest(_by_merges(model))
     _check_spellings(near)
     frame(near, lossy=True)
@@ -336,8 +381,10 @@ def document_losses(model: FilledRecipe) -> list[Loss]:
 
 
 def _bits_lost(model: FilledRecipe) -> list[Loss]:
-    """The loss of scores that no text gives to Hugging Face's parser as they are. It decides only
-    between segmentations whose sums are equal but for rounding."""
+    """Return the loss of scores that Hugging Face's parser can't read exactly from any text.
+
+    The loss matters only between segmentations whose sums differ by rounding.
+    """
     unreadable = _native.texts_for_serde_json(model.scores)[1]
     if not unreadable:
         return []
@@ -346,8 +393,11 @@ def _bits_lost(model: FilledRecipe) -> list[Loss]:
 
 
 def document(model: FilledRecipe) -> dict[str, Any]:
-    """The document of the nearest model. Ranks are written as the merges that they stand
-    for."""
+    """Return the document of the nearest model; ranks become the equivalent merges.
+
+    Raises:
+        InexpressibleError: the format can't hold a model of this kind.
+    """
     model, _ = nearest(_by_merges(model))
     _check_spellings(model)
     made = frame(model, lossy=True)
@@ -364,8 +414,10 @@ def document(model: FilledRecipe) -> dict[str, Any]:
 
 
 def written_scores(scores: list[float]) -> list[Any]:
-    """Scores for `orjson.dumps`, so that every parser reads them as they are: also Hugging Face's,
-    which misreads the shortest texts of some."""
+    """Return scores for `orjson.dumps`, so that every parser reads their exact values.
+
+    Hugging Face's parser misreads the shortest texts of some scores. These get other texts.
+    """
     from tokctl import orjson
 
     texts, _ = _native.texts_for_serde_json(scores)
@@ -376,7 +428,7 @@ def written_scores(scores: list[float]) -> list[Any]:
 
 
 def _by_merges(model: FilledRecipe) -> FilledRecipe:
-    # Imported late: reading does without.
+    # Imported here because reading does not need the module.
     from tokctl.formats.merging import by_merges
 
     return by_merges(model)
@@ -388,8 +440,11 @@ def _check_spellings(model: FilledRecipe) -> None:
 
 
 def obstacle(given: Recipe | FilledRecipe) -> str | None:
-    """Why the format can't express the recipe: what would give other ids there. None if
-    it can. For a recipe alone, special tokens are where a training puts them."""
+    """Return why the format can't express the recipe with the same ids, or None if it can.
+
+    For a recipe without a vocabulary, special tokens are assumed to have the lowest ids, as after a
+    training.
+    """
     try:
         frame(given)
     except InexpressibleError as reason:
@@ -398,10 +453,14 @@ def obstacle(given: Recipe | FilledRecipe) -> str | None:
 
 
 def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any]:
-    """The document for a recipe, without vocabulary and merges; `InexpressibleError`, with the
-    reason, where the format has none.
+    """Return the document for a recipe, without the vocabulary and the merges.
 
-    lossy: for a model of `nearest`, which lists what is different there.
+    Args:
+        given: a recipe, or a model.
+        lossy: whether to allow the differences that `nearest` lists.
+
+    Raises:
+        InexpressibleError: the format can't express the recipe; the message says why.
     """
     recipe, added = _parts(given)
     ids = {token.text: token.id for token in added if token.special}
@@ -430,18 +489,20 @@ def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any
 
 
 def _spelled_otherwise(model: FilledRecipe) -> str | None:
-    """An added token of the vocabulary that stands there as another text: it would get another
-    id."""
+    """Return an added token of the vocabulary whose text differs from its spelling there, or None.
+
+    Hugging Face would give this token another id.
+    """
     spell = byte_level.spell if model.recipe.is_byte_level else bytes.decode
     own = (token for token in model.added if token.ordinary)
     return next((one.text for one in own if spell(model.token(one.id)) != one.text), None)
 
 
 def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
-    """The special tokens that their model may make of ordinary text that spells them."""
+    """Return the special tokens that Hugging Face's model can make from text that spells them."""
     recipe, added = _parts(given)
     size = model_size(given) if isinstance(given, FilledRecipe) else None
-    # One that their model made of text where it was read from does the same there again.
+    # A token that the first library's model made from text may be made again.
     apart = (token for token in added if not token.ordinary and not token.made)
     inside = [token for token in apart if size is None or token.id < size]
     return [token.text for token in inside if _can_be_made(recipe, token)]
@@ -455,10 +516,10 @@ def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]
 
 
 def model_size(model: FilledRecipe) -> int:
-    """How many tokens, those with the lowest ids, stand in the model's own vocabulary.
+    """Return the size of the model's own vocabulary, which has the lowest ids.
 
-    Added tokens after them do not, unless merges name them: there the model can't make them
-    of ordinary text, and they get the next free ids, which are theirs.
+    Added tokens after these ids are not part of it, unless merges name them. Hugging Face's model
+    then can't make them from ordinary text, and they get the next free ids, which equal their own.
     """
     unknown = model.recipe.unk_token
     unk_id = None if unknown is None else model.special_ids[unknown]
@@ -466,7 +527,8 @@ def model_size(model: FilledRecipe) -> int:
     listed = {token.id for token in model.added if not token.ordinary and not token.made}
     highest = None
     while size > 1 and size - 1 in listed and size - 1 != unk_id:
-        # What is left out gets the score 0 when it is read, or the highest where that is above it.
+        # A token outside the vocabulary gets the score 0 when it is read, or the highest score if
+        # that is above 0.
         if model.scores and highest is None:
             highest = max(model.scores)
         if highest is not None and (highest > 0 or model.scores[size - 1]):
@@ -478,9 +540,11 @@ def model_size(model: FilledRecipe) -> int:
 
 
 def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
-    """May their model make this token of its vocabulary where the text spells it? (Unigram
-    always may: Hugging Face finds the token before its model can, but for one that stands
-    inside a word, or that only the normalized text spells.)"""
+    """Return whether Hugging Face's model can make this token from text that spells the token.
+
+    In a Unigram model every token can be made. But Hugging Face finds an added token first, unless
+    the token is inside a word, or only the normalized text spells it.
+    """
     text = token.text
     if recipe.matches_longest or recipe.looks_up_pre_tokens or recipe.whole_words:
         return _is_one_pre_token(recipe, text.removeprefix(recipe.marker.text))
@@ -493,7 +557,10 @@ def _can_be_made(recipe: Recipe, token: AddedToken) -> bool:
 
 
 def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
-    """May the text stand inside one pre-token? Only scanners that surely split it say no."""
+    """Return whether `text` may be part of one pre-token.
+
+    The result is False only if a scanner splits the text in every context.
+    """
     return all(
         part.kind not in _SPLITTING
         or len(_native.pre_tokens(native_parts([part]), text.encode())) == 1
@@ -501,26 +568,31 @@ def _is_one_pre_token(recipe: Recipe, text: str) -> bool:
     )
 
 
-#: Scanners that split a text alike wherever it stands.
+#: Scanners that split a text in the same way in every context.
 _SPLITTING = ("bert", "gpt2-words", "gpt2", "cl100k", "o200k", "llama3", "qwen2", "characters")
 
 
 # -- the nearest model ----------------------------------------------------------------
 #
-# Each step takes one thing away that the format has no place for, and says so. What has nothing
-# near it (a word marker that is a symbol of its own, say) stays, and writing it raises
-# `InexpressibleError`.
+# Each step removes one feature that the format has no field for, and names the loss. A feature with
+# no near equivalent (a word marker that is a separate symbol, for example) stays, and writing it
+# raises `InexpressibleError`.
 
 
 class Step(NamedTuple):
-    """A model without one thing, and what that was; nothing where it changes no text."""
+    """A model without one of its features.
+
+    Attributes:
+        model: the changed model.
+        lost: the loss of the feature; None if the change affects no text.
+    """
 
     model: FilledRecipe
     lost: Loss | str | None
 
 
 def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
-    """The model as the format can have it, and what it loses on the way."""
+    """Return the nearest model that the format can express, and the losses."""
     losses = []
     for step in _STEPS:
         for found in step(model):
@@ -542,7 +614,7 @@ def _precision(model: FilledRecipe) -> Steps:
     recipe = model.recipe
     if recipe.precision == "single":
         lost = "sums of log probabilities in single precision, which decide between near-equal ways"
-        # Merges add nothing up.
+        # Models that merge do not add scores, so they lose nothing.
         if recipe.byte_fallback:
             lost += ", and bytes that no text can spell (<0x41>)"
         yield Step(_with(model, precision="double"), lost if recipe.traits.has_scores else None)
@@ -565,8 +637,11 @@ def _unknown(model: FilledRecipe) -> Steps:
 
 
 def _scores(model: FilledRecipe) -> Steps:
-    """There the lowest score of all decides how bad an unknown character is, and in a model of
-    SentencePiece that of the tokens that it makes."""
+    """Yield the model with no score below the lowest score of the tokens that it makes.
+
+    In Hugging Face, the lowest score of all tokens decides the cost of an unknown character. In
+    SentencePiece, only tokens that the model makes count.
+    """
     if model.recipe.precision != "single":
         return
     made = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
@@ -686,7 +761,7 @@ def _spelled_in_text(model: FilledRecipe) -> Steps:
         yield Step(model, f"special tokens that no text can spell ({several})")
 
 
-#: What the decoder of bytes makes of invalid ones.
+#: Hugging Face's rule for decoding invalid bytes.
 INVALID = "replace-run"
 
 
@@ -714,7 +789,7 @@ def _decoders(model: FilledRecipe) -> Steps:
 
 
 def _stripped_alike(part: Part) -> Part:
-    """Return the part, without the option of `strip` that their decoder lacks."""
+    """Return the part, without the option of `strip` that Hugging Face's decoder lacks."""
     if part.kind != "strip":
         return part
     return DECODERS.part("strip", **dict(part.options) | {"first_only": False})

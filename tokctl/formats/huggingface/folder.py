@@ -1,10 +1,9 @@
-"""A folder of `transformers`: `tokenizer.json` or vocabulary files, and what says how they are
-used. What AutoTokenizer makes of it is what counts.
+"""A folder of `transformers`: a `tokenizer.json` or vocabulary files, and configuration files.
 
-Reading makes one document of Hugging Face's `tokenizer.json` of the files: the pipeline that the
-folder's class builds (`classes`), and the added tokens as `PreTrainedTokenizerBase.
-_from_pretrained` and `TokenizersBackend.__init__` of transformers 5.24 add them. Writing puts a
-configuration beside the `tokenizer.json`.
+A model is read as AutoTokenizer reads the folder. Reading turns the files into one document of the
+format `tokenizer.json`. The folder's class (`classes`) determines the pipeline. Added tokens are
+added as by `PreTrainedTokenizerBase._from_pretrained` and `TokenizersBackend.__init__` of
+transformers 5.24. Writing puts a configuration beside the `tokenizer.json`.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ from tokctl.model import FilledRecipe, Origin
 TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
 TEKKEN = "tekken.json"
-#: The pieces of a Marian model, whose ids stand in a vocab.json.
+#: The pieces of a Marian model, whose ids are in a vocab.json.
 MARIAN = "source.spm"
 TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
-#: Files of which AutoTokenizer can make a tokenizer where there is no `tokenizer.json`.
+#: Files from which AutoTokenizer can build a tokenizer if there is no `tokenizer.json`.
 VOCABULARIES = (
     "vocab.json",
     "vocab.txt",
@@ -56,16 +55,17 @@ VOCABULARIES = (
     "spiece.model",
     "sentencepiece.bpe.model",
 )
-#: What is carried along unread.
+#: Files that are kept unread with the model.
 COMPANIONS = (CONFIG, SPECIAL_MAP, ADDED, TEMPLATE)
 _TEMPLATE_NAME = re.compile(rf"{TEMPLATES}/[\w.+ -]{{1,100}}\.jinja", re.ASCII)
-#: A companion is text for people; no one writes more.
+#: Most bytes of a companion file. People write these files, and never this much.
 _LONGEST_TEXT = 1 << 22
 _MOST_TEMPLATES = 64
 _MOST_TEXT = 1 << 24
-#: What `clean_up_tokenization_spaces` replaces in a decoded text, in this order.
+#: The texts that `clean_up_tokenization_spaces` replaces in decoded text, in this order.
 _CLEANED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
-#: Classes whose template `add_bos_token` and `add_eos_token` make, without a `tokenizer.json`.
+#: Classes that build a template from `add_bos_token` and `add_eos_token` if there is no
+#: `tokenizer.json`.
 _ADDING_ENDS = (
     "GPT2Tokenizer",
     "GPTNeoXTokenizer",
@@ -73,12 +73,15 @@ _ADDING_ENDS = (
     "LlamaTokenizer",
     "AlbertTokenizer",
 )
-#: It is read where it stands, and never written: its tokens stand in `tokenizer.json`.
+#: This file is read but never written: its tokens are in the `tokenizer.json`.
 NEIGHBOURS = (ADDED,)
 
 
 def is_one(source: Source) -> bool:
-    """Is it a folder with a `tokenizer.json`, or with a configuration and a vocabulary?"""
+    """Return whether `source` is a folder with a tokenizer of transformers.
+
+    Such a folder has a `tokenizer.json`, or a configuration and a vocabulary.
+    """
     if not source.is_folder:
         return False
     if source.beside(TOKENIZER) is not None:
@@ -89,7 +92,11 @@ def is_one(source: Source) -> bool:
 
 
 def read(source: Source) -> FilledRecipe:
-    """The model of a folder; TokctlError that names the file where one is not whole."""
+    """Return the model in the folder.
+
+    Raises:
+        TokctlError: a file is damaged, or tokctl can't run the folder's class.
+    """
     with unless_damaged(source.name):
         texts = _companions(source)
         files = _files(source, texts)
@@ -99,7 +106,11 @@ def read(source: Source) -> FilledRecipe:
 
 
 def losses(model: FilledRecipe) -> list[Loss]:
-    """What the files leave out."""
+    """Return what the files lose of the model.
+
+    Raises:
+        InexpressibleError: `tokenizer.json` can't hold a model of this kind.
+    """
     found = document_losses(model)
     if left := [name for name in model.companions if not is_carried(name)]:
         found.append(Loss(f"the files that came with it ({', '.join(left)})", minor=True))
@@ -107,7 +118,11 @@ def losses(model: FilledRecipe) -> list[Loss]:
 
 
 def write(model: FilledRecipe) -> Files:
-    """`tokenizer.json`, the configuration, and the chat templates as they came."""
+    """Return the `tokenizer.json`, the configuration, and the chat templates as they were read.
+
+    Raises:
+        InexpressibleError: `tokenizer.json` can't hold a model of this kind.
+    """
     document = document_of(model)
     texts = {name: text for name, text in model.companions.items() if is_carried(name)}
     texts.pop(ADDED, None)
@@ -121,7 +136,15 @@ def write(model: FilledRecipe) -> Files:
 
 
 class FolderFiles(NamedTuple):
-    """The files of a folder beside `tokenizer.json`, as far as they say something."""
+    """The content of the configuration files in a folder.
+
+    Attributes:
+        name: the name of the folder in messages.
+        config: the content of `tokenizer_config.json`; empty if there is none.
+        special_map: the content of `special_tokens_map.json`, if any.
+        added: the content of `added_tokens.json`, if any.
+        model_config: the content of `config.json`; empty if there is none.
+    """
 
     name: str
     config: Json
@@ -131,12 +154,12 @@ class FolderFiles(NamedTuple):
 
 
 def is_carried(name: str) -> bool:
-    """Is it the name of a file that is carried along?"""
+    """Return whether a file of this name is kept with the model."""
     return name in COMPANIONS or _TEMPLATE_NAME.fullmatch(name) is not None
 
 
 def _companions(source: Source) -> dict[str, str]:
-    """The texts of the files beside `tokenizer.json` that come along."""
+    """Return the texts of the files that are kept with the model, by name."""
     found = [(name, source.beside(name)) for name in COMPANIONS]
     assert source.path is not None
     folder = source.path / TEMPLATES
@@ -168,7 +191,17 @@ def _companions(source: Source) -> dict[str, str]:
 
 
 def parsed(text: str, name: str) -> Json:
-    """A JSON object; numbers that are too long for other readers stay as they are."""
+    """Return the JSON object in a text.
+
+    Python's parser is used because it keeps numbers that are too long for other parsers.
+
+    Args:
+        text: the content of the file.
+        name: the name of the file in messages.
+
+    Raises:
+        TokctlError: the text is not JSON, or not an object.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -179,7 +212,7 @@ def parsed(text: str, name: str) -> Json:
 
 
 def _files(source: Source, texts: dict[str, str]) -> FolderFiles:
-    """What the files beside `tokenizer.json` say."""
+    """Return the content of the configuration files."""
 
     def read(name: str) -> Json | None:
         return parsed(texts[name], f"{source.name}/{name}") if name in texts else None
@@ -192,8 +225,7 @@ def _files(source: Source, texts: dict[str, str]) -> FolderFiles:
 
 
 def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
-    """The document that stands for what AutoTokenizer makes of the folder, and the name of
-    its class."""
+    """Return the document of the tokenizer that AutoTokenizer builds, and the name of its class."""
     own = source.beside(TOKENIZER)
     given: Json | None = None
     if own is not None:
@@ -236,7 +268,7 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
     else:
         assert own is not None
         if known is None or known.kept:
-            # Other classes make their model anew from what Python's parser has read, exactly.
+            # The other classes rebuild their model from what Python's parser reads, which is exact.
             given = with_scores_as_read(given, own)
         made = dict(given)
         if known:
@@ -250,7 +282,7 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
     listed = _listed(config, named, files.added, entries)
     _add_all(vocabulary, listed, named)
     if name == "Qwen2Tokenizer":
-        # It adds them once more, without flags.
+        # This class adds the tokens again, without flags.
         texts = dict.fromkeys((*named.texts.values(), *map(_content, named.extra)))
         vocabulary.add(list(map(_token, texts)))
     if known and known.again:
@@ -290,7 +322,7 @@ def _vocabulary(model: Json) -> GrowingVocabulary:
 
 
 def _rebuilt(given: Json, name: str, known: ModelClass, fields: Fields, named: NamedTokens) -> Json:
-    """The document with the pipeline of a class around the vocabulary."""
+    """Return the document with its vocabulary and the pipeline of a class."""
     inner = given["model"]
     if inner.get("type", known.model) != known.model and not known.kept:
         raise TokctlError(
@@ -307,7 +339,7 @@ def _rebuilt(given: Json, name: str, known: ModelClass, fields: Fields, named: N
 
 
 def _rules(normalizer: Any) -> list[Json]:
-    """The first of a document's precompiled rules, in a list."""
+    """Return a list of the document's first precompiled rules; empty if it has none."""
     if not isinstance(normalizer, dict):
         return []
     steps = normalizer["normalizers"] if normalizer.get("type") == "Sequence" else [normalizer]
@@ -318,8 +350,10 @@ def _rules(normalizer: Any) -> list[Json]:
 def _from_files(
     source: Source, name: str, known: ModelClass, fields: Fields, named: NamedTokens
 ) -> Json:
-    """The document of a class around its vocabulary files. What these list as special, `named`
-    gets."""
+    """Return the document of a class with the vocabulary from files.
+
+    Special tokens that the files list are added to `named`.
+    """
     rules: list[Json] = []
     files = [source.beside(file) for file in known.vocab_files]
     if None in files:
@@ -355,7 +389,10 @@ def _from_files(
 
 
 def _cleaning(decoder: Any, model: Json, fields: Fields) -> Any:
-    """The decoder with transformers' cleaning up after it, which it leaves out for BPE."""
+    """Return the decoder with transformers' cleaning of spaces after it.
+
+    By default, transformers does not clean the texts of BPE models.
+    """
     forced = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
     if model.get("type") == "BPE" and not fields.flag(forced, False):
         return decoder
@@ -377,7 +414,7 @@ _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 def _token(data: Any, *, special: bool | None = None) -> Json:
-    """An added token with all its flags, from a text or an object."""
+    """Return an added token with all its flags, from a text or an object."""
     if isinstance(data, str):
         data = {"content": data, "special": True}
     fields = Fields("added token", data)
@@ -390,9 +427,12 @@ def _token(data: Any, *, special: bool | None = None) -> Json:
 
 
 class GrowingVocabulary:
-    """The tokens of a tokenizer to which others are added, with the ids that they get.
+    """The vocabulary of a tokenizer, which assigns ids to added tokens.
 
-    own: the ids of the model's own tokens, by text.
+    Attributes:
+        own: the ids of the model's own tokens, by text.
+        count: the number of the model's own tokens.
+        added: the added tokens with their ids and flags, by text.
     """
 
     def __init__(self, own: Mapping[str, int], count: int) -> None:
@@ -401,8 +441,10 @@ class GrowingVocabulary:
         self.added: dict[str, Json] = {}
 
     def add(self, tokens: list[Json]) -> None:
-        """Add tokens, or change the flags of those that were added before; as one call of
-        `add_tokens`. A token that was special once stays special."""
+        """Add tokens, or change the flags of added tokens, like one call of `add_tokens`.
+
+        A token that was special once stays special.
+        """
         highest = max((entry["id"] for entry in self.added.values()), default=-1)
         new = highest + 1 if highest >= self.count else self.count
         for entry in tokens:
@@ -420,13 +462,16 @@ class GrowingVocabulary:
 
     @property
     def ids(self) -> dict[str, int]:
+        """The ids of all tokens, by text."""
         return {**self.own, **{text: entry["id"] for text, entry in self.added.items()}}
 
 
 class NamedTokens:
-    """The special tokens that the files name: those with a role, and the others.
+    """The special tokens that the files name, with and without a role.
 
-    config: `tokenizer_config.json`, or what is left of it; `roles` are the class's own.
+    Attributes:
+        roles: the tokens by role, as the files have them. The configuration overrides the class.
+        extra: the tokens without a role.
     """
 
     def __init__(self, config: Json, roles: Mapping[str, str], extra: Sequence[Any]) -> None:
@@ -449,13 +494,15 @@ class NamedTokens:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The text of each role's token."""
+        """The text of the token for each role."""
         return {name: _token(value)["content"] for name, value in self.roles.items()}
 
 
 def _configured(config: Json, special_map: Json | None) -> Json:
-    """The configuration with what `special_tokens_map.json` says; only files from before
-    `added_tokens_decoder` have it from there."""
+    """Return the configuration, with the entries of `special_tokens_map.json` where they apply.
+
+    They apply only to older files, without `added_tokens_decoder`.
+    """
     if "added_tokens_decoder" in config or special_map is None:
         return config
     values = {
@@ -468,7 +515,7 @@ def _configured(config: Json, special_map: Json | None) -> Json:
 def _listed(
     config: Json, named: NamedTokens, added: Json | None, own: list[Json]
 ) -> dict[int, Json]:
-    """The added tokens that the files list, by the id that stands there."""
+    """Return the added tokens that the files list, by the id in the files."""
     found: dict[int, Json] = {}
     if "added_tokens_decoder" in config:
         entries = config["added_tokens_decoder"]
@@ -506,7 +553,7 @@ def _add_all(vocabulary: GrowingVocabulary, found: dict[int, Json], named: Named
     seen: dict[str, list[tuple[bool, Json]]] = {}
     for value in (*named.roles.values(), *named.extra):
         one = _token(value)
-        # A text equals a text there, and an object an object.
+        # In transformers, a text equals only a text, and an object only an object.
         key = isinstance(value, str), dict(one)
         alike = seen.setdefault(one["content"], [])
         if one["content"] not in known and key not in alike:
@@ -520,8 +567,10 @@ def _add_all(vocabulary: GrowingVocabulary, found: dict[int, Json], named: Named
 
 
 def _again(listed: dict[int, Json], config: Json, named: NamedTokens) -> list[Json]:
-    """Return the special tokens as `_post_init` of transformers adds them once more: a token that
-    the configuration names has the flags of the list of added tokens, if that list has it."""
+    """Return the special tokens that transformers' `_post_init` adds a second time.
+
+    A token in the configuration has the flags from the list of added tokens, if that list has it.
+    """
     by_text = {entry["content"]: entry for entry in listed.values()}
     found = []
     for role, value in named.roles.items():
@@ -537,11 +586,11 @@ def _bare(entry: Json) -> Json:
 
 # -- the configuration that is written ----------------------------------------------------
 #
-# What came with the model stays, but for what would contradict its `tokenizer.json`.
+# What came with the model is kept, except for what would contradict its `tokenizer.json`.
 
-#: Loaded by versions 4 and 5 alike, and builds no pipeline of its own.
+#: Versions 4 and 5 load this class, and it builds no pipeline of its own.
 _CLASS = "PreTrainedTokenizerFast"
-#: Fields that another class would build its pipeline by, or that `tokenizer.json` answers.
+#: Fields from which another class would build its pipeline, or which `tokenizer.json` covers.
 _BUILDING = (
     "added_tokens_decoder",
     "add_bos_token",
@@ -565,7 +614,7 @@ _BUILDING = (
     "vocab_file",
     "merges_file",
 )
-#: Roles by the names that special tokens commonly have; of several the first there is.
+#: The common texts of special tokens for each role. The first one in the model is used.
 _KNOWN = {
     "bos_token": ("<s>", "<|begin_of_text|>", "<bos>", "[BOS]", "<|startoftext|>"),
     "eos_token": ("</s>", "<|end_of_text|>", "<eos>", "[EOS]", "<|endoftext|>"),
@@ -578,7 +627,7 @@ _KNOWN = {
 
 
 def _configuration(model: FilledRecipe, document: Json) -> dict[str, str]:
-    """The configuration files of a model whose document is written beside them."""
+    """Return the configuration files of a model, for the folder of its document."""
     config, named = _companion(model, CONFIG), _named(model)
     known = {entry.text for entry in model.added}
     roles = roles_of(model)
@@ -590,7 +639,7 @@ def _configuration(model: FilledRecipe, document: Json) -> dict[str, str]:
     kept["clean_up_tokenization_spaces"] = False
     splitting = document["pre_tokenizer"]
     if splitting is not None and "add_prefix_space" in splitting:
-        # Version 4 changes the pre-tokenizer to what stands here, or to false.
+        # Version 4 sets the pre-tokenizer's option to this value, or to false.
         kept["add_prefix_space"] = splitting["add_prefix_space"]
     kept.setdefault("model_input_names", _input_names(document["post_processor"]))
     return {CONFIG: _dump(kept), SPECIAL_MAP: _dump(roles | extra)}
@@ -609,14 +658,17 @@ def _is_role(name: str, value: Any) -> bool:
 
 
 def _named(model: FilledRecipe) -> Json:
-    """What the configuration files that came with a model say, of both."""
+    """Return the fields of both configuration files that came with a model."""
     config, special_map = _companion(model, CONFIG), _companion(model, SPECIAL_MAP)
     return {**special_map, **config} if "added_tokens_decoder" in config else config | special_map
 
 
 def roles_of(model: FilledRecipe) -> dict[str, str]:
-    """The special tokens by role (`bos_token`): as the files said that came with the model, where
-    they are tokens; by name where there were no files."""
+    """Return the special tokens by role (`bos_token`).
+
+    The roles come from the configuration files that came with the model, as far as they name tokens
+    of the model. Without such files, common texts of tokens tell their roles.
+    """
     if CONFIG not in model.companions and SPECIAL_MAP not in model.companions:
         return _guessed(model)
     known = {entry.text for entry in model.added}
@@ -628,13 +680,13 @@ def roles_of(model: FilledRecipe) -> dict[str, str]:
 
 
 def _text_of(value: Any) -> str | None:
-    """The text of a token of the files; None if it is none."""
+    """Return the text of a token in the configuration, or None if the value is not a token."""
     text = value.get("content") if isinstance(value, dict) else value
     return text if isinstance(text, str) else None
 
 
 def _class_roles(model: FilledRecipe) -> dict[str, Any]:
-    """Those that the class of the folder gave where its configuration named none."""
+    """Return the roles that the folder's class defines by default."""
     if model.origin is None or model.origin.name not in CLASSES:
         return {}
     return dict(CLASSES[model.origin.name].roles)
@@ -652,7 +704,7 @@ def _guessed(model: FilledRecipe) -> dict[str, str]:
 
 
 def _extra(named: Json, known: set[str]) -> Json:
-    """The extra special tokens, under the name that both versions know."""
+    """Return the extra special tokens, under a name that versions 4 and 5 both know."""
     given = named.get("extra_special_tokens") or named.get("additional_special_tokens") or []
     if isinstance(given, dict):
         texts = {name: _text_of(value) for name, value in given.items()}
@@ -664,6 +716,6 @@ def _extra(named: Json, known: set[str]) -> Json:
 
 
 def _input_names(processor: Any) -> list[str]:
-    """Models get token types where the template tells a pair's texts apart."""
+    """Return the names of a model's inputs: with token types if the template sets type ids."""
     typed = '"type_id": 1' in json.dumps(processor)
     return ["input_ids", *(["token_type_ids"] if typed else []), "attention_mask"]

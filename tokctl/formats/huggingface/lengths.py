@@ -1,4 +1,4 @@
-"""Truncation and padding that a `tokenizer.json` stores: checked, and kept as they are written."""
+"""Truncation and padding settings of a `tokenizer.json`: checked, and stored as written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ _STRATEGIES = ("LongestFirst", "OnlyFirst", "OnlySecond")
 
 
 def read_lengths(document: Json) -> dict[str, Json]:
-    """What is stored of the two, by name; ValueError if one is not as it should be."""
+    """Return the stored settings of `truncation` and `padding`, by name.
+
+    Raises:
+        ValueError: a setting has a wrong value.
+    """
     readers = {"truncation": _truncation, "padding": _padding}
     return {
         name: read(Fields(name, document[name]))
@@ -37,7 +41,7 @@ def _padding(fields: Fields) -> Json:
     return {
         "strategy": strategy,
         "direction": _one_of(fields, "direction", _DIRECTIONS),
-        # None of these multiples is one that no length has to be.
+        # 0 and null both mean that lengths need not be multiples.
         "pad_to_multiple_of": None if not multiple else _count(fields, "pad_to_multiple_of"),
         "pad_id": _count(fields, "pad_id"),
         "pad_type_id": _count(fields, "pad_type_id"),

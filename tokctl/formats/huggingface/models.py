@@ -1,6 +1,6 @@
-"""Models: what each algorithm is in Hugging Face's format, and what theirs are here.
+"""Models in Hugging Face's format: writing each algorithm, and reading each type of model.
 
-Definitions: `tokenizers/src/models` of Hugging Face tokenizers.
+The definitions are in `tokenizers/src/models` of Hugging Face tokenizers.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from tokctl.formats.huggingface.components import Fields, InexpressibleError, Js
 from tokctl.model import Marker, Recipe
 from tokctl.model.parts import AddedToken
 
-#: Larger than any word; the format knows no "no limit".
+#: Longer than any word. The format has no value for "no limit".
 _NO_LIMIT = 2**53 - 1
 
 
 def drops_unknown(recipe: Recipe) -> bool:
-    """Are there characters that are an error here, and that are dropped there?"""
+    """Return whether an unknown character is an error in tokctl and dropped in Hugging Face."""
     unknown = recipe.unk_token is None and not recipe.byte_fallback and not recipe.drops_unknown
     return unknown and not recipe.is_byte_level
 
 
 def needs_unknown(recipe: Recipe) -> bool:
-    """Can a model of that kind not be without an unknown token?"""
+    """Return whether Hugging Face's type for this recipe requires an unknown token."""
     return recipe.traits.marks_continuations or recipe.looks_up_pre_tokens
 
 
 def fails_at_bytes(recipe: Recipe) -> bool:
-    """Is it a Unigram model that looks for its unknown token before it falls back to bytes, and
-    has none?"""
+    """Return whether the recipe is a Unigram with byte fallback and without an unknown token.
+
+    Hugging Face's Unigram needs its unknown token before it falls back to bytes.
+    """
     return recipe.traits.has_scores and recipe.byte_fallback and recipe.unk_token is None
 
 
@@ -43,9 +45,15 @@ def fails_at_bytes(recipe: Recipe) -> bool:
 
 
 def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> Json:
-    """The model but for its vocabulary and merges; `InexpressibleError` where there is none.
+    """Return the object `model` for a recipe, without the vocabulary and the merges.
 
-    lossy: writes one that drops unknown characters, too.
+    Args:
+        recipe: the recipe.
+        unk_id: the id of the unknown token, if there is one.
+        lossy: whether to accept that Hugging Face drops unknown characters.
+
+    Raises:
+        InexpressibleError: the format can't express the recipe.
     """
     if fails_at_bytes(recipe) and not lossy:
         raise InexpressibleError("its Unigram falls back to bytes only with an unknown token")
@@ -112,13 +120,13 @@ _WRITERS = {"BPE": _bpe, "WordPiece": _wordpiece, "Unigram": _unigram, "WordLeve
 
 @dataclass(eq=False, repr=False)
 class ReadModel:
-    """A model as it was found.
+    """A model as a document describes it.
 
     Attributes:
-        recipe: what it says about the recipe, by field; no `units` yet.
-        lists: its vocabulary, merges and scores.
-        unk_token: if it has one that is in the vocabulary.
-        holes: ids that no token has.
+        recipe: fields of the recipe that the model sets, without `units`.
+        lists: the vocabulary, the merges and the scores.
+        unk_token: the unknown token, if the vocabulary has it.
+        holes: the ids without a token.
     """
 
     recipe: Json
@@ -128,10 +136,16 @@ class ReadModel:
 
 
 def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
-    """The model of a document; TokctlError if tokctl has none like it.
+    """Return the model of a document.
 
-    lists: its vocabulary, merges and scores, where the core has read them and null stands in
-        their places.
+    Args:
+        data: the object `model`.
+        lists: the vocabulary, merges and scores, if the core has read them and `data` has null in
+            their place.
+
+    Raises:
+        TokctlError: tokctl has no model like this one.
+        ValueError: the object is damaged.
     """
     fields = Fields("model", data)
     name = fields.text("type", None) or _guessed(fields.data, lists)
@@ -144,7 +158,7 @@ def read_model(data: Any, lists: ModelFile | None = None) -> ReadModel:
 
 
 def _guessed(data: Json, lists: ModelFile | None) -> str:
-    """The type in a file from before the field `type`."""
+    """Return the type of a model in an old file, which has no field `type`."""
     if "merges" in data:
         return "BPE"
     if isinstance(data.get("vocab"), list) or (lists is not None and lists.is_scored):
@@ -187,7 +201,7 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     if unk_token is None:
         recipe["unknown"] = "drop"
     model = _by_name(fields, lists, unk_token, recipe, merges=True)
-    model.lists.drop_repeated_merges()  # of equal merges the last one counts there
+    model.lists.drop_repeated_merges()  # the library uses the last of equal merges
     if prefix and not model.lists.merges_go_on_with(prefix):
         raise TokctlError(
             f"one of its merges has a right side without the prefix {prefix!r}", ANOTHER
@@ -244,7 +258,7 @@ _READERS = {
 
 # -- vocabularies and merges ------------------------------------------------------------
 
-#: No counts of merges and tokens.
+#: The columns of lists without counts of merges and tokens.
 NO_COLUMNS: tuple[list[int] | None, ...] = (None,) * 4
 
 
@@ -256,7 +270,7 @@ def _by_name(
     *,
     merges: bool = False,
 ) -> ReadModel:
-    """A model with a vocabulary of tokens and their ids, which may have holes there."""
+    """Return a model whose vocabulary is an object of tokens and ids, which may have holes."""
     vocabulary = fields.data["vocab"]
     missing: list[int] = []
     if lists is None:
@@ -279,7 +293,11 @@ def _by_name(
 
 
 def ordered(vocabulary: Any) -> list[str]:
-    """The tokens of a vocabulary, token → id, by id; ValueError unless these are 0, 1, 2, …"""
+    """Return the tokens of a vocabulary in id order.
+
+    Raises:
+        ValueError: the ids are not exactly 0, 1, 2, …
+    """
     if not isinstance(vocabulary, dict):
         raise ValueError("the vocabulary is no object")
     numbers = list(vocabulary.values())
@@ -301,7 +319,7 @@ def ordered(vocabulary: Any) -> list[str]:
 
 
 def _holes(vocabulary: Any) -> list[int]:
-    """The ids that no token of a vocabulary has; none where `ordered` says what is wrong."""
+    """Return the ids without a token; empty if `ordered` would raise another error."""
     if not isinstance(vocabulary, dict):
         return []
     ids = set(vocabulary.values())
@@ -311,7 +329,11 @@ def _holes(vocabulary: Any) -> list[int]:
 
 
 def scored(vocab: Any) -> tuple[list[str], list[float]]:
-    """Pieces and scores of a Unigram vocabulary, by id."""
+    """Return the pieces and the scores of a Unigram vocabulary, by id.
+
+    Raises:
+        ValueError: an entry is not a token with its score.
+    """
     if not isinstance(vocab, list):
         raise ValueError("the vocabulary is no list")
     spelled = [piece for piece, _ in vocab]
@@ -322,8 +344,15 @@ def scored(vocab: Any) -> tuple[list[str], list[float]]:
 
 
 def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
-    """The ids of the left and the right sides of merges, each a list of two tokens or, in older
-    files, a text with a space; ValueError if one is not a pair of tokens."""
+    """Return the ids of the left sides and of the right sides of merges.
+
+    Args:
+        vocabulary: the ids of the tokens, by text.
+        merges: each a list of two tokens or, in older files, a text with a space.
+
+    Raises:
+        ValueError: a merge is not a pair of tokens.
+    """
     if not isinstance(merges, list):
         raise ValueError("the merges are no list")
     if merges and isinstance(merges[0], str):
@@ -335,7 +364,11 @@ def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
 
 
 def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
-    """The ids of one token of each merge; ValueError if one is not a token."""
+    """Return the ids of `names`, which has one token of each merge.
+
+    Raises:
+        ValueError: a name is not a token.
+    """
     try:
         return list(map(vocabulary.__getitem__, names))
     except KeyError:
@@ -345,8 +378,17 @@ def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
 
 
 def fill(lists: ModelFile, recipe: Recipe, added: Sequence[AddedToken]) -> StoredModel:
-    """Tokens and merges of a recipe; added tokens that are not ordinary are spelled as they
-    are, and may stand after the vocabulary. ValueError if the lists are no such model."""
+    """Return the tokens and merges of a recipe as the core stores them.
+
+    Args:
+        lists: the vocabulary and the merges.
+        recipe: the recipe.
+        added: the added tokens. They may have ids after the vocabulary. Those that are not ordinary
+            keep their spelling.
+
+    Raises:
+        ValueError: an id has no token, or the lists do not fit the recipe.
+    """
     size = max([len(lists), *(token.id + 1 for token in added)])
     if size > len(lists) + len(added):
         raise ValueError(f"there is no token with the id {size - 2}, and one with {size - 1}")

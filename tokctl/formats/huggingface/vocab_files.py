@@ -1,8 +1,8 @@
-"""The vocabulary files of before `tokenizer.json`: `vocab.json`, `merges.txt`, `vocab.txt`, and
-SentencePiece's `.model` as transformers takes a vocabulary out of it.
+"""Vocabulary files from before `tokenizer.json`: `vocab.json`, `merges.txt`, `vocab.txt`, `.model`.
 
-Lines are split and trimmed as Hugging Face `tokenizers` does (`BPE.read_file`,
-`WordPiece.read_file`): at line feeds alone, with a carriage return before them.
+From SentencePiece's `.model`, only the vocabulary is taken, as in transformers. Lines are split and
+trimmed as in Hugging Face `tokenizers` (`BPE.read_file`, `WordPiece.read_file`): only a line feed
+ends a line, with an optional carriage return before it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from tokctl.errors import TokctlError
 from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.huggingface.components import Json
 
-#: What Unicode calls white space, which Rust's `trim_end` takes away.
+#: White space according to Unicode, which Rust's `trim_end` removes.
 _WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
 _WHITE += "\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
-#: No vocabulary file comes near this; a larger one is read by mistake.
+#: Most lines of a vocabulary file. No vocabulary comes near this number.
 _MOST_LINES = 1 << 20
 
 
 def lines(source: Source) -> list[str]:
-    """The lines of a text file; TokctlError if it is no UTF-8."""
+    """Return the lines of a text file, without line ends.
+
+    Raises:
+        TokctlError: the file is too large, or not UTF-8.
+    """
     data = source.within(LARGEST_VOCABULARY)
     if data.count(b"\n") > _MOST_LINES:
         raise damaged(source.name, f"it has more than {_MOST_LINES} lines")
@@ -39,7 +43,11 @@ def lines(source: Source) -> list[str]:
 
 
 def vocab_json(source: Source) -> dict[str, int]:
-    """The ids by token of a `vocab.json`."""
+    """Return the ids in a `vocab.json`, by token.
+
+    Raises:
+        TokctlError: the file is damaged.
+    """
     source.within(LARGEST_VOCABULARY)
     vocabulary = source.document
     if not isinstance(vocabulary, dict) or not vocabulary:
@@ -50,7 +58,7 @@ def vocab_json(source: Source) -> dict[str, int]:
 
 
 def is_vocab_json(source: Source) -> bool:
-    """Does it begin as an object of tokens and ids does?"""
+    """Return whether the file begins like a JSON object of tokens and ids."""
     import re
 
     head = source.head.removeprefix(codecs.BOM_UTF8)
@@ -58,7 +66,11 @@ def is_vocab_json(source: Source) -> bool:
 
 
 def merges_txt(source: Source) -> list[list[str]]:
-    """The merges of a `merges.txt`, in their order."""
+    """Return the merges in a `merges.txt`, in order.
+
+    Raises:
+        TokctlError: a line is not a pair of tokens.
+    """
     found = [line.split(" ") for line in lines(source) if not line.startswith("#version")]
     if set(map(len, found)) - {2}:
         step = next(step for step, pair in enumerate(found, 1) if len(pair) != 2)
@@ -67,12 +79,16 @@ def merges_txt(source: Source) -> list[list[str]]:
 
 
 def vocab_txt(source: Source) -> dict[str, int]:
-    """The ids by token of a `vocab.txt`: the numbers of the lines, of equal ones the last."""
+    """Return the ids in a `vocab.txt`, by token: line numbers from 0, the last of equal lines."""
     return {line.rstrip(_WHITE): id_ for id_, line in enumerate(lines(source))}
 
 
 def write_merges(pairs: list[tuple[str, str]]) -> bytes:
-    """A `merges.txt`; ValueError if a token would not be read again as it is."""
+    """Return the content of a `merges.txt`.
+
+    Raises:
+        ValueError: a token could not be read back unchanged.
+    """
     for pair in pairs:
         text = "".join(pair)
         if " " in text or "\n" in text or pair[1].endswith("\r") or "" in pair:
@@ -83,7 +99,11 @@ def write_merges(pairs: list[tuple[str, str]]) -> bytes:
 
 
 def write_vocab_txt(tokens: list[str]) -> bytes:
-    """A `vocab.txt`; ValueError if a line would not be read again as its token."""
+    """Return the content of a `vocab.txt`.
+
+    Raises:
+        ValueError: a token could not be read back unchanged.
+    """
     for id_, token in enumerate(tokens):
         if "\n" in token or token != token.rstrip(_WHITE):
             raise ValueError(f"the token {token!r} (id {id_})")
@@ -100,22 +120,22 @@ def no_such_class(folder: str, reason: str, hint: str = "") -> TokctlError:
 
 # -- SentencePiece's .model ---------------------------------------------------------------
 #
-# As `SentencePieceExtractor` in `convert_slow_tokenizer.py` does it: pieces and scores, for BPE
-# every pair that makes a piece. That is not how SentencePiece itself runs the model: see the
-# format `sentencepiece` for that.
+# This follows `SentencePieceExtractor` in `convert_slow_tokenizer.py`: pieces with scores, and for
+# BPE every pair that makes a piece. SentencePiece itself runs the model differently: see the format
+# `sentencepiece`.
 
-#: Each way to split a piece is a merge; no trainer makes longer ones.
+#: Limits: each way to split a piece is a merge, and no trainer makes longer pieces.
 _LONGEST_PIECE = 512
 _MOST_CHARACTERS = 1 << 22
 
 
 class Pieces(NamedTuple):
-    """What is taken out of a model.
+    """The content of a SentencePiece model that transformers uses.
 
     Attributes:
-        content: the fields of a model: `vocab`, and for BPE `merges`.
-        rules: its normalizer, if it has rules.
-        listed: the control and the user-defined pieces, as extra special tokens.
+        content: the fields of a document's model: `vocab`, and `merges` for BPE.
+        rules: a list of the normalizer with the model's rules; empty if it has none.
+        listed: the control and user-defined pieces, as extra special tokens.
     """
 
     content: Json
@@ -124,8 +144,17 @@ class Pieces(NamedTuple):
 
 
 def read_pieces(source: Source, model: str) -> Pieces:
-    """The pieces for a model of the type `BPE` or `Unigram`."""
-    # Imported late, as in `_rules`: the other files need none of it.
+    """Return the pieces of a SentencePiece file.
+
+    Args:
+        source: the `.model` file.
+        model: the type of the model in the document, `BPE` or `Unigram`.
+
+    Raises:
+        ValueError: the file is damaged.
+        TokctlError: the pieces are too long, or the package protobuf is missing.
+    """
+    # Imported here, as in `_rules`, because the other files do not need the module.
     from tokctl.formats import sentencepiece
 
     proto = sentencepiece.parse(source.within(LARGEST_VOCABULARY))
@@ -163,8 +192,14 @@ def _rules(blob: bytes) -> list[Json]:
 
 
 def merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
-    """Every pair of tokens that makes a token, by that token's id; of one token's pairs those
-    first whose sides have the lower ids, but for the length of the left side."""
+    """Return every pair of tokens that makes a token, as merges.
+
+    The merges are in the order of the ids of the tokens they make. For one token, a shorter left
+    side comes first.
+
+    Raises:
+        TokctlError: the pieces are too long.
+    """
     if sum(map(len, vocabulary)) > _MOST_CHARACTERS:
         raise TokctlError(f"its pieces have more than {_MOST_CHARACTERS} characters", ANOTHER)
     found: list[tuple[int, int, int, int, int, str, str]] = []
@@ -180,7 +215,7 @@ def merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
 
 
 def fairseq(content: Json, roles: dict[str, str]) -> Json:
-    """The vocabulary with fairseq's four tokens in front and the mask at the end."""
+    """Return the vocabulary with fairseq's four tokens at the beginning and the mask at the end."""
     first = [roles[f"{role}_token"] for role in ("bos", "pad", "eos", "unk")]
     tokens: list[Any] = [(text, 0.0) for text in first]
     return {"vocab": [*tokens, *content["vocab"][3:], (roles["mask_token"], 0.0)]}

@@ -1,4 +1,4 @@
-"""The algorithms, each in a file of its own: the one place that knows them by name."""
+"""The algorithms, one per file; no other package compares their names."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 from tokctl.model.algorithms.boundless import BOUNDLESS
@@ -13,7 +13,7 @@ from tokctl.model.algorithms.wordpiece import WORDPIECE
 
 __all__ = ["ALGORITHMS", "Algorithm"]
 
-#: Every algorithm by its name, in the order in which they are listed.
+#: Every algorithm by name, in display order.
 ALGORITHMS = {
     one.name: one
     for one in (BPE, WORDPIECE, UNIGRAM, WORD, CHAR, SUPERBPE, BOUNDLESS, PICKY, SCAFFOLD)

@@ -1,4 +1,4 @@
-"""What the rest of tokctl has to know about an algorithm, as plain data."""
+"""The facts about an algorithm that the rest of tokctl needs, as plain data."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from typing import Any, NamedTuple
 
 
 class Algorithm(NamedTuple):
-    """An algorithm: what its recipes can say, and how it is trained, explained and written.
+    """The abilities of one algorithm: recipe fields, training, explanation and export.
 
-    Code outside of `tokctl.model.algorithms` never compares an algorithm's name: it asks one of
-    these questions (`recipe.traits.learns_merges`). What needs the code of another room stands
-    there, in one table: the trainers in `tokctl.training`, by `trainer`; the writers of Hugging
-    Face's models in `tokctl.formats.huggingface`, by the names in `huggingface`.
+    Code outside `tokctl.model.algorithms` never compares an algorithm's name. It reads one of
+    these fields instead (`recipe.traits.learns_merges`). Code that belongs to another package is
+    in one table in that package: trainers in `tokctl.training`, by `trainer`, and writers of
+    Hugging Face models in `tokctl.formats.huggingface`, by the names in `huggingface`.
 
     Attributes:
-        name: as recipes and the command line spell it.
-        title: what people call it in a report.
-        default: the fields of its default recipe (parts in their text form), but `name` and
+        name: name in recipes and on the command line.
+        title: display name in reports.
+        default: fields of the default recipe (parts in text form), without `name` and
             `algorithm`.
-        default_characters: the fields that `--chars` changes in it; empty for an algorithm that
-            reads characters anyway.
-        segmentations: how its models can segment a pre-token; see `Recipe.segmentation`.
-        trainer: the key of its trainer in `tokctl.training.training.TRAINERS`.
-        options: the command line's options that not every algorithm has, and this one has.
-        token_kinds: the origins that its tokens have, in the order in which they are listed; see
+        default_characters: fields of the default recipe that `--chars` changes; empty for an
+            algorithm that always reads characters.
+        segmentations: how the algorithm's models can segment a pre-token; see
+            `Recipe.segmentation`.
+        trainer: key of the trainer in `tokctl.training.training.TRAINERS`.
+        options: command-line options of this algorithm that other algorithms may lack.
+        token_kinds: origins that tokens can have, in display order; see
             `tokctl.analysis.explain.vocabulary.kind_of`.
-        exhausted: why a training ends before the vocabulary is full.
-        huggingface: the model of Hugging Face tokenizers that segments alike, by segmentation;
-            one that is missing can't be expressed there.
-        not_in_huggingface: what that model of theirs does not do, for a segmentation that is
-            missing.
-        marker_kinds: the kinds of word markers that its recipes can have.
+        exhausted: why training can end before the vocabulary is full.
+        huggingface: for each segmentation, the Hugging Face tokenizers model that gives the same
+            ids. A missing segmentation can't be expressed in that library.
+        not_in_huggingface: what the Hugging Face model lacks for the missing segmentations.
+        marker_kinds: kinds of word markers that the recipes can have.
         learns_merges: training merges pairs of symbols (BPE, WordPiece).
-        learns_superwords: training merges neighbouring pre-tokens, too, each of which is one token
-            by then. Its models have supermerges (`FilledRecipe.supermerges`), their text must not
-            be changed by splitting it, and training reads the texts twice.
-        is_plain_bpe: merges by rank, or ranks, say all about its segmentation, as files of merges
-            (merges.txt), of ranks (tiktoken) and SentencePiece's BPE have it.
+        learns_superwords: training also merges adjacent pre-tokens once each of them is a single
+            token. The models have supermerges (`FilledRecipe.supermerges`), their pre-tokenizers
+            must keep the text unchanged, and training reads the texts twice.
+        is_plain_bpe: merges by rank, or ranks alone, define the segmentation completely, as in
+            merges.txt, in tiktoken's rank files and in SentencePiece's BPE.
         has_scores: each token has a log probability, and training goes in rounds (Unigram). A
-            pre-token then has many segmentations, of which the best is taken.
-        learns_words: the tokens are whole pre-tokens, the most frequent ones.
-        learns_characters: the tokens are characters, the most frequent ones.
-        reads_bytes: its recipes can be byte-level.
-        can_fall_back: its recipes can have byte fallback.
-        is_nested: of two trainings on the same text, what the smaller one learns is the start of
-            what the larger one does, so that pruning gives what training would.
-        longest_token: the most characters that a token can have; None: no limit.
+            pre-token has many segmentations, and the most probable one is used.
+        learns_words: the tokens are the most frequent pre-tokens.
+        learns_characters: the tokens are the most frequent characters.
+        reads_bytes: the recipes can be byte-level.
+        can_fall_back: the recipes can have byte fallback.
+        is_nested: on one text, a training for a smaller vocabulary learns a prefix of what a
+            training for a larger one learns, so pruning gives the smaller training's result.
+        longest_token: the greatest length of a token in characters; None: no limit.
     """
 
     name: str
@@ -74,10 +74,10 @@ class Algorithm(NamedTuple):
 
     @property
     def by_frequency(self) -> bool:
-        """Are the tokens chosen by how often they were counted, one by one?"""
+        """Return whether tokens are chosen one by one, by their counts."""
         return self.learns_words or self.learns_characters
 
     @property
     def marks_continuations(self) -> bool:
-        """Do its tokens show that they go on with a word (`##ing`)?"""
+        """Return whether tokens inside a word carry a continuation marker (`##ing`)."""
         return "continuation" in self.marker_kinds

@@ -1,4 +1,4 @@
-"""BoundlessBPE: byte-pair encoding that also merges whole pre-tokens, to superwords."""
+"""BoundlessBPE: byte-pair encoding that also merges whole pre-tokens into superwords."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 
@@ -11,7 +11,7 @@ BOUNDLESS = Algorithm(
         "alphabet": "bytes",
         "tie_break": "lowest-id",
     },
-    # The second where the training takes tokens away (`--threshold`).
+    # The second segmentation is for models whose training removed tokens (`--threshold`).
     segmentations=("merges", "events-to-symbols"),
     trainer="superwords",
     options=("tie_break", "min_frequency", "threshold"),

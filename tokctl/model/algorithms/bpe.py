@@ -1,4 +1,4 @@
-"""Byte-pair encoding: the best pair of neighbouring symbols is merged, again and again."""
+"""Byte-pair encoding: repeatedly merge the best pair of adjacent symbols."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 
@@ -11,7 +11,7 @@ BPE = Algorithm(
         "alphabet": "bytes",
         "tie_break": "lowest-id",
     },
-    # A character that training has not seen needs `[UNK]`.
+    # A character that is not in the training text needs `[UNK]`.
     default_characters={
         "units": "characters",
         "alphabet": "seen",

@@ -15,7 +15,7 @@ CHAR = Algorithm(
     options=("min_frequency", "graphemes"),
     token_kinds=("special", "character"),
     exhausted="the text has no more characters",
-    # BPE without merges; WordLevel where a pre-tokenizer cuts graphemes out.
+    # BPE without merges; for graphemes, WordLevel behind a pre-tokenizer that splits them off.
     huggingface={"symbols": "BPE", "lookup": "WordLevel"},
     learns_characters=True,
 )

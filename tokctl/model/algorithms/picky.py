@@ -1,4 +1,4 @@
-"""PickyBPE: merges as in BPE; a token that is nearly always a part of another is removed."""
+"""PickyBPE: BPE that removes a token which occurs almost only inside another token."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 from tokctl.model.algorithms.bpe import BPE
@@ -6,7 +6,7 @@ from tokctl.model.algorithms.bpe import BPE
 PICKY = Algorithm(
     name="picky",
     title="PickyBPE",
-    # The authors' code looks a pre-token up before it replays anything.
+    # The authors' code looks up the whole pre-token before it replays merges.
     default={**BPE.default, "segmentation": "events", "whole_words": True},
     default_characters=BPE.default_characters,
     segmentations=("events",),

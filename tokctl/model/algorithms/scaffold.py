@@ -1,4 +1,4 @@
-"""Scaffold-BPE: merges as in BPE; tokens that have become rare only serve to make others."""
+"""Scaffold-BPE: BPE in which tokens that became rare only serve to build other tokens."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 from tokctl.model.algorithms.bpe import BPE
@@ -15,7 +15,7 @@ SCAFFOLD = Algorithm(
     exhausted=BPE.exhausted,
     huggingface={},
     not_in_huggingface="its BPE can't take scaffold tokens apart",
-    # subword-nmt's codes, of which the vocabulary lacks some tokens, are such a model.
+    # subword-nmt's codes fit this algorithm if their vocabulary file omits some tokens.
     marker_kinds=("none", "end-fused"),
     learns_merges=True,
     reads_bytes=True,

@@ -1,4 +1,4 @@
-"""SuperBPE (arXiv 2503.13423): BPE that learns words first, and then tokens of several words."""
+"""SuperBPE (arXiv 2503.13423): BPE that learns words first, then tokens of several words."""
 
 from tokctl.model.algorithms.bpe import BPE
 
@@ -7,8 +7,8 @@ SUPERBPE = BPE._replace(
     title="SuperBPE",
     default={
         **BPE.default,
-        # What the authors' tokenizers split text by: numbers in threes from the right. They were
-        # trained line by line, so that no token goes on after a line feed.
+        # The authors' tokenizers split numbers into threes from the right. They were trained line
+        # by line, so no token continues past a line feed.
         "pre_tokenizers": ("digit-groups", "lines"),
         "stages": (
             {"pre_tokenizers": "gpt2", "until": "90%"},
@@ -16,6 +16,6 @@ SUPERBPE = BPE._replace(
         ),
     },
     options=(*(name for name in BPE.options if name != "marker"), "transition"),
-    # The first stage ends at a share of the vocabulary.
+    # The first stage ends at a share of the vocabulary, so a smaller vocabulary differs early.
     is_nested=False,
 )

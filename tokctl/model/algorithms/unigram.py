@@ -1,4 +1,4 @@
-"""Unigram: pieces with log probabilities, and the segmentation with the highest sum of them."""
+"""Unigram: pieces with log probabilities; the segmentation with the highest sum is used."""
 
 from tokctl.model.algorithms.algorithm import Algorithm
 
@@ -22,6 +22,6 @@ UNIGRAM = Algorithm(
     exhausted="the text gave no more pieces",
     huggingface={"viterbi": "Unigram"},
     has_scores=True,
-    # The trainer keeps lengths in a byte.
+    # The trainer stores a token's length in one byte.
     longest_token=255,
 )

@@ -1,10 +1,10 @@
-"""Writes core/src/normalize/chars_map/rules.txt from the `sentencepiece` package.
+"""Write core/src/normalize/chars_map/rules.txt from the `sentencepiece` package.
 
-The rules named nfkc, nmt_nfkc, nfkc_cf and nmt_nfkc_cf are read off models that
-`sentencepiece` trains with them, in the form of its `precompiled_charsmap`, and written as
-what they are made of: the rules for one character, the sequences of characters that are
-put together, the clean-up that `nmt` adds, and the case folding that `_cf` adds. The
-script stops where putting them together again does not give each of the 225,000 rules.
+The script trains a model with each of the rules nfkc, nmt_nfkc, nfkc_cf and nmt_nfkc_cf, and reads
+the rules from the model's `precompiled_charsmap`. It writes them in four parts: the rules for
+single characters, the sequences of characters that are composed, the clean-up that `nmt` adds, and
+the case folding that `_cf` adds. It stops with an AssertionError unless the parts together give
+each of the 225,000 rules.
 
 Run it from `tokctl/native` after SentencePiece moves to a new Unicode version:
 
@@ -34,7 +34,7 @@ HEADER = f"""\
 
 
 def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and value of the fields of a protocol buffer message."""
+    """Yield number and value of the length-delimited and fixed fields of a protobuf message."""
     at = 0
 
     def number() -> int:
@@ -59,7 +59,7 @@ def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def blob(name: str) -> bytes:
-    """The precompiled_charsmap of the rules of this name."""
+    """Return the `precompiled_charsmap` of the rules called `name`."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["a b c d"]),
@@ -74,7 +74,7 @@ def blob(name: str) -> bytes:
 
 
 def rules(name: str) -> Rules:
-    """All rules of this name, walked off the double array."""
+    """Return all rules called `name`, read from the double array of their charsmap."""
     data = blob(name)
     (size,) = struct.unpack("<I", data[:4])
     units = struct.unpack(f"<{size // 4}I", data[4 : 4 + size])
@@ -101,7 +101,10 @@ def rules(name: str) -> Rules:
 
 
 def sequences(nfkc: Rules) -> Rules:
-    """The keys of several characters in their folded form, one for all that fold alike."""
+    """Return the rules with several characters, one for all keys that fold alike.
+
+    Each key has its characters replaced by their own rules.
+    """
     folded: Rules = {}
     classes = defaultdict(set)
     for key, value in nfkc.items():
@@ -121,21 +124,24 @@ def sequences(nfkc: Rules) -> Rules:
         for key in itertools.product(*(classes[char] for char in folded_key))
     }
     assert expanded == {key: value for key, value in nfkc.items() if len(key) > 1}
-    # Conjoining jamo are put together by arithmetic.
+    # The normalizer composes conjoining jamo by arithmetic.
     return {
         key: value for key, value in folded.items() if not (len(value) == 1 and is_syllable(value))
     }
 
 
 def is_syllable(char: str) -> bool:
+    """Return whether `char` is a precomposed Hangul syllable."""
     return "\uac00" <= char <= "\ud7a3"
 
 
 def code_points(text: str) -> str:
+    """Return the code points of `text` in hexadecimal, joined by full stops."""
     return ".".join(f"{ord(char):X}" for char in text)
 
 
 def section(name: str, found: dict[str, str | None]) -> None:
+    """Print a section of the file; the value None stands for a key without a rule."""
     print(f"= {name}")
     entries = sorted(found.items())
     at = 0
@@ -157,6 +163,7 @@ def section(name: str, found: dict[str, str | None]) -> None:
 
 
 def main() -> None:
+    """Print the file."""
     nfkc, nmt = rules("nfkc"), rules("nmt_nfkc")
     differing = {key: nmt.get(key) for key in nfkc | nmt if nfkc.get(key) != nmt.get(key)}
     assert all(len(key) == 1 for key in differing)

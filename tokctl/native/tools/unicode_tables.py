@@ -1,8 +1,7 @@
-"""Writes core/src/unicode/{tables,categories,scripts}.rs from the `regex` package.
+"""Write core/src/unicode/{tables,categories,scripts}.rs from the `regex` package.
 
-`regex` is the reference that the native scanners must equal, so their tables are
-read off it, one code point at a time. Run it from `tokctl/native` after `regex`
-moves to a new Unicode version:
+The native scanners must agree with `regex`, so their tables are read from that package, one code
+point at a time. Run the script from `tokctl/native` after `regex` moves to a new Unicode version:
 
     python tools/unicode_tables.py > core/src/unicode/tables.rs
     python tools/unicode_tables.py categories > core/src/unicode/categories.rs
@@ -22,19 +21,21 @@ CLASSES = {
     "LETTER": r"\p{L}",
     "NUMBER": r"\p{N}",
     "SPACE": r"\s",
-    # BERT's punctuation: general category P, and every ASCII symbol.
+    # BERT's punctuation: general category P and all ASCII symbols.
     "PUNCTUATION": r"[\p{P}$+<=>^`|~]",
     "WORD": r"\w",
 }
 
 
-#: In the order of `unicode::Category`; Cn, unassigned, is whatever no range holds.
+#: General categories in the order of `unicode::Category`. Code points in no range are Cn
+#: (unassigned).
 CATEGORIES = (
     "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co"
 ).split()
 
 
 def ranges(pattern: str) -> list[tuple[int, int]]:
+    """Return the inclusive ranges of code points that match `pattern`, surrogates excluded."""
     matcher = regex.compile(pattern)
     found: list[tuple[int, int]] = []
     for code in range(0x110000):
@@ -48,6 +49,7 @@ def ranges(pattern: str) -> list[tuple[int, int]]:
 
 
 def print_rows(head: str, found: list[tuple[int, int, int]]) -> None:
+    """Print a Rust array of ranges with numbers; `head` is its declaration up to the length."""
     print("#[rustfmt::skip]")
     print(f"{head}; {len(found)}] = [")
     for start in range(0, len(found), 6):
@@ -58,7 +60,8 @@ def print_rows(head: str, found: list[tuple[int, int, int]]) -> None:
 
 EVERYTHING = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 
-#: The spaces in names of scripts that no name of a character tells, in this Python's Unicode.
+#: Names of scripts with their spaces, for scripts without a character whose name begins with the
+#: script's name, in the Unicode version of this Python.
 SPACED = {
     name.replace(" ", ""): name
     for name in (
@@ -86,6 +89,7 @@ NAMED_SCRIPTS = ("UNKNOWN", "COMMON", "INHERITED", "HAN", "HIRAGANA", "KATAKANA"
 
 
 def scripts() -> None:
+    """Print scripts.rs."""
     numbers = PROPERTIES["SCRIPT"][1]
     found = []
     for name in sorted({number: name for name, number in numbers.items()}.values()):
@@ -114,8 +118,11 @@ def scripts() -> None:
 
 
 def _long_name(numbers: dict[str, int], number: int) -> str:
-    """The name that `regex` lists first, the others being abbreviations. It has no spaces, so
-    those are taken from the name of a character: `Old Italic`, of `OLD ITALIC LETTER A`."""
+    """Return the long name of a script in title case, with spaces.
+
+    `regex` lists the long name first, then abbreviations, all without spaces. The spaces are taken
+    from the name of a character: `OLD ITALIC LETTER A` gives `Old Italic`.
+    """
     squeezed = next(name for name, other in numbers.items() if other == number)
     if squeezed in SPACED:
         return SPACED[squeezed].title()
@@ -128,6 +135,7 @@ def _long_name(numbers: dict[str, int], number: int) -> str:
 
 
 def categories() -> None:
+    """Print categories.rs."""
     print("//! Code point ranges of the general categories, one number each.")
     print("//!")
     print("//! Written by `tools/unicode_tables.py`; do not edit by hand.")
@@ -142,6 +150,7 @@ def categories() -> None:
 
 
 def main() -> None:
+    """Print tables.rs."""
     print("//! Code point ranges of the classes that the scanners ask for.")
     print("//!")
     print("//! Written by `tools/unicode_tables.py`; do not edit by hand.")

@@ -1,6 +1,7 @@
-"""Charts by Altair, drawn by vl-convert without a network: for the page, and as files.
+"""Charts built with Altair and drawn by vl-convert, for the page and as files.
 
-This module knows their names alone; what draws them is imported when one is drawn.
+Drawing needs no network. This module only names the charts; Altair and vl-convert are imported when
+a chart is drawn.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from importlib.util import find_spec
 
 from tokctl.errors import TokctlError
 
-#: The names of the charts of each command with what they show, the most useful first.
+#: Chart names of each command with their descriptions, the most useful first.
 COMPARE = {
     "sweep": "tokens against vocabulary size, with several sizes",
     "languages": "tokens relative to the reference language, with languages",
@@ -29,12 +30,16 @@ INSPECT = {
 }
 
 
-#: Modules and the packages that they come in.
+#: Modules that charts and pages need, with the packages that provide them.
 _NEEDED = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-python"}
 
 
 def check_extra() -> None:
-    """TokctlError if something of the extra is not installed."""
+    """Check that the packages of the `report` extra are installed.
+
+    Raises:
+        TokctlError: a package is missing.
+    """
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise TokctlError(

@@ -1,9 +1,9 @@
-"""The process that draws charts: vl-convert runs in a child, never in the process of a command.
+"""Process that draws charts: vl-convert runs in a child, never in the command's own process.
 
-vl-convert contains V8, which reserves a large address space and aborts the whole process where it
-can't (under `ulimit -v`, for example). In a child an abort, a signal, or a chart without an end is
-an error with a hint. The child executes no code but tokctl's and vl-convert's: the specification
-of a chart goes in as one line of JSON, and the drawing comes back.
+vl-convert contains V8, which reserves a large address space and aborts the whole process if that
+fails (under `ulimit -v`, for example). In a child, an abort, a signal or an endless drawing becomes
+an error with a hint. The child executes only code of tokctl and vl-convert: a chart's specification
+goes in as one line of JSON, and the drawing comes back.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ import tokctl
 from tokctl import systems
 from tokctl.errors import OutOfMemoryError, TokctlError
 
-#: Seconds after which a chart is given up; an ordinary one takes less than one.
+#: Time limit for drawing a chart, in seconds; an ordinary chart takes less than one.
 SECONDS = 120
-#: Pixels of a PNG per pixel of the chart, for sharp screens.
+#: PNG pixels per pixel of the chart, for sharp screens.
 _SCALE = 2
-#: Whether a chart was drawn, and how many bytes of the drawing or of the reason follow.
+#: Header of a reply: whether the chart was drawn, and the number of bytes that follow (the drawing,
+#: or the reason why not).
 _HEAD = struct.Struct("<?Q")
-#: The child's code. It finds the modules where this process finds them, whichever way they were
-#: installed, and needs no importable `__main__`, as a notebook has none.
+#: Code of the child. It gets this process's module search path, so that it finds the modules
+#: however they were installed. It needs no importable `__main__`, which a notebook does not have.
 _CODE = (
     "import sys; sys.path[:] = eval(sys.argv[1]); "
     "from tokctl.render.charts.converter import serve; serve()"
@@ -42,7 +43,7 @@ _HINT = (
 
 
 class Converter:
-    """A child process that draws charts, one after the other; it ends with its `with` block.
+    """Child process that draws charts one after the other and ends with its `with` block.
 
     The child starts at once and loads vl-convert while this process works on.
     """
@@ -51,7 +52,7 @@ class Converter:
         """Start the child.
 
         Raises:
-            TokctlError: the system starts no process.
+            TokctlError: the system can't start a process.
         """
         if not sys.executable:
             raise TokctlError(
@@ -86,7 +87,7 @@ class Converter:
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None
-            with suppress(OSError):  # what was not written can't be written any more
+            with suppress(OSError):  # closing flushes, and the child may be gone
                 stream.close()
         self._process.wait()
 
@@ -94,6 +95,7 @@ class Converter:
         """Return the drawing of a Vega-Lite chart.
 
         Args:
+            specification: Vega-Lite specification of the chart.
             form: `svg`, `pdf` or `png`.
 
         Raises:
@@ -104,7 +106,7 @@ class Converter:
         try:
             told.write(json.dumps([form, specification]).encode() + b"\n")
             told.flush()
-        except OSError:  # the child has ended; how, is said below
+        except OSError:  # the child has ended: reported below, by `_ending`
             pass
         head = answer.read(_HEAD.size)
         drawn, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (False, 0)
@@ -130,18 +132,18 @@ def _ending(process: subprocess.Popen[bytes]) -> str:
 
 
 def serve() -> None:
-    """Draw the charts that stdin asks for, until it ends: what the child does."""
+    """Draw charts in the child: read requests from stdin until it closes, reply on stdout."""
     systems.write_no_core()
     source, answers = sys.stdin.buffer, sys.stdout.buffer
-    # A thread of C, so that it comes even while vl-convert holds the interpreter.
+    # The time limit runs in a C thread, so it also works while vl-convert holds the interpreter.
     faulthandler.dump_traceback_later(SECONDS, exit=True)
-    # Loads the engine, which takes most of the time of a first chart.
+    # Draw an empty chart to load the engine, which takes most of the time of a first chart.
     _drawn("svg", {"data": {"values": [{}]}, "mark": "point"})
     faulthandler.cancel_dump_traceback_later()
     for line in source:
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         try:
-            # The parent sends nothing while it waits: a change of the pipe is the parent's end.
+            # The parent sends nothing while it waits, so any event on the pipe means that it ended.
             with systems.ended_by(source.fileno()):
                 drawn, data = True, _drawn(*json.loads(line))
         except Exception as error:

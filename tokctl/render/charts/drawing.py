@@ -1,4 +1,4 @@
-"""A chart with everything around it: what it is called, what it says, and its figures."""
+"""A chart with its title, description and table of numbers; its SVG for the page and its files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from tokctl.render.visible import visible
 
 @dataclass(frozen=True)
 class Look:
-    """Colours, as CSS writes them.
+    """Colours of a chart, as CSS writes them.
 
     Attributes:
-        background: behind everything.
-        ink: text; quiet: axes and labels; grid: lines behind the data.
-        series: of the models, in their order; where there are more models they come again,
-            and the shapes and dashes, which are others in number, tell them apart.
+        background: colour behind everything.
+        ink: colour of text.
+        quiet: colour of axes and labels.
+        grid: colour of the lines behind the data.
+        series: colours of the models, in order. They repeat if there are more models; shapes and
+            dashes, whose numbers differ, tell these models apart.
     """
 
     background: str
@@ -31,7 +33,7 @@ class Look:
     series: tuple[str, ...]
 
 
-#: For files. Every colour of a series has a contrast of 3 or more to white.
+#: Look of files. Every series colour has a contrast ratio of at least 3 to white.
 PAPER = Look(
     background="#ffffff",
     ink="#1c1c21",
@@ -49,7 +51,7 @@ PAPER = Look(
     ),
 )
 
-#: For the page: colours that stand for the variables of its style sheet, see `VARIABLES`.
+#: Look of the page: placeholder colours that stand for CSS variables, see `VARIABLES`.
 PAGE = Look(
     background="transparent",
     ink="#00fe01",
@@ -65,7 +67,7 @@ VARIABLES = {
     **{color: f"var(--s{number})" for number, color in enumerate(PAGE.series, 1)},
 }
 
-#: One more and one less than there are colours, so that the triples repeat late.
+#: Seven shapes and five dashes to eight colours: a triple repeats only after 280 models.
 SHAPES = (
     "circle",
     "square",
@@ -78,19 +80,21 @@ SHAPES = (
 DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [12, 4])
 
 
-#: Characters of a model's or a text's name in a chart.
+#: Longest name of a model or text in a chart, in characters.
 _LONGEST = 60
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart, before it is drawn.
+    """Chart that is not drawn yet.
 
     Attributes:
-        name: for `--chart`.
-        title: above it; about: what is to be seen, for those who do not see it, too.
-        columns, rows: the figures, as a table for people.
-        draw: the Altair chart, of a width in pixels, in a look.
+        name: name for `--chart`.
+        title: title above the chart.
+        about: description of the chart, also for readers who can't see it.
+        columns: column names of the table with the chart's numbers.
+        rows: rows of this table, as text for people.
+        draw: returns the Altair chart for a width in pixels and a look.
     """
 
     name: str
@@ -102,16 +106,16 @@ class Drawing:
 
 
 def label(name: str) -> str:
-    """A name for people: nothing in it that is not seen, and not too long."""
+    """Return a name for people: invisible characters escaped, a long name cut in the middle."""
     if len(name) > _LONGEST:
-        # What tells names apart is often at their ends.
+        # Names often differ at their ends, so the middle is cut.
         half = _LONGEST // 2
         name = f"{name[:half]}…{name[1 - half :]}"
     return " ".join(map(visible, name.split(" ")))
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """Names for people, numbered where two would look alike."""
+    """Return names for people; a name that would look like an earlier one gets a number."""
     found: list[str] = []
     for name in map(label, names):
         same, number = name, 2
@@ -149,18 +153,20 @@ _ATTRIBUTES = {
     "y1",
     "y2",
 }
-#: What an element is without them; they are not inherited.
+#: Attributes with their default values; children don't inherit them.
 _SAY_NOTHING = {("opacity", "1"), ("transform", "translate(0,0)")}
 
 
 def page_svg(converter: Converter, chart: Any, kind: str) -> str:
-    """The SVG element of a chart that was drawn in the look `PAGE`.
+    """Return the SVG element of a chart drawn with the look `PAGE`.
 
-    What points at a mark finds what to say in its `data-tip`. The whole is an image without
-    a name of its own: the figure around it has that, and a table of the same numbers.
+    Each mark has the text of its tooltip in `data-tip`. Screen readers skip the image
+    (`aria-hidden`): the figure around it has a name and a table of the same numbers.
 
     Args:
-        kind: its class.
+        converter: process that draws the chart.
+        chart: Altair chart.
+        kind: CSS class of the element.
 
     Raises:
         TokctlError: the process that draws failed.
@@ -176,7 +182,7 @@ def page_svg(converter: Converter, chart: Any, kind: str) -> str:
 
 
 def _clean(root: ElementTree.Element) -> None:
-    """Takes out what says or draws nothing, and what has no place in a page."""
+    """Remove elements and attributes that draw nothing or don't belong on a page."""
     waiting = [root]
     while waiting:
         element = waiting.pop()
@@ -187,7 +193,7 @@ def _clean(root: ElementTree.Element) -> None:
                 del element.attrib[name]
             elif name in ("fill", "stroke"):
                 element.set(name, VARIABLES.get(element.attrib[name], element.attrib[name]))
-        # Axes and legends have labels, too, that only readers of screens would need.
+        # Axes and legends have labels too, but only screen readers would need them.
         if tip and drawn == "path":
             element.set("data-tip", tip)
         for child in list(element):
@@ -205,14 +211,18 @@ def _is_nothing(element: ElementTree.Element) -> bool:
     return (name == "path" and not element.get("d")) or (name in ("path", "rect") and not painted)
 
 
-#: Endings of files that a chart can be written to.
+#: File name extensions that a chart can be written to.
 ENDINGS = (".png", ".svg", ".pdf", ".json")
-#: Pixels of the chart itself.
+#: Width of a chart file, in pixels; a PNG has `_SCALE` times as many.
 WIDTH = 640
 
 
 def ending_of(path: str) -> str:
-    """The kind of file that a name asks for; TokctlError if it is none of `ENDINGS`."""
+    """Return the lower-case extension of `path`.
+
+    Raises:
+        TokctlError: the extension is not in `ENDINGS`.
+    """
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         what = f"{path} ends in {ending}" if ending else f"{path} has no ending"
@@ -223,10 +233,14 @@ def ending_of(path: str) -> str:
 
 
 def chart_bytes(drawing: Drawing, ending: str) -> bytes:
-    """The file's contents. Nothing is fetched; text is set in the fonts of this machine.
+    """Return the contents of the chart's file.
 
-    The same figures give the same bytes; but a PDF holds its fonts in another order each time,
-    and is the same to look at.
+    Drawing fetches nothing and uses the fonts of this machine. The same figures give the same
+    bytes, except that a PDF lists its fonts in another order each time; it looks the same.
+
+    Args:
+        drawing: chart to draw.
+        ending: one of `ENDINGS`.
 
     Raises:
         TokctlError: the process that draws failed.

@@ -1,4 +1,4 @@
-"""The charts that a result has."""
+"""Charts of the results of `compare` and `inspect`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from tokctl.render.charts.drawing import Drawing, Look, label, labels
 from tokctl.render.charts.marks import BarMark, Point
 from tokctl.wording import percent, plural
 
-#: Texts that a chart shows one by one: the first ones.
+#: Most texts that a chart shows one by one.
 _MOST_TEXTS = 40
 
 
 def compare_drawings(comparison: Comparison, uses: Mapping[str, UseCurves]) -> dict[str, Drawing]:
-    """The charts of a comparison by name, the most useful first.
+    """Return the charts of a comparison by name, the most useful first.
 
     Args:
-        uses: how the texts use each model's tokens, by the model's name.
+        comparison: result of `compare`.
+        uses: how often the texts use each model's tokens, by the model's name.
     """
     names = [model.name for model in comparison.models]
     found: list[Drawing | None] = [*_usage(uses)]
@@ -59,7 +60,13 @@ def compare_drawings(comparison: Comparison, uses: Mapping[str, UseCurves]) -> d
 def inspect_drawings(
     summary: Summary, curves: ModelCurves, use: UseCurves | None
 ) -> dict[str, Drawing]:
-    """The charts of a model by name; `use` is how texts use its tokens, where there are any."""
+    """Return the charts of a model by name, the most useful first.
+
+    Args:
+        summary: facts about the model.
+        curves: merges and scores of the model.
+        use: how often the texts use its tokens; None without texts.
+    """
     groups = {
         "by origin": summary.kinds,
         "by place in the word": summary.places,
@@ -99,24 +106,28 @@ def _ordered(names: Mapping[str, str], found: list[Drawing | None]) -> dict[str,
 def _curves(
     models: Sequence[str], points: Sequence[Point], x: alt.X, y: alt.Y, *, dots: bool = True
 ) -> Callable[[int, Look], Any]:
-    """What draws a curve for each model; `x` and `y` say how the fields of the points are drawn."""
+    """Return a function that draws one curve per model; `x` and `y` are the points' axes."""
     return lambda width, look: marks.lines(points, models, x, y, width=width, look=look, dots=dots)
 
 
 def _logarithmic(title: str, values: Iterable[float], form: str = "~s") -> dict[str, Any]:
-    """The options of a logarithmic axis over these values."""
+    """Return the options of a logarithmic axis over `values`."""
     scale = alt.Scale(type="log", nice=False)
     return {"title": title, "scale": scale, "axis": marks.decades(values, format=form)}
 
 
-#: The share of the tokens that are shown length by length; the longer ones stand together.
+#: Share of the tokens whose lengths are shown one by one; longer tokens are grouped.
 _SHOWN = 0.998
 _FEWEST, _MOST = 10, 24
 
 
 def lengths(models: Sequence[str], found: Sequence[Mapping[int, int]]) -> Drawing:
-    """The tokens of a text by length: for each model, how many there are of each length in
-    characters."""
+    """Return the chart of token lengths in a text.
+
+    Args:
+        models: names of the models.
+        found: for each model, the number of tokens by length in characters.
+    """
     names = labels(models)
     last = min(_MOST, max((_long_enough(counts) for counts in found), default=_FEWEST))
     shares = [_shares(counts, last) for counts in found]
@@ -152,7 +163,7 @@ def lengths(models: Sequence[str], found: Sequence[Mapping[int, int]]) -> Drawin
 
 
 def _long_enough(counts: Mapping[int, int]) -> int:
-    """The length that all but a few tokens do not exceed."""
+    """Return the length from which tokens are grouped: 99.8 % of them are shorter."""
     total, seen = sum(counts.values()), 0
     for length in sorted(counts):
         seen += counts[length]
@@ -172,7 +183,12 @@ def _said(length: int, last: int) -> str:
 
 
 def frequencies(models: Sequence[str], found: Sequence[Sequence[tuple[int, int]]]) -> Drawing:
-    """Rank and frequency: for each model some (rank, occurrences), the most frequent first."""
+    """Return the chart of token frequency by rank.
+
+    Args:
+        models: names of the models.
+        found: for each model, (rank, occurrences) pairs, the most frequent first.
+    """
     names = labels(models)
 
     points = [
@@ -200,19 +216,21 @@ def frequencies(models: Sequence[str], found: Sequence[Sequence[tuple[int, int]]
     )
 
 
-#: Where an axis of differences has ticks, on both sides of 0.
+#: Ticks of an axis of differences, on both sides of 0.
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)
-#: Differences beyond it say nothing more.
+#: Larger differences, in percent, are drawn at this value.
 _FURTHEST = 10_000.0
-#: In Vega's language: a sign before all numbers but 0.
+#: Vega expression of a tick label: a sign before every number except 0.
 _SIGNED = (
     "(datum.value > 0 ? '+' : datum.value < 0 ? '\u2212' : '') + format(abs(datum.value), ',')"
 )
 
 
 def better(metric: Metric, own: Figure, reference: Figure) -> float | None:
-    """How much better than the reference a figure is, in percent of the reference; below 0 it
-    is worse. None if one of them is absent or the reference is 0."""
+    """Return how much better `own` is than `reference`, in percent of the reference.
+
+    A negative result means worse. The result is None if a figure is absent or the reference is 0.
+    """
     if isinstance(own, Absent) or isinstance(reference, Absent) or not reference:
         return None
     change = 100 * (own - reference) / abs(reference)
@@ -225,7 +243,14 @@ def relative(
     metrics: Sequence[Metric],
     figures: Sequence[Mapping[str, Figure]],
 ) -> Drawing | None:
-    """Every metric of every model relative to the baseline's; None if nothing can be."""
+    """Return the chart of all metrics relative to the baseline; None if none can be compared.
+
+    Args:
+        models: names of the models.
+        baseline: name of the model that the others are compared with.
+        metrics: metrics, in the order of the rows.
+        figures: for each model, its figures by metric name.
+    """
     names = labels(models)
     place = list(models).index(baseline)
     found = [
@@ -301,8 +326,19 @@ def places(
     models: Sequence[str],
     found: Sequence[tuple[str, Sequence[Figure]]],
 ) -> Drawing | None:
-    """One figure per text or language and model: `found` has the name of each text, and the
-    figures of the models. None if there is none."""
+    """Return a chart with one row per text or language, and one figure per model in it.
+
+    Args:
+        name: name for `--chart`; without its final "s" it heads the first column of the table.
+        title: title of the chart.
+        about: description of the chart.
+        axis: title of the axis of figures.
+        models: names of the models.
+        found: for each row, the name of the text or language, and the figures of the models.
+
+    Returns:
+        The chart; None if all figures are absent.
+    """
     names = labels(models)
     order = labels([text for text, _ in found])
     cells = [figures for _, figures in found]
@@ -332,7 +368,7 @@ def places(
 
 
 def sweep(found: Sequence[tuple[str, int, float]]) -> Drawing:
-    """What a vocabulary size gives: (model, size, tokens of the text)."""
+    """Return the chart of tokens by vocabulary size, from (model, size, tokens of the text)."""
     models = list(dict.fromkeys(model for model, _, _ in found))
     names = dict(zip(models, labels(models), strict=True))
 
@@ -366,17 +402,22 @@ def sweep(found: Sequence[tuple[str, int, float]]) -> Drawing:
     )
 
 
-#: The greatest length that has a bar of its own.
+#: Greatest length with a bar of its own.
 _EACH = 20
 
 
 def vocabulary_lengths(unit: str, lengths: Mapping[int, int]) -> Drawing:
-    """How many tokens of the vocabulary have each length, in `unit`."""
+    """Return the chart of the vocabulary by token length.
+
+    Args:
+        unit: unit of the lengths, such as "bytes".
+        lengths: number of tokens by length.
+    """
     found: dict[str, int] = {}
     for length, count in lengths.items():
         name = str(length)
         if length > _EACH:
-            # Great lengths by powers of two, so that all of them have room.
+            # Longer tokens are grouped by powers of two, so that all bars fit.
             least = max(_EACH, 1 << (length - 1).bit_length() - 1)
             name = f"{least + 1:,}\N{EN DASH}{1 << (length - 1).bit_length():,}"
         found[name] = found.get(name, 0) + count
@@ -397,7 +438,7 @@ def vocabulary_lengths(unit: str, lengths: Mapping[int, int]) -> Drawing:
 
 
 def kinds(groups: Mapping[str, Mapping[str, int]]) -> Drawing:
-    """Tokens by several ways to tell them apart: the names of the ways, and the counts."""
+    """Return the chart of tokens by kind, from the count of each kind in each group."""
     found = [
         BarMark(label(name), count, f"{label(name)}: {count:,} tokens", group)
         for group, counts in groups.items()
@@ -410,13 +451,13 @@ def kinds(groups: Mapping[str, Mapping[str, int]]) -> Drawing:
         "Tokens by origin, by position in a word, and by kind of character.",
         ("by", "kind", "tokens"),
         tuple((bar.group, bar.label, f"{bar.number:,}") for bar in found),
-        # The names of the bars stand beside them.
+        # Leave room for the names beside the bars.
         lambda width, look: marks.bars(found, width=max(160, width - 120), look=look),
     )
 
 
 def merges(curve: Sequence[tuple[int, str, float]], scores: bool) -> Drawing:
-    """What each merge was chosen by: (step, token, count or score)."""
+    """Return the chart of each merge's count or score, from (step, token, count or score)."""
     what = "score of the pair" if scores else "occurrences of the pair"
 
     points = [
@@ -442,7 +483,7 @@ def _number(value: float, is_score: bool) -> str:
 
 
 def scores(curve: Sequence[tuple[int, str, float]]) -> Drawing:
-    """The pieces of a Unigram model by score: (place, piece, log probability)."""
+    """Return the chart of Unigram scores, from (rank by score, piece, log probability)."""
     points = [
         Point("", place, score, f"place {place:,}, {label(token)}: {score:.4f}")
         for place, token, score in curve
@@ -460,7 +501,7 @@ def scores(curve: Sequence[tuple[int, str, float]]) -> Drawing:
 
 
 def loss(rounds: Sequence[tuple[int, float]]) -> Drawing:
-    """The rounds of a Unigram training: (pieces, mean negative log-likelihood)."""
+    """Return the chart of Unigram loss, from (pieces, mean negative log-likelihood) per round."""
     numbered = list(enumerate(rounds, 1))
 
     points = [

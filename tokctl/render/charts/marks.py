@@ -1,5 +1,7 @@
-"""The three kinds of charts: lines with points, dots in rows, bars. Colour never stands alone:
-each model has a shape and a dash of its own, too."""
+"""The three kinds of charts: lines with points, dots in rows, bars.
+
+Colour is never the only difference: each model also has its own shape and dash.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ import altair as alt
 
 from tokctl.render.charts.drawing import DASHES, SHAPES, Look
 
-#: Pixels of a model's name in a legend, with its symbol, at most; and between two of them, or for
-#: a wider font of the reader's.
+#: Widest legend entry (symbol and model name), in pixels; gap between two entries, which also
+#: leaves room for a reader's wider font.
 _LEGEND, _SPARE = 230, 30
 _ROW = 24
-#: Of a row, for each model.
+#: Height of a row for each model in it, in pixels.
 _BESIDE = 10
 
 
 class Point(NamedTuple):
-    """One mark: whose it is, where, and what pointing at it tells."""
+    """Mark of one model in a chart: its position and its tooltip."""
 
     model: str
     x: float | str
@@ -30,7 +32,7 @@ class Point(NamedTuple):
 
 
 class BarMark(NamedTuple):
-    """One bar; bars of a group stand together under its name."""
+    """Bar of a chart; bars of a group are drawn together under the group's name."""
 
     label: str
     number: float
@@ -48,7 +50,7 @@ def lines(
     look: Look,
     dots: bool = True,
 ) -> Any:
-    """Curves, one for each model. `x` and `y` say how their fields `x` and `y` are drawn."""
+    """Return a chart with one curve per model; `x` and `y` are the axes of the points' fields."""
     base = _chart(points, width, round(min(320, max(220, width * 0.45))))
     curve = base.mark_line(aria=False, strokeWidth=2, strokeJoin="round").encode(
         x=x,
@@ -73,7 +75,17 @@ def rows(
     look: Look,
     rule: float | None = None,
 ) -> Any:
-    """A row for each label with a mark for each model; `rule` is a line across all rows."""
+    """Return a chart with a row per label and a mark per model in it.
+
+    Args:
+        points: marks; the field `y` of each is the label of its row.
+        models: names of the models; the order sets their colours and shapes.
+        x: axis of the field `x`.
+        labels: labels of the rows, from top to bottom.
+        width: width of the chart in pixels.
+        look: colours.
+        rule: where a line crosses all rows; None draws no line.
+    """
     row = max(_ROW, _BESIDE * len(models))
     base = _chart(points, width, row * len(labels))
     y = alt.Y(
@@ -86,7 +98,7 @@ def rows(
         ),
     )
     legend = _legend(points, models, width)
-    # Beside one another, so that equal figures do not hide each other.
+    # Models have separate lines within a row, so that equal figures don't hide each other.
     shown = {point.model for point in points}
     order = [model for model in models if model in shown]
     apart = alt.YOffset("model:N", sort=order, scale=alt.Scale(domain=order))
@@ -98,8 +110,10 @@ def rows(
 
 
 def bars(found: Sequence[BarMark], *, width: int, look: Look, labels: str | None = None) -> Any:
-    """Horizontal bars with their numbers after them, group by group. `labels` is the title of
-    the axis with the bars' names."""
+    """Return horizontal bars, group by group, with their numbers after them.
+
+    `labels` is the title of the axis with the names of the bars.
+    """
     values = [
         {"y": bar.label, "x": bar.number, "tip": bar.tip, "group": bar.group, "at": place}
         for place, bar in enumerate(found)
@@ -111,9 +125,9 @@ def bars(found: Sequence[BarMark], *, width: int, look: Look, labels: str | None
         title=labels,
         axis=alt.Axis(domain=False, ticks=False, **_labels(round(width * 0.42))),
     )
-    # Room for the number behind the longest bar.
+    # Leave room for the number after the longest bar.
     most = max((bar.number for bar in found), default=1) * 1.12
-    # The numbers are written, so that nothing is read off an axis.
+    # No axis: the numbers stand beside the bars.
     x = alt.X("x:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=None)
     drawn = base.mark_bar(color=look.series[0]).encode(x=x, y=y, description="tip:N")
     numbers = base.mark_text(aria=False, align="left", dx=5, color=look.quiet).encode(
@@ -133,7 +147,7 @@ def bars(found: Sequence[BarMark], *, width: int, look: Look, labels: str | None
 
 
 def columns(found: Sequence[BarMark], x_title: str, y_title: str, *, width: int, look: Look) -> Any:
-    """Upright bars in the order given, for what is counted by length."""
+    """Return upright bars in the given order, for counts by length."""
     values = [{"x": bar.label, "y": bar.number, "tip": bar.tip} for bar in found]
     x = alt.X(
         "x:N",
@@ -160,7 +174,7 @@ def _chart(points: Sequence[Point], width: int, height: int) -> Any:
 
 
 def counts(values: Iterable[float]) -> alt.Axis:
-    """An axis of counts; great ones are written by thousands."""
+    """Return an axis of counts; from 100,000 on it has prefixes, such as `200k`."""
     form = "~s" if max(values, default=0) >= 100_000 else ",d"
     return alt.Axis(format=form, tickMinStep=1)
 
@@ -170,7 +184,10 @@ def _over(values: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def decades(values: Iterable[float], **axis: Any) -> alt.Axis:
-    """The axis of a logarithmic scale over these values: a tick at each power of ten."""
+    """Return the axis of a logarithmic scale over `values`, with a tick at each power of ten.
+
+    An axis that would have fewer than two such ticks gets about four ordinary ones.
+    """
     found = [value for value in values if value > 0]
     low, high = (min(found), max(found)) if found else (1, 1)
     ticks = [10.0**n for n in range(floor(log10(low)), ceil(log10(high)) + 1)]
@@ -180,16 +197,16 @@ def decades(values: Iterable[float], **axis: Any) -> alt.Axis:
     return alt.Axis(tickCount=4, labelOverlap=True, **axis)
 
 
-#: Pixels of a character: at most, and of most.
+#: Width of a character in pixels: of the widest, and of most.
 _WIDEST, _USUAL = 18, 7
 
 
 def _labels(limit: int) -> dict[str, Any]:
-    """The options of an axis or a legend for labels of `limit` pixels.
+    """Return axis or legend options for labels at most `limit` pixels wide.
 
-    A longer one is cut in the middle, since names often differ at their ends. What is still too
-    long, Vega cuts between any two UTF-16 units, and fails where these are halves of one character.
-    So in a label that may be cut, characters of two units are shown as a box.
+    A longer label is cut in the middle, since names often differ at their ends. If the result is
+    still too long, Vega cuts between any two UTF-16 units, and fails on half a surrogate pair. So a
+    label that may be cut shows each character of two units as a box.
     """
     halves = "/[\\uD800-\\uDBFF][\\uDC00-\\uDFFF]/g"
     boxed = f"replace(datum.label, {halves}, '□')"
@@ -203,7 +220,7 @@ def _labels(limit: int) -> dict[str, Any]:
 
 
 def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
-    """The models that have points, above the chart; nothing where there is one model."""
+    """Return a legend above the chart for the models that have points; None for a single model."""
     if len(models) < 2:
         return None
     shown = {point.model for point in points}
@@ -212,7 +229,7 @@ def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
         orient="top",
         title=None,
         values=[model for model in models if model in shown],
-        # It begins where the labels of the rows end.
+        # The legend spans the columns to the right of the row labels.
         columns=max(1, min(len(models), round(width * 0.6) // column)),
         columnPadding=_SPARE,
         **_labels(_LEGEND - 30 - _SPARE),
@@ -221,7 +238,7 @@ def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
 
 
 def _points(base: Any, models: Sequence[str], look: Look, legend: Any, size: int) -> Any:
-    """One shape for each model."""
+    """Return the points, with a shape for each model."""
     return base.mark_point(filled=True, opacity=1, size=size).encode(
         color=_color(models, look, legend),
         shape=alt.Shape(
@@ -237,16 +254,22 @@ def _color(models: Sequence[str], look: Look, legend: Any) -> alt.Color:
 
 
 def _scale(models: Sequence[str], values: Any) -> alt.Scale:
-    """The models' values in their order, whichever of them have data."""
+    """Return a scale that maps all models to `values` in order, also models without data."""
     return alt.Scale(domain=list(models), range=list(islice(values, len(models))))
 
 
-#: The width is that of everything together, whatever the axes take.
+#: The width includes axes and padding.
 _FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 
 
 def configured(chart: Any, look: Look, is_many: bool = False) -> Any:
-    """The chart in a look; of several charts in one, each has the width."""
+    """Return the chart with the colours and fonts of `look`.
+
+    Args:
+        chart: Altair chart.
+        look: colours.
+        is_many: whether the chart has several facets, each of which takes the full width.
+    """
     return (
         chart.configure(
             background=look.background,

@@ -1,2 +1,4 @@
-"""What `tokctl inspect` answers: `model`, `training`, `tokens` and `words` build one `Answer` for
-each result."""
+"""Results of `tokctl inspect` as documents.
+
+The modules `model`, `training`, `tokens`, `words` and `gap` build one `Answer` for each result.
+"""

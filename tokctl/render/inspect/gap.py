@@ -1,4 +1,4 @@
-"""How far the tokens of a text are from the fewest."""
+"""Distance between a model's token count and the fewest tokens, as a document."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tokctl.render.document import (
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
-#: Pre-tokens that a terminal is shown, and tokens of one.
+#: Shown on a terminal at most: pre-tokens, tokens of one pre-token.
 _FEW = 10
 _LONGEST = 16
 
-#: Why a lower bound holds, in a few words.
+#: Reason why each lower bound holds.
 _BOUNDS = {
     "pre-tokens": "each pre-token takes a token",
     "frequent": "pre-tokens that are not among the most frequent take two",
@@ -36,7 +36,12 @@ _BOUNDS = {
 
 
 def gap(found: TokenGap, limit: int | None) -> Answer:
-    """How far the tokens of a text are from the fewest; `limit` counts pre-tokens that lose."""
+    """Return the document that compares a text's token count with the fewest tokens.
+
+    Args:
+        found: token counts and bounds.
+        limit: most pre-tokens shown among those with more tokens than necessary; None shows a few.
+    """
     return Answer(
         "inspect",
         "How far the tokens of a text are from the fewest",
@@ -47,7 +52,7 @@ def gap(found: TokenGap, limit: int | None) -> Answer:
 
 
 def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
-    """The figures, what is proven of them, and the pre-tokens that lose the most."""
+    """Yield the figures, notes on their proofs, and the pre-tokens that lose the most tokens."""
     if not gap.tokens:
         yield Paragraph("The text has no tokens.")
         return
@@ -102,14 +107,14 @@ def _summary(gap: TokenGap) -> str:
 
 
 def _more(tokens: int, fewest: int) -> str:
-    """By how much the model's tokens are more than others."""
+    """Return how many more tokens the model has than `fewest`, in percent."""
     if tokens == fewest:
         return "as many"
     return f"{percent((tokens - fewest) / fewest, 2)} more" if fewest else "n/a"
 
 
 def _notes(gap: TokenGap) -> Iterator[str]:
-    """What the figures are, and what is proven."""
+    """Yield notes that explain the figures and say which are proven."""
     yield "The fewest with its vocabulary is exact: the same pre-tokens, cut in the best way."
     budget = f"up to {plural(gap.budget, 'token')} of two {gap.symbols} or more"
     yield (
@@ -134,10 +139,15 @@ def _notes(gap: TokenGap) -> Iterator[str]:
 
 
 def _records(gap: TokenGap) -> Iterator[Record]:
-    """Each line says first what it is: `tokens`, `fewest`, `across` (`-` where there is none),
-    `bound` (its name, tokens), `reached`, `budget`, `pre-tokens` (all, distinct), `characters`,
-    `unspelled` (pre-tokens, tokens), `losing`; and `lost` (tokens, count, pre-token, its tokens,
-    the fewest)."""
+    """Yield the records; the first field is the kind of line.
+
+    - `tokens`, `fewest`, `across` (`-` if not computed), `reached`, `budget`, `characters`,
+      `losing`: one field.
+    - `bound`: name, tokens.
+    - `pre-tokens`: all, distinct.
+    - `unspelled`: pre-tokens, tokens.
+    - `lost`: tokens, count, pre-token, the model's tokens, the fewest tokens.
+    """
     yield "tokens", str(gap.tokens)
     yield "fewest", str(gap.fewest)
     yield "across", "-" if isinstance(gap.across, Absent) else str(gap.across)

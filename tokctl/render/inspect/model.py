@@ -1,4 +1,4 @@
-"""What a model is: at a glance, its recipe stage by stage, its health."""
+"""Facts about a model as documents: a summary, the recipe stage by stage, and the health report."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from tokctl.wording import file_names, plural
 
 # A model at a glance.
 
-#: Columns of the longest bar.
+#: Length of the longest bar, in characters.
 _BAR = 30
-#: The greatest length that a terminal is shown by itself.
+#: Greatest token length with a row of its own on a terminal.
 _EACH = 16
 _BY_LENGTH = "tokens by length"
-#: Names that one line of a check shows.
+#: Names shown on one line of a check.
 _NAMES = 8
 
 
 def summary(name: str, found: Summary) -> Answer:
-    """The model of the file `name` at a glance."""
+    """Return the summary of the model in the file `name`."""
     return Answer(
         "inspect",
         f"Tokenizer: {file_names([name])[0]}",
@@ -72,7 +72,7 @@ def _summary_blocks(name: str, summary: Summary) -> Iterator[Block]:
 
 
 def _bars(counts: Sequence[tuple[str, int]]) -> Table:
-    """Bars as long as the counts, at least a sliver where there is any."""
+    """Return a table with a bar for each count; a count above 0 has at least a sliver."""
     columns = (Column(fold=True), Column(right=True), Column(style="cyan", is_drawing=True))
     most = max((count for _, count in counts), default=1) or 1
     rows = [
@@ -83,7 +83,7 @@ def _bars(counts: Sequence[tuple[str, int]]) -> Table:
 
 
 def _summary_records(name: str, summary: Summary) -> Iterator[Record]:
-    """Parts with a title and an empty line between them."""
+    """Yield the facts, then each part: an empty record, the part's title, its records."""
     yield "model", visible(name)
     yield from summary_facts(summary)
     for part in _summary_parts(summary):
@@ -93,8 +93,10 @@ def _summary_records(name: str, summary: Summary) -> Iterator[Record]:
 
 
 class SummaryPart(NamedTuple):
-    """A part of a summary: what people are shown, and the records of the same. `label` names
-    the records where that is another than the title."""
+    """Part of a summary: a block for people and records with its contents.
+
+    `title` heads the block, and `label` the records; an empty `label` stands for `title`.
+    """
 
     title: str
     block: Block
@@ -183,7 +185,7 @@ def _source_data(source: FileFacts) -> dict[str, Any]:
 
 
 def summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
-    """What a model is and where it came from: names and values for people."""
+    """Yield labels and values that say what the model is and where it came from."""
     recipe = summary.recipe
     yield from source_facts(summary.source)
     yield "algorithm", f"{recipe.traits.title}, recipe {visible(recipe.name)}"
@@ -234,7 +236,10 @@ def _counted(summary: Summary) -> Iterator[tuple[str, list[tuple[str, int]]]]:
 
 
 def _together(lengths: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Great lengths by powers of two, 17 to 32 and so on, so that a terminal can show them."""
+    """Return the counts with lengths above `_EACH` grouped by powers of two, from 17 to 32 on.
+
+    Otherwise long lists would not fit on a terminal.
+    """
     found: dict[str, int] = {}
     for name, count in lengths:
         length = int(name)
@@ -246,7 +251,7 @@ def _together(lengths: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _best(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Tokens with what they were chosen by."""
+    """Yield titles, and tokens with the count or score that they were chosen by."""
     if summary.frequent:
         counts = [(token, str(count)) for token, count in summary.frequent]
         yield "most frequent tokens in training", counts
@@ -259,7 +264,7 @@ def _best(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def histories(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
-    """The merges at both ends of the training, as far as there are any."""
+    """Yield the titles and merges of both ends of the training; empty lists are left out."""
     if summary.first_merges:
         yield "first merges", summary.first_merges
     if summary.last_merges:
@@ -269,7 +274,7 @@ def histories(summary: Summary) -> Iterator[tuple[str, Sequence[MergeRecord]]]:
 
 
 def check_rows(checks: Checks, summary: Summary) -> Iterator[tuple[str, str]]:
-    """What was checked, and what was found."""
+    """Yield the name and the result of each check."""
     reach = checks.reach
     if reach.undecided:
         yield "unreachable tokens", f"{reach.undecided:,} undecided after {reach.trials:,} trials"
@@ -292,10 +297,10 @@ def _listed(names: Sequence[str]) -> str:
     return f"{len(names):,}: {some}" + (", …" if len(names) > _NAMES else "")
 
 
-# The recipe.
+# Recipe.
 
-#: Characters of an option's value that people are shown; rules out of a SentencePiece
-#: model have some hundred thousand.
+#: Longest value of an option shown whole, in characters; the rules of a SentencePiece model have
+#: some hundred thousand.
 _LONGEST_VALUE = 400
 #: Special and other added tokens that are listed.
 _FEW = 12
@@ -336,7 +341,7 @@ _SEGMENTATIONS = {
 
 
 def _labels_once(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """A label that repeats is left out."""
+    """Yield the pairs with each repeated label replaced by an empty one."""
     last = None
     for label, text in pairs:
         yield "" if label == last else label, text
@@ -344,7 +349,7 @@ def _labels_once(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def recipe(model: FilledRecipe, source: FileFacts) -> Answer:
-    """A model's recipe, stage by stage; as JSON, every field of it."""
+    """Return a model's recipe, stage by stage; the JSON has every field."""
     return Answer(
         "inspect",
         "Recipe",
@@ -355,10 +360,11 @@ def recipe(model: FilledRecipe, source: FileFacts) -> Answer:
 
 
 def recipe_facts(recipe: Recipe, *, trained: bool = True) -> Iterator[tuple[str, str]]:
-    """What each stage does, in the order of the stages; one entry for each part of a stage.
+    """Yield label and text of each part of the recipe, in the order of the stages.
 
     Args:
-        trained: by tokctl: other files don't say how their tokens were chosen.
+        recipe: recipe to describe.
+        trained: whether tokctl trained the model; other files don't say how tokens were chosen.
     """
     yield from _parts("normalized", recipe.normalizers)
     yield from _parts("split", recipe.pre_tokenizers)
@@ -387,13 +393,13 @@ def _parts(label: str, parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
 
 
 def part_text(part: Part) -> str:
-    """A part's text form for people; values of great length are cut."""
+    """Return the text form of a part for people; very long values are cut."""
     changed = part.to_dict()
     del changed["kind"]
     if all(len(str(value)) <= _LONGEST_VALUE for value in changed.values()):
         text = str(part)
-        # Patterns, templates and JSON are read by their spaces; in other values a space
-        # could go unseen.
+        # Spaces matter in patterns, templates and JSON, so they stay readable. In other values a
+        # space could be overlooked, so it is made visible.
         spaced = part.kind in ("split", "template") or text.startswith("{")
         return readable(text) if spaced else visible(text)
     values = []
@@ -405,7 +411,7 @@ def part_text(part: Part) -> str:
 
 
 def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    """How the training chose the tokens."""
+    """Yield how the training chose the tokens."""
     ties = f"{_TIES[recipe.tie_break]} ({recipe.tie_break})"
     if recipe.traits.learns_merges:
         more = ""
@@ -423,7 +429,7 @@ def _choice(recipe: Recipe) -> Iterator[tuple[str, str]]:
 
 
 def _stage(stage: TrainingStage) -> Iterator[str]:
-    """How far a stage of a training goes, and what limits its tokens."""
+    """Yield where a stage of the training ends, and what limits its tokens."""
     if stage.until:
         yield f"up to {stage.until}{' of the ids' if stage.is_share else ' ids'}"
     if stage.pre_tokenizers:
@@ -473,7 +479,7 @@ def _unknown(recipe: Recipe) -> str:
 def training_facts(
     recipe: Recipe, record: TrainingRecord, parity: ParityRecord | None
 ) -> Iterator[tuple[str, str]]:
-    """What the training read, and what it was asked for."""
+    """Yield labels and values on the text that the training read, and on its options."""
     read = f"{plural(record.documents, 'document')}, {plural(record.bytes, 'byte')}"
     yield "trained on", f"{read}, sha256 {record.sha256[:12]}…"
     if record.sample is not None:
@@ -518,7 +524,7 @@ def training_facts(
 
 
 def _turns(record: ParityRecord) -> str:
-    """How languages took turns to choose the merges."""
+    """Return how languages took turns to choose the merges."""
     names = list(map(brief, record.languages))
     few = ", ".join(names[:_FEW]) + (", …" if len(names) > _FEW else "")
     text = "development text" if record.dev else "text"
@@ -545,7 +551,7 @@ def _exhausted(recipe: Recipe) -> str:
 
 
 def _whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str, str]]:
-    """A model's recipe with its name, its file, its added tokens and its training."""
+    """Yield the recipe with its name, its file, its added tokens and its training."""
     recipe, training = model.recipe, model.training
     yield "recipe", visible(recipe.name)
     yield from source_facts(source)
@@ -558,7 +564,7 @@ def _whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str,
 
 
 def source_facts(source: FileFacts) -> Iterator[tuple[str, str]]:
-    """The file's format, where the model came from before, and what came with it."""
+    """Yield the file's format, the format that the model was converted from, and extra files."""
     if source.format is not None:
         yield "format", source.title
     if source.origin is not None and source.is_converted:
@@ -574,7 +580,7 @@ def source_facts(source: FileFacts) -> Iterator[tuple[str, str]]:
 def added_facts(
     special: Iterable[tuple[str, int]], added: Iterable[AddedToken]
 ) -> Iterator[tuple[str, str]]:
-    """The special tokens, and the others that are found before the model segments."""
+    """Yield the special tokens, and the other added tokens that are found before segmentation."""
     yield "special", _named(list(special)) or "none"
     if others := [(token.text, token.id) for token in added]:
         yield "found first", _named(others)
@@ -585,9 +591,9 @@ def _named(tokens: Sequence[tuple[str, int]]) -> str:
     return few + (f", … {len(tokens) - _FEW:,} more" if len(tokens) > _FEW else "")
 
 
-# The health of a model: what was found, the worst first; what passed; what was not checked.
+# Health report: findings from the worst on, checks that passed, checks that were not made.
 
-#: Marks and styles; each mark stands beside its word, for those who see no colour.
+#: Marks and styles; each mark contains its word, for readers who see no colour.
 _MARKS = {
     "error": ("✗ error", "bold red"),
     "warning": ("! warning", "bold yellow"),
@@ -601,7 +607,7 @@ _MOST_BYTES = 8
 
 
 def health(name: str, report: Health) -> Answer:
-    """The health of the model of the file `name`."""
+    """Return the health report of the model in the file `name`."""
     return Answer(
         "inspect",
         f"Health of {name}",
@@ -661,7 +667,7 @@ def _undecided(finding: Finding) -> str:
 
 def _examples(finding: Finding) -> Flow:
     entries = list(map(_example, finding.examples))
-    # Of a text's tokens each is shown once, however often it is counted.
+    # Occurrences in a text count separately, but each token is shown once.
     more = finding.count - len(entries) if finding.things != "tokens of the text" else 0
     if more > 0:
         entries.append([Span(f"… {more:,} more", "dim")])
@@ -679,7 +685,7 @@ def _example(one: Example) -> list[Inline]:
 
 
 def _bytes(one: Example) -> str:
-    """The bytes of a token whose spelling does not show them."""
+    """Return the bytes of a token in hexadecimal if its spelling does not show them."""
     plain = all(0x20 <= byte < 0x7F for byte in one.data)
     if one.id is None or plain or one.token.encode("utf-8", "surrogatepass") == one.data:
         return ""
@@ -687,7 +693,7 @@ def _bytes(one: Example) -> str:
 
 
 def _health_records(name: str, health: Health) -> Iterator[Record]:
-    """Lines that begin with what they are; the verdict comes last."""
+    """Yield the records; the first field is the kind of line, and the verdict comes last."""
     yield ["model", visible(name), str(health.vocab_size)]
     if health.texts:
         sizes = [str(health.texts.bytes), str(health.texts.tokens)]

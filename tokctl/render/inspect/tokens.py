@@ -1,4 +1,4 @@
-"""Where a token comes from and where it goes; which tokens a text uses, and in which words."""
+"""Documents about one token (origin, later merges, use) and about all tokens of a text."""
 
 from __future__ import annotations
 
@@ -44,10 +44,9 @@ from tokctl.render.inspect.words import added_data, how_found, path_names, why_r
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
-#: Tokens of one word, or of the segmentation that would take a piece's place, that a terminal is
-#: shown.
+#: Most tokens on a terminal of one word, or of the segmentation that would replace a piece.
 _LONGEST = 60
-#: Tokens of each list that a terminal is shown.
+#: Most tokens of each list on a terminal.
 _FEW = 12
 
 
@@ -55,8 +54,14 @@ _FEW = 12
 
 
 def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None) -> Answer:
-    """A token's past and future, and what a text makes of it; `limit` counts the tokens made
-    with it, and the words that use it."""
+    """Return the document of one token: its origin, the tokens made with it, its use in a text.
+
+    Args:
+        history: origin of the token, and the tokens made with it.
+        limit: most tokens made with it, and most words, to show; None shows all in records, and a
+            screenful on a terminal.
+        use: use of the token in a text; None without a text.
+    """
     return Answer(
         "inspect",
         "Token",
@@ -67,7 +72,7 @@ def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None)
 
 
 def _token_blocks(token: TokenHistory, limit: int, use: TokenUse | None) -> Iterator[Block]:
-    """The facts, what a text makes of it, the tree, and the first `limit` uses."""
+    """Yield facts, use in a text, the merge tree, and the first `limit` tokens made with it."""
     what = "no id, removed" if token.id is None else f"id {token.id:,}, {token.kind}"
     yield Paragraph([Span(brief(token.token), "bold"), f"  {what}"])
     size = f"{plural(len(token.data), 'byte')}: {_hexadecimal(token.data)}"
@@ -124,7 +129,7 @@ def _piece_score_blocks(piece: PieceScore) -> Iterator[Block]:
 
 
 def _spelled(token: TokenHistory) -> str:
-    """What the bytes spell, where the token does not show it: `âĢľ` is a quotation mark."""
+    """Return the text of the bytes if the token does not show it: `âĢľ` is a quotation mark."""
     try:
         text = token.data.decode()
     except UnicodeDecodeError:
@@ -137,7 +142,7 @@ def _hexadecimal(data: bytes) -> str:
 
 
 def _step_name(token: TokenHistory) -> str:
-    """What the number of a merge is called."""
+    """Return the name of a merge's number: "rank" or "step"."""
     return "rank" if token.ranked else "step"
 
 
@@ -175,13 +180,19 @@ def _uses_table(token: TokenHistory, limit: int) -> Table:
 def _token_records(
     token: TokenHistory, limit: int | None, use: TokenUse | None
 ) -> Iterator[Record]:
-    """Each line says first what it is: `token`, `id`, `bytes` (hexadecimal), `kind`; `found`
-    (an added token); `score`, `probability`, `place` among all by these, `without` (what is
-    lost, the tokens instead) of a piece; `counted`; `merge` (the merges it is made of, in
-    order; `rank` where only ranks are known), `again`, `removed` (step, token that its merge makes,
-    the two counts that were compared), `use` (step, partner, side, result).
-    With a text, `uses`: how often, the place by that, of how many tokens used, and the tokens of
-    the text; and `word`: occurrences, uses in them, the word, its tokens."""
+    """Yield the records; the first field is the kind of line.
+
+    - `token`, `id`, `bytes` (hexadecimal), `kind`; `found` for an added token.
+    - `score`, `probability`, `place` (rank by score, number of pieces) and `without` (the loss, the
+      tokens instead) for a piece.
+    - `counted`: count in training, rank by count, number of tokens.
+    - `merge` (`rank` if only ranks are known): each merge that the token is made of, in order.
+    - `again`: each further merge that makes the token.
+    - `removed`: step, the token that its merge makes, the two counts that were compared.
+    - `use`: step, partner, side and result of each merge with the token.
+    - `uses` (with a text): uses, rank by uses, number of tokens used, tokens of the text.
+    - `word` (with a text): occurrences, uses in them, the word, its tokens.
+    """
     yield "token", visible(token.token)
     yield "id", "-" if token.id is None else str(token.id)
     yield "bytes", token.data.hex()
@@ -221,7 +232,10 @@ def _token_records(
 
 
 def _token_data(token: TokenHistory, limit: int | None, use: TokenUse | None) -> dict[str, Any]:
-    """The tree is a list of merges: it can be deeper than a reader of JSON allows."""
+    """Return the data for JSON.
+
+    The tree becomes a list of merges, because it can be deeper than JSON readers allow.
+    """
     text = {} if use is None else {"text": _token_use_data(use, limit)}
     return text | {
         "token": token.token,
@@ -260,7 +274,7 @@ def _token_use_data(use: TokenUse, limit: int | None) -> dict[str, Any]:
 
 
 def _token_use_blocks(use: TokenUse, limit: int) -> Iterator[Block]:
-    """How often a text uses a token, and up to `limit` words that do."""
+    """Yield how often a text uses a token, and up to `limit` words that use it."""
     if not use.uses:
         yield Paragraph(f"Never used in the text, which has {plural(use.tokens, 'token')}.")
         return
@@ -282,7 +296,12 @@ def _token_use_blocks(use: TokenUse, limit: int) -> Iterator[Block]:
 
 
 def use(found: TextUse, limit: int | None) -> Answer:
-    """Which tokens a text uses; `limit` counts those of each list on a terminal."""
+    """Return the document of the tokens that a text uses.
+
+    Args:
+        found: uses of the tokens in the text.
+        limit: most tokens of each list on a terminal; None shows a few.
+    """
     return Answer(
         "inspect",
         "Tokens that a text uses",
@@ -293,7 +312,7 @@ def use(found: TextUse, limit: int | None) -> Answer:
 
 
 def _use_blocks(use: TextUse, limit: int) -> Iterator[Block]:
-    """What is used of the vocabulary, and which tokens are used most, least and never."""
+    """Yield the share of the vocabulary in use, and the tokens used most, least and never."""
     used = f"the text uses {use.used:,} of the {use.emittable:,} that it could"
     share = _share(use.used, use.emittable)
     yield Paragraph(f"{plural(use.tokens, 'token')}; {used}: {share}.", "bold")
@@ -318,9 +337,13 @@ def _use_blocks(use: TextUse, limit: int) -> Iterator[Block]:
 
 
 def _use_records(use: TextUse) -> Iterator[Record]:
-    """Each line says first what it is: `tokens`, `unknown`, `emittable`, `used`, `never`;
-    `frequent` and `rarest` tokens with their uses, `unused` ones; `place`, `content`,
-    `script` and `length` (group, tokens in the vocabulary, used ones, uses)."""
+    """Yield the records; the first field is the kind of line.
+
+    - `tokens`, `unknown`, `emittable`, `used`, `never`: one number.
+    - `frequent` and `rarest`: token, uses.
+    - `unused`: token.
+    - `place`, `content`, `script`, `length`: group, tokens in the vocabulary, used tokens, uses.
+    """
     yield "tokens", str(use.tokens)
     yield "unknown", str(use.unknown)
     yield "emittable", str(use.emittable)

@@ -1,5 +1,4 @@
-"""How a model came about: its merges, the corpus state after a step and its pairs, the rounds of a
-Unigram training."""
+"""Training histories as documents: merges, corpus states, pairs, languages and Unigram rounds."""
 
 from __future__ import annotations
 
@@ -35,37 +34,43 @@ from tokctl.render.document import (
 from tokctl.render.visible import brief, names, visible
 from tokctl.wording import plural
 
-#: Lines that a terminal is shown of a corpus state or of its pairs.
+#: Lines of a corpus state or of its pairs that a terminal shows unless `--limit` says otherwise.
 FITTING = 30
-#: Tokens of one word that a terminal is shown.
+#: Most tokens of one word on a terminal.
 _LONGEST = 60
 
 
 def number(count: int | None, form: str = "d") -> str:
-    """A count, or `-` where a file does not know it."""
+    """Return a count, or `-` if the file does not say it."""
     return "-" if count is None else format(count, form)
 
 
 def scored(score: float) -> str:
-    """A natural log probability for people."""
+    """Return a natural log probability with four decimals."""
     return f"{score:.4f}"
 
 
 def language_name(language: str | None) -> str:
-    """The language that chose a merge, for people."""
+    """Return the name of the language that chose a merge; "all" if all chose together."""
     return "" if language is None else brief(language) if language else "all"
 
 
 def chosen_in(merge: MergeRecord) -> list[str]:
-    """Fields of a record: the stage of the training, and the language that chose the merge (`-` for
-    all together), as far as there are any."""
+    """Return the fields of a record that say when and for which language a merge was chosen.
+
+    These are the stage of the training and the language (`-` for all together), if the merge has
+    them.
+    """
     stage = [] if merge.stage is None else [str(merge.stage)]
     return stage if merge.language is None else [*stage, visible(merge.language) or "-"]
 
 
 def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
-    """What is known of a merge, for people: its count, its `score` where it has one, the stage
-    of the training after the first one, the language that chose it."""
+    """Yield the known facts of a merge, for people.
+
+    The facts are the count, `score` if the merge has one, the stage unless it is the first, and the
+    language that chose the merge.
+    """
     if merge.count is not None:
         yield f"count {merge.count:,}"
     if merge.score is not None:
@@ -77,7 +82,7 @@ def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
 
 
 def decimal(merge: MergeRecord) -> str:
-    """The score as a decimal of four digits; empty if there is none."""
+    """Return the score with four significant digits; empty without a score."""
     return "" if merge.score is None else f"{float(merge.score):.4g}"
 
 
@@ -87,8 +92,14 @@ def decimal(merge: MergeRecord) -> str:
 def merges(
     records: Sequence[MergeRecord], total: int, wanted: TokenPattern | None, limit: int | None
 ) -> Answer:
-    """Up to `limit` merges of a history of `total` steps; `wanted` are the tokens that were asked
-    for."""
+    """Return the document of a list of merges.
+
+    Args:
+        records: merges that were asked for.
+        total: number of steps in the model's history.
+        wanted: tokens that the merges were selected by; None for all merges.
+        limit: most merges to show; None shows all.
+    """
     shown = records[:limit]
 
     def blocks() -> Iterator[Block]:
@@ -118,8 +129,11 @@ def merges(
 def merge_rows(
     records: Iterable[MergeRecord], name: Callable[[str], str] = visible
 ) -> Iterator[Record]:
-    """Step, left, right, token, count; after it the score where there is one, and what
-    `chosen_in` says. `name` gives what a token is shown as."""
+    """Yield a record per merge: step, left, right, token, count, and what `chosen_in` returns.
+
+    Before the fields of `chosen_in`, a merge with a score has it exactly and as a decimal. `name`
+    turns a token into its text.
+    """
     for merge in records:
         row = [str(merge.step), *map(name, (merge.left, merge.right, merge.token))]
         row.append(number(merge.count))
@@ -129,7 +143,7 @@ def merge_rows(
 
 
 def merge_data(merge: MergeRecord) -> dict[str, Any]:
-    """A merge for JSON: the score as a decimal, and exactly as `numerator/denominator`."""
+    """Return a merge for JSON, with its score as a decimal and exactly, as a fraction."""
     data = asdict(merge)
     if merge.language is None:
         del data["language"]
@@ -141,15 +155,17 @@ def merge_data(merge: MergeRecord) -> dict[str, Any]:
     return data
 
 
-#: Characters of a score for which there is always room.
+#: Longest exact score, in characters, beside which the decimals always fit.
 _SHORT = 4
-#: Columns that a table needs beside what its longest scores take: steps, tokens, counts.
+#: Columns of the table besides its exact scores: steps, tokens, counts, decimals.
 _BESIDE = 60
 
 
 def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) -> Table:
-    """The merges; where long scores leave no room, without the decimals beside them. Names
-    that are `wanted` are underlined."""
+    """Return a table of merges; tokens in `wanted` are underlined.
+
+    If exact scores are long, a narrow terminal gets no decimals.
+    """
     counted = any(merge.count is not None for merge in records)
     has_scores = any(merge.score is not None for merge in records)
     stages = any(merge.stage is not None for merge in records)
@@ -189,8 +205,14 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
 def state(
     step: int, merge: MergeRecord | None, words: Sequence[PreTokenState], limit: int | None
 ) -> Answer:
-    """A corpus state, the words that the last step changed marked; `merge` is that step, None
-    before the first. `limit` counts words."""
+    """Return the document of a corpus state, which marks the words that the last step changed.
+
+    Args:
+        step: number of the last step.
+        merge: merge of this step; None before the first merge.
+        words: pre-tokens of the state.
+        limit: most words to show; None shows all in records, and a screenful on a terminal.
+    """
     return Answer(
         "inspect",
         "Corpus state",
@@ -201,7 +223,7 @@ def state(
 
 
 def _state_row(word: PreTokenState) -> Record:
-    """Count and tokens; of a word that the step has changed, the tokens that it was before."""
+    """Return count and tokens; for a word that the step changed, also its earlier tokens."""
     before = [] if word.before is None else [names(word.before)]
     return [str(word.count), names(word.tokens), *before]
 
@@ -243,8 +265,11 @@ def _state_cells(word: PreTokenState) -> list[Content]:
 
 
 def _fitting(words: Sequence[PreTokenState], limit: int) -> list[int]:
-    """The places of the words to show: the first ones, and half of the lines are kept for
-    words that the step has changed, which the tie rule may have put at the end."""
+    """Return the indices of the words to show, in order.
+
+    They are the first words, but up to half of the lines are kept for words that the step changed:
+    the tie rule may have put them at the end.
+    """
     if len(words) <= limit:
         return list(range(len(words)))
     changed = [place for place, word in enumerate(words) if word.changed][: limit // 2]
@@ -262,13 +287,18 @@ _REFUSED = {
     "special": "a special token",
     "cut": "cuts a character",
 }
-#: Columns of a terminal from which there is room for the counts of both symbols by themselves.
+#: Columns from which a terminal shows the counts of both symbols in columns of their own.
 _WIDE = 92
 
 
 def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> Answer:
-    """The pairs of a corpus state with what the training compares; `merged` is the merge that the
-    model makes next, None after the last one."""
+    """Return the document of a corpus state's pairs, with the values that the training compares.
+
+    Args:
+        found: pairs of the state.
+        merged: merge that the model makes next; None after the last one.
+        limit: most pairs to show; None shows all in records, and a screenful on a terminal.
+    """
     return Answer(
         "inspect",
         "Pairs",
@@ -284,8 +314,11 @@ def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> A
 
 
 def _pair_row(pair: PairCount) -> Record:
-    """Left, right, count, and the step at which the model merges the pair; after it, where
-    scores are compared, the count of left and of right, the score exactly and as a decimal."""
+    """Return the record of a pair: left, right, count, and the step that merges it in the model.
+
+    If the training compares scores, the counts of left and right and the score, exactly and as a
+    decimal, follow.
+    """
     row = [visible(pair.left), visible(pair.right), str(pair.count), number(pair.step)]
     if (score := pair.score) is not None:
         row += [str(pair.left_count), str(pair.right_count), str(score), f"{float(score):.4g}"]
@@ -340,7 +373,7 @@ def _pairs_table(shown: Sequence[PairCount]) -> Table:
     columns = [Column(), Column("left", right=True, fold=True), Column("right", fold=True)]
     columns.append(Column("count", right=True, least=_WIDE if by_score else 0))
     if by_score:
-        # Where the counts have no columns of their own, they stand in the fraction.
+        # On a narrow terminal the counts are part of the fraction instead.
         columns += [Column(name, right=True, least=_WIDE) for name in ("of left", "of right")]
         columns.append(Column("score", right=True, fold=True, least=_WIDE))
         columns.append(Column("score", right=True, fold=True, most=_WIDE - 1))
@@ -364,12 +397,12 @@ def _pairs_table(shown: Sequence[PairCount]) -> Table:
 
 
 def cost_name(measure: str) -> str:
-    """What the cost of a language is, by the measure."""
+    """Return the unit of a language's cost under `measure`."""
     return "tokens" if measure == "tokens" else f"tokens per {measure.removesuffix('s')}"
 
 
 def languages_table(found: LanguageShares) -> Table:
-    """A row for each language: the merges that it chose, and its tokens before and after."""
+    """Return a row per language with the merges that it chose and its tokens before and after."""
     columns = [
         Column("language", fold=True, style="bold"),
         Column("merges chosen", right=True),
@@ -391,8 +424,11 @@ def languages_table(found: LanguageShares) -> Table:
 
 
 def language_rows(found: LanguageShares) -> Iterator[Record]:
-    """Language, merges, tokens before and after; `all` with the merges that all chose together;
-    `gini` before and after."""
+    """Yield a record per language: name, merges, tokens before and after.
+
+    A record `all` with the merges that all chose together, and a record `gini` with the
+    coefficients before and after, follow.
+    """
     for one in found.languages:
         yield visible(one.name), str(one.merges), str(one.before), str(one.after)
     yield "all", str(found.together)
@@ -400,7 +436,7 @@ def language_rows(found: LanguageShares) -> Iterator[Record]:
 
 
 def languages_data(found: LanguageShares) -> dict[str, Any]:
-    """The same for JSON."""
+    """Return the languages of a training for JSON."""
     return {
         "measure": found.measure,
         "together": found.together,
@@ -420,12 +456,12 @@ def _written(figure: Figure) -> str:
 
 # Rounds of a Unigram training.
 
-#: Dropped pieces of each round that a terminal is shown.
+#: Dropped pieces per round on a terminal.
 _EXAMPLES = 8
 
 
 def rounds(records: Sequence[Round]) -> Answer:
-    """The rounds of a Unigram training."""
+    """Return the document of the rounds of a Unigram training."""
     return Answer(
         "inspect",
         "Rounds of the training",
@@ -436,8 +472,11 @@ def rounds(records: Sequence[Round]) -> Answer:
 
 
 def rounds_rows(records: Sequence[Round], *, examples: bool = True) -> Iterator[Record]:
-    """`round`, its number, pieces, objective, tokens, unused, dropped; below it `dropped`
-    lines: number, piece, and its loss (`-` where the round cuts by score)."""
+    """Yield the records of the rounds.
+
+    A `round` record has the number, pieces, objective, tokens, unused and dropped. `dropped`
+    records follow with number, piece and loss (`-` in a round that cuts by score).
+    """
     for place, found in enumerate(records, 1):
         figures = (f"{found.objective:.4f}", f"{found.tokens:.1f}")
         counts = (str(found.unused), str(found.dropped))
@@ -451,7 +490,7 @@ def _loss(loss: float | None) -> str:
 
 
 def rounds_data(records: Sequence[Round]) -> list[dict[str, Any]]:
-    """Rounds for JSON."""
+    """Return the rounds for JSON."""
     return [
         record._asdict()
         | {"examples": [{"piece": piece, "loss": loss} for piece, loss in record.examples]}
@@ -460,7 +499,7 @@ def rounds_data(records: Sequence[Round]) -> list[dict[str, Any]]:
 
 
 def rounds_table(records: Sequence[Round]) -> Table:
-    """The figures of each round."""
+    """Return a table with the figures of each round."""
     names = ("round", "pieces", "objective", "tokens", "unused", "dropped")
     rows = [
         [
@@ -477,7 +516,7 @@ def rounds_table(records: Sequence[Round]) -> Table:
 
 
 def _rounds_blocks(records: Sequence[Round]) -> Iterator[Block]:
-    """The loss curve, the table, what it means, and examples of what was dropped."""
+    """Yield the loss curve, the table with an explanation, and examples of dropped pieces."""
     yield _loss_curve(records)
     yield rounds_table(records)
     for line in (
@@ -504,8 +543,10 @@ def _rounds_blocks(records: Sequence[Round]) -> Iterator[Block]:
 
 
 def _loss_curve(records: Sequence[Round]) -> Curve:
-    """The rounds from top to bottom: a bar for the pieces, from none, and a dot for the
-    objective, from its lowest to its highest value."""
+    """Return the curve of the rounds: a bar for the pieces and a dot for the objective.
+
+    Bars start at 0; dots span the lowest to the highest objective.
+    """
     lowest, highest = (fit(found.objective for found in records) for fit in (min, max))
     most = max(found.pieces for found in records) or 1
     points = tuple(

@@ -1,4 +1,4 @@
-"""How a word is split, and why not otherwise."""
+"""Explanations of how words are split, as documents."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ from tokctl.render.inspect.training import (
 from tokctl.render.visible import brief, decoded, names, visible
 from tokctl.wording import percent, plural
 
-#: Losing pairs that a terminal is shown at each step.
+#: Losing pairs shown per step on a terminal.
 _LOSERS = 5
-#: Tokens of one state, or of one path, that a terminal is shown.
+#: Most tokens of one state or path on a terminal.
 _TOKENS = 200
 
 
 def word(explanation: Explanation) -> Answer:
-    """How the words of a text are split."""
+    """Return the document that explains how the words of a text are split."""
     return Answer(
         "inspect",
         "How a word is split",
         lambda: _blocks(explanation),
         lambda: _records(explanation),
         lambda: {
-            # A text from the command line can hold bytes that are not UTF-8.
+            # A text from the command line can contain bytes that are not UTF-8.
             "word": text_or_bytes(explanation.text.encode("utf-8", "surrogateescape")),
             "segmentation": explanation.segmentation,
             "normalized": explanation.normalized,
@@ -107,8 +107,11 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
 
 
 def _records(explanation: Explanation) -> Iterator[Record]:
-    """Each line says first what it is: `normalized` (the text, where that changes it),
-    `word` (each pre-token), what its kind of model has to say, and `tokens`."""
+    """Yield the records; the first field is the kind of line.
+
+    `normalized` has the text if normalization changes it. Each pre-token has a `word` line, the
+    lines of its kind of model, and a `tokens` line.
+    """
     if explanation.normalized is not None:
         yield "normalized", visible(explanation.normalized)
     for word in explanation.words:
@@ -168,7 +171,7 @@ def _merged_blocks(word: MergedWord) -> Iterator[Block]:
 
 
 def _symbols(word: MergedWord) -> str:
-    """What the steps begin with."""
+    """Return the name of the units that the merges start from."""
     return "words" if word.joined else "symbols"
 
 
@@ -178,7 +181,7 @@ def _step_cells(word: MergedWord, step: MergeStep) -> list[Content]:
     pair: list[Inline] = [f"{brief(merge.left)} + {brief(merge.right)}{times}"]
     score = f"{merge.score} ≈ {decimal(merge)}"
     pair += [Span(f"\n{fact}", "dim") for fact in told_of(merge, score)]
-    # Each merge in front of a place has moved it one to the left.
+    # Each merge further left in the word has moved this one left by one token.
     made = [place - earlier for earlier, place in enumerate(step.places)]
     tokens = segments(step.state, _TOKENS, made)
     if step.losers:
@@ -213,8 +216,11 @@ def _why_not(word: MergedWord, rest: Leftover, name: Callable[[str], str]) -> st
 
 
 def _merged_records(word: MergedWord) -> Iterator[Record]:
-    """Lines that begin with `whole`, `bytes`, `symbols` or `words` (pre-tokens that are joined),
-    `step` or `rank`, `rest`."""
+    """Yield the records of a word that merges segment.
+
+    Their first fields are `whole`, `bytes`, `symbols` or `words` (if pre-tokens are joined), `step`
+    or `rank`, and `rest`.
+    """
     if word.whole:
         yield "whole", _WHOLE
         return
@@ -267,7 +273,7 @@ def _merged_data(word: MergedWord) -> dict[str, Any]:
 
 
 def why_removed(removal: RemovalRecord) -> str:
-    """Why a token was taken away."""
+    """Return why the training removed a token."""
     count, whole = removal.count, removal.whole
     if removal.residue:
         whole_times = plural(whole, "occurrence")
@@ -303,8 +309,7 @@ def _refined_blocks(word: RefinedWord) -> Iterator[Block]:
 
 
 def _refined_records(word: RefinedWord) -> Iterator[Record]:
-    """Lines that begin with `whole`, `symbols`, `step`, `removed` (after the step), `scaffold`,
-    `residue`."""
+    """Yield records `whole`, `symbols`, `step`, `removed` (after a step), `scaffold`, `residue`."""
     if word.whole:
         yield "whole", _WHOLE
         return
@@ -336,7 +341,7 @@ def _matched_blocks(word: MatchedWord) -> Iterator[Block]:
 
 
 def _matched_records(word: MatchedWord) -> Iterator[Record]:
-    """Lines that begin with `match` or `unknown`."""
+    """Yield records: `match` for each piece of the word, and `unknown` if the word has no match."""
     for match in word.matches:
         found = "-" if match.token is None else visible(match.token)
         yield "match", visible(match.stretch), found, _tried(match, visible)
@@ -412,9 +417,14 @@ def _piece_cells(piece: PathPiece) -> list[Content]:
 
 
 def _scored_records(word: ScoredWord) -> Iterator[Record]:
-    """`piece` (text, token, score) of the path that is taken, `total` (score, probability), and
-    `other` paths (score, how much less that is, tokens, probability). A probability is that
-    among all paths; there is none in models with user-defined pieces."""
+    """Yield the records of a word that piece scores segment.
+
+    - `piece`: text, token and score of each piece of the best path.
+    - `total`: score and probability of the best path.
+    - `other`: score of another path, its distance from the best score, tokens and probability.
+
+    A probability is relative to all paths; models with user-defined pieces have none.
+    """
     taken, *others = word.paths
     for piece in taken.pieces:
         found = names(piece.fallback) or "-"
@@ -432,7 +442,7 @@ def _probability(path: Path) -> list[str]:
 
 
 def path_names(path: Path) -> list[str]:
-    """A path's tokens; unknown characters as themselves."""
+    """Return the tokens of a path; an unknown character stands for itself."""
     found: list[str] = []
     for piece in path.pieces:
         found += [piece.token or piece.text] if not piece.fallback else piece.fallback
@@ -456,7 +466,7 @@ def _looked_up_blocks(word: LookedUpWord) -> Iterator[Block]:
 
 
 def _looked_up_records(word: LookedUpWord) -> Iterator[Record]:
-    """What is looked up: its text, token and count, or why there is none."""
+    """Yield a record per look-up: text, token and count, or the reason why no token was found."""
     for lookup in word.lookups:
         if lookup.token is None:
             yield "lookup", visible(lookup.text), "-", _missing(word)
@@ -469,7 +479,7 @@ def _missing(word: LookedUpWord) -> str:
 
 
 def how_found(token: AddedToken) -> str:
-    """Where an added token is found."""
+    """Return when and in which text an added token is found, in words."""
     parts = ["where the caller allows it" if token.special else "always"]
     parts.append("in the normalized text" if token.normalized else "in the text as given")
     if token.single_word:
@@ -482,5 +492,5 @@ def how_found(token: AddedToken) -> str:
 
 
 def added_data(token: AddedToken) -> dict[str, Any]:
-    """An added token for JSON."""
+    """Return an added token for JSON."""
     return {name: getattr(token, name) for name in AddedToken.__annotations__}

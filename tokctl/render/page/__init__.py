@@ -1,9 +1,9 @@
-"""A comparison or a model as one page of HTML that needs nothing but a browser.
+"""A comparison or a model as one HTML page that needs only a browser.
 
-The page holds everything: tables, charts as SVG, a style sheet, one script, and the models, with
-which the script splits any text (`live`). It fetches nothing, and its Content-Security-Policy
-forbids it to. The text of corpora and models is made visible first (`token`, `prose`), and then
-escaped by the templates; the script makes text of what it shows, never markup.
+The page contains its tables, charts as SVG, a style sheet, a script, and the models with which the
+script splits any text (`live`). It fetches nothing, and its Content-Security-Policy forbids
+fetching. Text of corpora and models is first made visible (`spelling`, `prose`) and then escaped by
+the templates. The script sets such text as text, never as markup.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MetricCell:
-    """A figure in a table.
+    """Cell of a table of metrics.
 
     Attributes:
-        text: the figure as it is written everywhere.
-        best: it is the best of its row.
-        change: how it differs from the baseline, in words; empty if it can't be said.
+        text: figure, as it is written everywhere.
+        best: whether the figure is the best of its row.
+        change: difference from the baseline, in words; empty if unknown.
         verdict: `better`, `worse` or empty.
-        interval: between which numbers it lies; empty if that was not asked for.
+        interval: interval of the figure, in words; empty if none was computed.
     """
 
     text: str
@@ -81,14 +81,15 @@ def compare_page(
     suite: Suite | None = None,
     models: Mapping[str, FilledRecipe] | None = None,
 ) -> str:
-    """The page of a comparison. The same results give the same bytes.
+    """Return the page of a comparison; equal results give equal bytes.
 
     Args:
-        cards: by the model's name, those of the tokens that can be pointed at; a token
-            without a card is shown all the same.
-        uses: by the model's name, how the texts use its tokens.
-        suite: of the same models, to be shown after the metrics.
-        models: by their names: the page splits any text with them. None: it does not.
+        comparison: result of `compare`.
+        cards: for each model name, the cards of the tokens that open one; other tokens are shown
+            without.
+        uses: for each model name, how often the texts use its tokens.
+        suite: suite of the same models, shown after the metrics; None for no suite.
+        models: models by name, with which the page splits any text; None leaves this out.
 
     Raises:
         TokctlError: the extra `report` is not installed, or the process that draws failed.
@@ -99,7 +100,7 @@ def compare_page(
     names = [model.name for model in comparison.models]
     decks = [Deck(place, name, cards.get(name, ())) for place, name in enumerate(names)]
     texts = file_names([text.name for text in comparison.texts])
-    # The child loads the drawing library while the rest of the page is made.
+    # The child loads the drawing library while the rest of the page is built.
     with Converter() as converter:
         return _rendered(
             "compare.html.j2",
@@ -131,7 +132,7 @@ def compare_page(
 
 
 def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]:
-    """Every metric with a cell for each model."""
+    """Return each metric with one cell per model."""
     found = []
     for metric in (*HEADLINE, *OTHER_WAYS):
         best = comparison.best(metric)
@@ -155,14 +156,14 @@ def metric_rows(comparison: Comparison) -> list[tuple[Metric, list[MetricCell]]]
 
 
 def _change(words: str) -> tuple[str, str]:
-    """The difference to the baseline, and whether that is good: the words of the terminal."""
+    """Return the difference from the baseline as the terminal writes it, and its verdict."""
     shown = words.strip()
     verdict = next((word for word in ("better", "worse") if shown.endswith(word)), "")
     return ("" if shown == "n/a" else shown), verdict
 
 
 def sample_rows(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
-    """The sentences, with each model's tokens."""
+    """Return the sample sentences with the tokens of each model."""
     return [
         {"text": sample.text, "cuts": _cuts(sample.segmentations, decks, sample.text)}
         for sample in comparison.samples
@@ -205,13 +206,13 @@ def _stories(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, An
 
 
 def _reason(cut: Cut) -> str:
-    """Why a word is cut so, and how the same model of another size cuts it."""
+    """Return why a model splits a word as it does, and the splits at other vocabulary sizes."""
     others = (f"with {size:,} ids: {' '.join(other.shown)}" for size, other in cut.elsewhere)
     return "; ".join([cut.reason, *others])
 
 
 def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
-    """Encoding and decoding in MB/s; empty if nothing was measured."""
+    """Return encoding and decoding speeds in MB/s; empty if nothing was measured."""
     found = [model.speed for model in comparison.models if model.speed]
     return [
         (written(speed.encode_mb_per_s, "speed"), written(speed.decode_mb_per_s, "speed"))
@@ -220,7 +221,7 @@ def _speeds(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
-    """Bytes per token, text by text, of the first texts; nothing for a single text."""
+    """Return name, size and bytes per token of the first texts; empty for a single text."""
     if len(comparison.texts) < 2:
         return []
     metric = metric_named("bytes_per_token")
@@ -235,7 +236,7 @@ def _texts(comparison: Comparison) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-#: What is said of a language.
+#: Figures shown for each language, with their labels.
 _COSTS = {
     "parity": "parity",
     "tokens_per_line": "tokens per line",
@@ -245,7 +246,7 @@ _COSTS = {
 
 
 def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[str, str]]]]]:
-    """Languages with their lines, and for each model figures with their names."""
+    """Return each language with its lines and, per model, its figures with their labels."""
     found = comparison.languages
     return [
         (
@@ -261,7 +262,7 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
 
 
 def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
-    """Figures with their tenths, for the shade behind them; the diagonal says nothing."""
+    """Return figures with their tenths, which set the shade behind them; a dash on the diagonal."""
     return [
         [
             ("\N{EN DASH}", -1)
@@ -273,7 +274,7 @@ def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
     ]
 
 
-#: Of the tokens that texts have most often, those that are listed.
+#: Most frequent tokens of the texts that are listed.
 _MOST = 40
 
 
@@ -287,15 +288,17 @@ def inspect_page(
     walk: Sequence[int] = (),
     model: FilledRecipe | None = None,
 ) -> str:
-    """The page of a model. The same results give the same bytes.
+    """Return the page of a model; equal results give equal bytes.
 
     Args:
-        name: of the model's file.
-        cards: of the tokens that can be pointed at, and of those of `walk`.
-        texts: the model alone, measured on texts.
-        use: how these use its tokens.
-        walk: ids to show, from the whole vocabulary.
-        model: the page splits any text with it. None: it does not.
+        name: name of the model's file.
+        summary: facts about the model.
+        curves: merges and scores for the charts.
+        cards: cards of the tokens that open one, including the tokens of `walk`.
+        texts: measurements of the model on texts; None without texts.
+        use: how often these texts use the model's tokens; None without texts.
+        walk: ids, spread over the vocabulary, whose tokens are listed.
+        model: model with which the page splits any text; None leaves this out.
 
     Raises:
         TokctlError: the extra `report` is not installed, or the process that draws failed.
@@ -306,7 +309,7 @@ def inspect_page(
     (name,) = file_names([name])
     deck = Deck(0, name, cards)
     by_id = {card.id: card.token for card in cards}
-    # The child loads the drawing library while the rest of the page is made.
+    # The child loads the drawing library while the rest of the page is built.
     with Converter() as converter:
         return _rendered(
             "inspect.html.j2",
@@ -317,7 +320,7 @@ def inspect_page(
             facts=list(summary_facts(summary)),
             checks=list(check_rows(summary.checks, summary)),
             samples=sample_rows(texts, [deck]) if texts else [],
-            # Relative to itself it is 1.
+            # NSL is relative to the model itself here, so it is always 1.
             metrics=[row for row in metric_rows(texts) if row[0].name != "nsl"] if texts else [],
             notes=notes(texts) if texts else [],
             names=[deck.name],
@@ -346,7 +349,7 @@ def _headline(summary: Summary) -> str:
 
 
 def _read(texts: Comparison) -> str:
-    """Which texts the model was measured on."""
+    """Return a sentence on the texts that the model was measured on."""
     total = texts.total
     what = (
         file_names([texts.texts[0].name])[0]
@@ -357,18 +360,18 @@ def _read(texts: Comparison) -> str:
 
 
 def _frequent(deck: Deck, cards: Sequence[TokenCard]) -> list[tuple[Chips, str]]:
-    """The tokens that the texts have most often."""
+    """Return the tokens that the texts use most, with their counts."""
     used = sorted((card for card in cards if card.count), key=lambda card: (-card.count, card.id))
     return _valued(deck, [(card.token, f"{card.count:,}") for card in used[:_MOST]])
 
 
 def _valued(deck: Deck, values: Sequence[tuple[str, str]]) -> list[tuple[Chips, str]]:
-    """Tokens, each beside its number."""
+    """Return each token beside its number."""
     return [(deck.tokens([token], spelling(token)), value) for token, value in values]
 
 
 def _chosen(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Tokens with what they were chosen by."""
+    """Yield titles, and tokens with the count or score that they were chosen by."""
     if summary.frequent:
         counted = [(token, f"{count:,}") for token, count in summary.frequent]
         yield "Most frequent in training", counted
@@ -395,7 +398,7 @@ def _merges(deck: Deck, records: Sequence[MergeRecord]) -> list[dict[str, Any]]:
     ]
 
 
-#: Texts whose counts are told one by one.
+#: Most texts whose counts a card lists one by one.
 _TEXTS = 6
 
 _ALONE = {
@@ -409,11 +412,15 @@ _ALONE = {
 
 
 def card_data(card: TokenCard, texts: Sequence[str]) -> dict[str, Any]:
-    """One card.
+    """Return the data of one card.
+
+    Args:
+        card: facts about a token.
+        texts: names of the texts, in the order of the card's counts.
 
     Returns:
-        `title`; `facts`, which pointing shows; `more`, which the panel shows below them;
-        `notes`, sentences; `tree`, rows of depth, token and what is said of it.
+        A dict: `title`; `facts`, which the tooltip shows; `more`, further facts for the panel;
+        `notes`, sentences; `tree`, rows of depth, token and remark.
     """
     return {
         "title": spelling(card.token),
@@ -493,13 +500,13 @@ def _node(node: TreeNode, ranked: bool) -> list[Any]:
     return [node.depth, spelling(node.token), said or f"id {node.id}"]
 
 
-#: Tokens of one sentence.
+#: Most tokens shown of one sentence.
 MOST = 400
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A token: `id` is that of its card, or None if it has none."""
+    """Token in a row; `id` is the id of its card, or None without a card."""
 
     text: str
     id: int | None
@@ -507,13 +514,14 @@ class Chip:
 
 @dataclass(frozen=True)
 class Chips:
-    """A row of tokens.
+    """Row of tokens.
 
     Attributes:
-        model: the place of the model, whose cards these are.
-        name: what they are, for those who do not see them.
+        model: index of the model to whose deck the cards belong.
+        name: description of the row for screen readers.
         direction: `ltr` or `rtl`.
-        more: tokens that are left out.
+        chips: tokens that are shown.
+        more: number of tokens left out.
     """
 
     model: int
@@ -524,7 +532,7 @@ class Chips:
 
 
 class Deck:
-    """The cards of one model: which tokens have one."""
+    """Cards of one model, by id and by token."""
 
     def __init__(self, model: int, name: str, cards: Sequence[TokenCard]) -> None:
         self.model = model
@@ -534,7 +542,7 @@ class Deck:
         self.by_token = {card.token: card.id for card in cards}
 
     def segmentation(self, cut: ModelSegmentation, text: str) -> Chips:
-        """A text as the model cuts it."""
+        """Return the model's segmentation of `text` as a row of tokens."""
         pairs = zip(cut.shown[:MOST], cut.ids[:MOST], strict=True)
         chips = (self._chip(token, id_) for token, id_ in pairs)
         rest = max(0, len(cut.shown) - MOST)
@@ -542,7 +550,7 @@ class Deck:
         return Chips(self.model, name, direction(text), tuple(chips), rest)
 
     def tokens(self, tokens: Iterable[str], name: str) -> Chips:
-        """Tokens by their spelling."""
+        """Return tokens, given by their spelling, as a row called `name`."""
         chips = tuple(self._chip(token, self.by_token.get(token)) for token in tokens)
         return Chips(self.model, name, "ltr", chips)
 
@@ -550,14 +558,14 @@ class Deck:
         return Chip(spelling(token), id_ if id_ in self.ids else None)
 
 
-#: Pixels of a chart on wide screens and on narrow ones.
+#: Widths of a chart in pixels: on wide and on narrow screens.
 _WIDE, _NARROW = 760, 340
 _TEMPLATES = ("base", "parts", "compare", "inspect")
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart in two widths, of which the style sheet shows one."""
+    """Chart in two widths; the style sheet shows one of them."""
 
     drawing: Drawing
     wide: Markup
@@ -565,13 +573,13 @@ class Chart:
 
 
 def charts(converter: Converter, drawings: Iterable[Drawing]) -> dict[str, Chart]:
-    """The charts by name."""
+    """Return the drawn charts by name."""
     from markupsafe import Markup
 
     return {
         drawing.name: Chart(
             drawing,
-            # Only shapes and text are left in it, see `page_svg`.
+            # The SVG is safe to insert: `page_svg` leaves only shapes and escaped text.
             Markup(page_svg(converter, drawing.draw(_WIDE, PAGE), "wide")),
             Markup(page_svg(converter, drawing.draw(_NARROW, PAGE), "narrow")),
         )
@@ -580,7 +588,7 @@ def charts(converter: Converter, drawings: Iterable[Drawing]) -> dict[str, Chart
 
 
 def deck_data(decks: Sequence[Deck], texts: Sequence[str]) -> list[dict[str, Any]]:
-    """The cards of every model, as the script reads them."""
+    """Return the cards of every model in the form that the script reads."""
     return [
         {"model": deck.name, "cards": {str(c.id): card_data(c, texts) for c in deck.cards}}
         for deck in decks
@@ -588,7 +596,7 @@ def deck_data(decks: Sequence[Deck], texts: Sequence[str]) -> list[dict[str, Any
 
 
 def _rendered(template: str, **data: Any) -> str:
-    """The page that a template makes."""
+    """Return the page that a template makes from `data`."""
     from markupsafe import Markup
 
     style = Markup(_part("page.css"))
@@ -615,7 +623,7 @@ def _rendered(template: str, **data: Any) -> str:
 
 
 def _digest(part: str) -> str:
-    """What a policy calls an inline part by."""
+    """Return the source expression that allows an inline script or style in a policy."""
     digest = hashlib.sha256(part.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -624,7 +632,8 @@ def _digest(part: str) -> str:
 def _part(name: str) -> str:
     folder = files("tokctl.render.page") / "templates"
     text = (folder / name).read_text(encoding="utf-8")
-    # As browsers read it: the digest is of the text with these line ends. Indentation says nothing.
+    # The digest must be of the text with the line ends that browsers see. Indentation is dropped to
+    # save space.
     return re.sub(r"\r?\n[ ]*", "\n", text)
 
 
@@ -645,21 +654,23 @@ def _environment() -> Environment:
     return environment
 
 
-#: Characters of a token; one can be a whole book long.
+#: Longest token shown whole, in characters; a token can be as long as a book.
 LONGEST_TOKEN = 120
-#: Characters of a sentence or of a name.
+#: Longest sentence or name shown whole, in characters.
 LONGEST_TEXT = 2_000
 
 
 def spelling(text: str) -> str:
-    """A token: spaces are drawn, and what has no picture is escaped, so that no character of
-    it can turn the page around it (U+202E) or end an element, and a combining mark at its
-    begin stands on a dotted circle, not on the token before."""
+    """Return a token for the page, with spaces drawn and unprintable characters escaped.
+
+    So no character of a token can reverse the page around it (U+202E) or end an element. A
+    combining mark at its start stands on a dotted circle, not on the token before.
+    """
     return _cut(text, LONGEST_TOKEN, drawn)
 
 
 def prose(text: str) -> str:
-    """A sentence or a name: spaces stay spaces."""
+    """Return a sentence or a name for the page; spaces stay spaces."""
     return _cut(text, LONGEST_TEXT, lambda part: " ".join(map(visible, part.split(" "))))
 
 
@@ -670,8 +681,10 @@ def _cut(text: str, longest: int, shown: Callable[[str], str]) -> str:
 
 
 def direction(text: str) -> str:
-    """`rtl` where the first letter that has a direction goes from right to left, else `ltr`:
-    the rule of `dir="auto"`, which does not look into the tokens of a sentence."""
+    """Return `rtl` if the first letter with a direction runs from right to left, else `ltr`.
+
+    This is the rule of `dir="auto"`, which ignores tokens because they have a `dir` of their own.
+    """
     for char in text[:LONGEST_TEXT]:
         kind = unicodedata.bidirectional(char)
         if kind in ("R", "AL"):
@@ -682,7 +695,7 @@ def direction(text: str) -> str:
 
 
 def hexadecimal(data: bytes) -> str:
-    """Bytes as pairs of digits; of very many the first."""
+    """Return bytes as pairs of hexadecimal digits; only the first 48 of many."""
     most = 48
     if len(data) <= most:
         return data.hex(" ")
@@ -690,5 +703,5 @@ def hexadecimal(data: bytes) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """The text of bytes; what is no UTF-8 in them as `\\xe2`."""
+    r"""Return bytes as text for the page, with bytes that are not UTF-8 written as `\xe2`."""
     return spelling(data.decode("utf-8", "backslashreplace"))

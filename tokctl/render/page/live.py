@@ -1,9 +1,10 @@
-"""What a page needs to split any text in the browser: models in a compact form, and the properties
-of characters, taken from the core and from the `regex` package, so that no browser's own version of
-Unicode matters.
+"""Data with which a page splits any text in the browser.
 
-`templates/segment.js` reads it. A model is in it only where that script gives the very ids of
-tokctl; of every other model, and of whatever is new, the page gives the reason.
+It consists of compact models and of character properties. These come from the core and from the
+`regex` package, so that the Unicode version of the browser does not matter.
+
+`templates/segment.js` reads the data. A model is included only if the script gives exactly tokctl's
+ids; for any other model, also one with a new feature, the page gives the reason.
 """
 
 from __future__ import annotations
@@ -24,23 +25,23 @@ from tokctl.model.patterns import DEEPSEEK_V3, PATTERNS
 from tokctl.render.page.live_characters import changes, normal_forms
 from tokctl.render.page.live_patterns import GRAPHEMES, NotInPageError, translated
 
-#: Bytes that the models of one page may take, as they stand in it.
+#: Most bytes that the packed models may take in one page.
 MOST_BYTES = 12_000_000
 
-#: Pre-tokenizers that keep what their pattern matches and drop the rest.
+#: Pre-tokenizers that keep the matches of their pattern and drop the rest.
 _DROPPING = ("whitespace", "whitespace-punctuation", "bert", "gpt2-words")
-#: Hugging Face's `Punctuation`, as the core has it.
+#: Characters that the core and Hugging Face's `Punctuation` split off.
 _PUNCTUATION = r"[\p{P}$+<=>^`|~]"
 
 
 class _Tables:
-    """What the models of a page share: each thing once, by its place."""
+    """Tables shared by the models of a page; each table is stored once and found by its index."""
 
     def __init__(self) -> None:
         self.classes: list[Any] = []
         self.changes: list[Any] = []
         self.blobs: list[bytes] = []
-        #: Are normal forms asked for, and compatible ones?
+        #: Normal forms in use: True for NFKC or NFKD, False for NFC or NFD.
         self.forms: set[bool] = set()
 
     @staticmethod
@@ -50,21 +51,26 @@ class _Tables:
         return found.index(one)
 
     def pattern(self, pattern: str) -> dict[str, Any]:
+        """Add the classes of a pattern; return their index and the pattern's source."""
         source, classes = translated(pattern)
         return {"classes": self._place(self.classes, classes), "source": source}
 
     def single(self, name: str) -> dict[str, Any]:
+        """Add the changes of a normalizer of single characters; return the step."""
         return {"kind": "changes", "changes": self._place(self.changes, changes(name))}
 
     def form(self, name: str) -> dict[str, Any]:
+        """Note that a normal form is in use; return the step."""
         is_compatible = "k" in name
         self.forms.add(is_compatible)
         return {"kind": "form", "compatible": is_compatible, "composes": name.endswith("c")}
 
     def blob(self, blob: bytes) -> int:
+        """Add a charsmap; return its index."""
         return self._place(self.blobs, blob)
 
     def packed(self) -> str:
+        """Return all tables except the charsmaps as compressed JSON in base64."""
         tables = {
             "classes": [[number for run in runs for number in run] for runs in self.classes],
             "changes": self.changes,
@@ -74,7 +80,7 @@ class _Tables:
 
 
 def supported(model: FilledRecipe) -> str | None:
-    """Why a page can't split text as the model does; None where it can, id for id."""
+    """Return why a page can't split text as the model does; None if it can, id for id."""
     try:
         _pipeline(model, _Tables())
     except NotInPageError as reason:
@@ -83,7 +89,7 @@ def supported(model: FilledRecipe) -> str | None:
 
 
 def _odd(model: FilledRecipe) -> str | None:
-    """What the script can't do of segmentation, vocabulary and added tokens."""
+    """Return the segmentation, post-processor or vocabulary that the script lacks; None if none."""
     recipe = model.recipe
     if recipe.segmentation not in _SEGMENTATIONS:
         return f"the page does not segment by {recipe.algorithm}, {recipe.segmentation}"
@@ -97,7 +103,7 @@ def _odd(model: FilledRecipe) -> str | None:
 
 
 def _made(model: FilledRecipe) -> list[int]:
-    """The ids of special tokens that are made of text, too, where special tokens are allowed."""
+    """Return the ids of special tokens that text becomes, too, if special tokens are allowed."""
     return [token.id for token in model.added if token.made]
 
 
@@ -117,14 +123,14 @@ _SEGMENTATIONS = {
 
 
 def page_data(models: Sequence[tuple[str, FilledRecipe]]) -> dict[str, Any]:
-    """What the page holds of the models, in their order.
+    """Return the data of the models for the page.
 
     Args:
-        models: each with its name, as the page shows it.
+        models: (name as the page shows it, model) pairs, in the page's order.
 
     Returns:
-        `models`: for each `name`, and either `reason` or what the script needs; `unicode` and
-        `blobs`: the tables that they share, compressed, in base64.
+        A dict: `models`, each with its `name` and either a `reason` or the data for the script;
+        `unicode` and `blobs`, the shared tables, compressed and in base64.
     """
     tables = _Tables()
     rows: list[dict[str, Any]] = []
@@ -158,10 +164,10 @@ def _packed(data: bytes) -> str:
 
 
 def _pipeline(model: FilledRecipe, tables: _Tables) -> dict[str, Any]:
-    """Normalizers, pre-tokenizers and added tokens for the script.
+    """Return the normalizers, pre-tokenizers and added tokens for the script.
 
     Raises:
-        NotInPageError: it can't do one of them.
+        NotInPageError: the script can't do one of them.
     """
     recipe = model.recipe
     for place, part in enumerate(recipe.pre_tokenizers):
@@ -184,7 +190,7 @@ def _pipeline(model: FilledRecipe, tables: _Tables) -> dict[str, Any]:
 
 
 def _found(model: FilledRecipe, token: AddedToken) -> dict[str, Any]:
-    """An added token for the script, with what differs from what most are."""
+    """Return an added token for the script, without fields that are False."""
     text = token.text
     if token.normalized and not token.literal and model.recipe.normalizers:
         parts = native_parts(model.recipe.normalizers)
@@ -290,7 +296,7 @@ def _row(model: FilledRecipe) -> dict[str, Any]:
 
 
 def _history(model: FilledRecipe) -> dict[str, Any]:
-    """Merges that make no plain list: removals, and merges across pre-tokens."""
+    """Return what a plain list of merges does not express: removals and supermerges."""
     found: dict[str, Any] = {}
     if model.events is not None:
         found["removed"] = len(model.events.removed)
@@ -301,7 +307,10 @@ def _history(model: FilledRecipe) -> dict[str, Any]:
 
 
 def _unknown_score(model: FilledRecipe) -> float:
-    """10 below the lowest score: of the pieces in SentencePiece, of all in Hugging Face's."""
+    """Return the score of an unknown character: the lowest score minus 10.
+
+    SentencePiece takes the lowest score of the pieces, Hugging Face the lowest of all tokens.
+    """
     if not model.recipe.rounds_to_single:
         return min(model.scores, default=sys.float_info.max) - 10
     others = model.reserved_ids | model.user_defined
@@ -309,12 +318,12 @@ def _unknown_score(model: FilledRecipe) -> float:
     return _single(min(scores, default=_MOST_SINGLE) - 10)
 
 
-#: The highest number of 32 bits.
+#: Greatest finite number of 32 bits.
 _MOST_SINGLE = float(2**128 - 2**104)
 
 
 def _single(number: float) -> float:
-    """The number rounded to 32 bits."""
+    """Return the number rounded to 32 bits."""
     return float(struct.unpack("f", struct.pack("f", number))[0])
 
 
@@ -323,7 +332,7 @@ def _bytes(model: FilledRecipe) -> list[int]:
 
 
 def _template(model: FilledRecipe) -> tuple[list[int], list[int]]:
-    """The ids that the post-processor puts before and behind a text."""
+    """Return the ids that the post-processor puts before and after a text."""
     sides: tuple[list[int], list[int]] = ([], [])
     for part in model.recipe.post_processors:
         if part.kind != "template":
@@ -348,9 +357,9 @@ def _varints(numbers: Iterable[int]) -> bytes:
 
 
 def _columns(model: FilledRecipe) -> bytes:
-    """Vocabulary and merges, or scores: numbers as varints (LEB128)."""
+    """Return vocabulary and merges, ranks or scores; whole numbers are varints (LEB128)."""
     recipe = model.recipe
-    # Tokens of bytes are texts of a character for each byte; lengths are in UTF-16 units.
+    # A byte-level token is stored with one character per byte. Lengths count UTF-16 units.
     encoding = "latin-1" if recipe.is_byte_level else "utf-8"
     texts = [token.decode(encoding) for token in model.tokens]
     lengths = [len(text.encode("utf-16-le")) // 2 for text in texts]
@@ -376,10 +385,11 @@ _BY_MERGES = {"merges", "replay", "events", "events-to-symbols", "demolish", "re
 
 
 def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[int]) -> bytes:
-    """Merges as varints: their number, whether they are plain, and the merges.
+    """Return merges as varints: their number, whether they are plain, and the merges.
 
-    Of plain ones what each makes, mostly the next token, and how long its left side is; of others
-    left, right, token.
+    Merges are plain if both sides of each can be found by their spelling. Then the ids of the new
+    tokens follow, each as its zigzag-coded distance from the id after the last one, and then the
+    lengths of the left sides. Other merges have left, right and new id.
     """
     ids = sorted(range(len(texts)), key=lambda id_: id_ not in reserved)
     known = {texts[id_]: id_ for id_ in ids}
@@ -403,7 +413,7 @@ def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[i
 
 
 def _ranks(model: FilledRecipe) -> list[int]:
-    """The rank of each token: that of its score, the highest first."""
+    """Return the rank of each token by score; the highest score has rank 0."""
     reserved = model.reserved_ids
     scores = sorted(
         {score for id_, score in enumerate(model.scores) if id_ not in reserved}, reverse=True

@@ -1,5 +1,7 @@
-"""What normalizers do to single characters, for a page: taken from the core, so that no browser's
-own version of Unicode matters."""
+"""Effects of normalizers on single characters, for a page.
+
+They are taken from the core, so that the Unicode version of the browser does not matter.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +11,23 @@ from typing import Any
 
 from tokctl import _native
 
-#: A run of code points that one thing happens to: how many others lie before it, how many it has,
-#: what each becomes; or, where there are four, what is put before and behind each.
+#: Run of code points that change alike: the gap since the last run, the length, and the replacement
+#: of each; with four fields, the texts put before and after each.
 Run = tuple[int, int, str] | tuple[int, int, str, str]
 
 
 @cache
 def _every_character() -> str:
-    """All but the surrogates, which no text holds."""
+    """Return all characters except surrogates, which no text contains."""
     return "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 
 
 def _changed(part: dict[str, Any], between: str, before: str = "") -> dict[str, str]:
-    """The characters that a normalizer changes where they stand behind `before`, with what it makes
-    of both; `between` is none that it changes, makes, or joins what stands beside it to."""
+    """Return the characters that a normalizer changes after `before`, with the text for both.
+
+    `between` separates the characters. It must be one that the normalizer neither changes nor
+    produces, and that does not join its neighbours.
+    """
     found: dict[str, str] = {}
     every = _every_character().replace(between, "")
     for start in range(0, len(every), 1024):
@@ -36,7 +41,7 @@ def _changed(part: dict[str, Any], between: str, before: str = "") -> dict[str, 
 
 
 _BERT = ("clean_text", "cjk_spacing", "strip_accents", "lowercase")
-#: Normalizers that look at one character at a time, by the names that the page's tables have.
+#: Normalizers that work on one character at a time, by their names in the page's tables.
 _SINGLE: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in ("lowercase", "strip-accents", "nmt", "delete-newlines")},
     **{
@@ -48,14 +53,17 @@ _SINGLE: dict[str, dict[str, Any]] = {
 
 @cache
 def changes(name: str) -> tuple[Run, ...]:
-    """What a normalizer of `_SINGLE` makes of characters, those that it decomposes left out."""
+    """Return the changes that a normalizer of `_SINGLE` makes, as runs.
+
+    For `bert strip_accents` only removed characters count; decomposing is a step of its own (NFD).
+    """
     found = _changed(_SINGLE[name], "!")
     if name == "bert strip_accents":
         found = {char: made for char, made in found.items() if not made}
     rows: list[Run] = []
     last = 0
     for char, made in sorted(found.items()):
-        # In a run every character becomes the same, or stays between the same texts.
+        # A run holds characters with an equal replacement, or with equal texts around them.
         code, spelled = ord(char), _around(char, made)
         if rows and code == last and rows[-1][2:] == spelled:
             rows[-1] = (rows[-1][0], rows[-1][1] + 1, *spelled)
@@ -66,19 +74,22 @@ def changes(name: str) -> tuple[Run, ...]:
 
 
 def _around(char: str, made: str) -> tuple[str] | tuple[str, str]:
-    """What a character becomes; in two parts if it stays between them."""
+    """Return the replacement of a character, or the texts before and after it if it stays."""
     before, found, behind = made.partition(char)
     return (before, behind) if found else (made,)
 
 
 @cache
 def normal_forms(*, compatible: bool) -> dict[str, Any]:
-    """What Unicode's normal forms need; `compatible`: NFKC and NFKD as well.
+    """Return the tables for Unicode's normal forms.
+
+    Args:
+        compatible: whether NFKC and NFKD are needed, too.
 
     Returns:
-        `nfd`, `nfkd`: pairs of a code point and its full decomposition, Hangul left out, and of the
-        second those that are in the first; `excluded`: the code points of `nfd` that nothing
-        composes to; `order`: pairs of a mark and the place of its combining class.
+        A dict: `nfd`, pairs of a code point and its full decomposition, without Hangul; `nfkd`,
+        such pairs where they differ from NFD; `excluded`, the code points of `nfd` that nothing
+        composes to; `order`, pairs of a mark and the rank of its combining class.
     """
     hangul = range(0xAC00, 0xAC00 + 11172)
     forms = {form: _changed({"kind": form}, "\n") for form in ("nfd", "nfc")}
@@ -93,8 +104,8 @@ def normal_forms(*, compatible: bool) -> dict[str, Any]:
 
 
 def _order(nfd: Mapping[str, str]) -> dict[str, int]:
-    """Each character that is put in order, with how many have a lower combining class."""
-    # U+0345 has the highest class: a mark that has a lower one goes in front of it.
+    """Return each reordered mark with the number of marks in lower combining classes."""
+    # U+0345 has the highest class, so a mark of a lower class moves before it.
     last = "\u0345"
     swapped = _changed({"kind": "nfd"}, "\n", before=last)
     marks = [last, *(char for char in swapped if char not in nfd)]

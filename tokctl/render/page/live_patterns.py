@@ -1,11 +1,11 @@
-"""Patterns for a page: as regular expressions over classes of characters, which every browser
-searches alike.
+r"""Patterns for a page, as regular expressions over classes of characters.
 
-JavaScript's own `\\p{L}` is of whatever Unicode version the browser has, and it lacks possessive
-quantifiers, atomic groups and, in older browsers, `(?i:…)`. So each part of a pattern that matches
-one character is looked up here, by the `regex` package that tokctl itself searches with: characters
-that all parts of a pattern treat alike are one class. The page gets the classes of all characters
-and the pattern over them, writes a text as its classes, one UTF-16 unit each, and searches that.
+Every browser searches them alike. JavaScript's own `\p{L}` depends on the browser's Unicode
+version. It also lacks possessive quantifiers, atomic groups and, in older browsers, `(?i:…)`. So
+each part of a pattern that matches one character is evaluated here with the `regex` package, which
+tokctl itself searches with. Characters that all parts of a pattern treat alike form one class. The
+page gets the classes of all characters and the pattern over them. It writes a text as its classes,
+one UTF-16 unit each, and searches the result.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from tokctl.model.regular_expressions import (
     print_python,
 )
 
-#: Classes are written in units of one byte.
+#: The script stores a class in one byte.
 _MOST_CLASSES = 256
 
-#: UAX #29, table 1c: extended grapheme clusters. Linkers and what extends them are told apart so
-#: that no text is walked through twice.
+#: Extended grapheme clusters after UAX #29, table 1c. Linkers and their extenders are separate
+#: parts, so that no text is scanned twice.
 _CONJUNCT = r"\p{InCB=Extend}*\p{InCB=Linker}[\p{InCB=Extend}\p{InCB=Linker}]*\p{InCB=Consonant}"
 _CORE = (
     r"\p{GCB=L}*(?:\p{GCB=V}+|\p{GCB=LV}\p{GCB=V}*|\p{GCB=LVT})\p{GCB=T}*|\p{GCB=L}+|\p{GCB=T}+|"
@@ -55,40 +55,44 @@ GRAPHEMES = (
 
 
 class NotInPageError(Exception):
-    """A pattern, or another part, that the page can't have; the message says why."""
+    """Pattern or other part of a model that a page can't express; the message says why."""
 
 
 class Translated(NamedTuple):
-    """A pattern for the page.
+    """Pattern for the page.
 
-    source: a JavaScript regular expression whose characters are classes.
-    classes: (length, class) of each run of code points, from U+0000 to U+10FFFF.
+    Attributes:
+        source: JavaScript regular expression whose characters are classes.
+        classes: (length, class) of each run of code points, from U+0000 to U+10FFFF.
     """
 
     source: str
     classes: tuple[tuple[int, int], ...]
 
 
-#: In place of sets of characters until their classes are known.
+#: First of the private-use characters that stand for character sets until classes are known.
 _FIRST_SET = 0xE000
 
 
 class _ClassPrinter:
-    """Writes a syntax tree for JavaScript, its sets of characters numbered."""
+    """Printer of syntax trees for JavaScript, with numbers in place of character sets."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self.sets: dict[CharSet, int] = {}
-        #: Groups that are referred to: those of atomic ones.
+        #: Number of named groups; each emulates an atomic group.
         self.groups = 0
 
     def refuse(self, what: str) -> NotInPageError:
+        """Return the error for a pattern with `what`."""
         return NotInPageError(f"the page can't search for {what} of its pattern {self.pattern:.60}")
 
     def chars(self, chars: CharSet) -> str:
+        """Return the character that stands for a set."""
         return chr(_FIRST_SET + self.sets.setdefault(chars, len(self.sets)))
 
     def node(self, node: Node) -> str:
+        """Return the JavaScript expression of a node."""
         match node:
             case Chars(chars):
                 return self.chars(chars)
@@ -113,6 +117,7 @@ class _ClassPrinter:
         raise self.refuse("a back reference, a cluster or what a match leaves out")
 
     def grouped(self, node: Node) -> str:
+        """Return the expression of a node, in a group unless it is a single unit."""
         text = self.node(node)
         return text if isinstance(node, (Chars, Atomic, LookAround, Anchor)) else f"(?:{text})"
 
@@ -124,7 +129,7 @@ def _every_character() -> str:
 
 @cache
 def _ranges(chars: CharSet) -> tuple[tuple[int, int], ...]:
-    """The code points of a set."""
+    """Return the spans (start, end) of code points in a set."""
     run = print_python(Atomic(Repeat(Chars(chars), 1, None)))
     spans = tuple(match.span() for match in regex.finditer(run, _every_character()))
     if not re.match(r"\[?\\p\{(GCB|InCB)=", print_python(Chars(chars))):
@@ -135,11 +140,12 @@ def _ranges(chars: CharSet) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _newer_than_the_core() -> frozenset[int]:
-    """Characters that join others in clusters by the Unicode version of `regex`, which splits no
-    clusters for tokctl, and do not by the core's, which does.
+    """Return characters that join clusters in the Unicode version of `regex` but not the core's.
+
+    The core splits clusters for tokctl, so its version counts.
 
     Raises:
-        NotInPageError: it is the other way round.
+        NotInPageError: the Unicode version of `regex` is older than the core's.
     """
     joiners = r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}]"
     joining = set(regex.findall(joiners, _every_character()))
@@ -161,10 +167,10 @@ def _newer_than_the_core() -> frozenset[int]:
 
 @cache
 def translated(pattern: str) -> Translated:
-    """The pattern for the page.
+    """Return the pattern for the page.
 
     Raises:
-        NotInPageError: it holds what classes of characters can't express, or a search for it can
+        NotInPageError: the pattern needs more than classes of characters, or a search for it can
             take too long.
     """
     check_size(pattern)

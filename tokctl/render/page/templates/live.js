@@ -1,4 +1,4 @@
-// The box: a text of the reader's, as every model splits it. See `segment.js` for how.
+// The text box: shows how every model splits the reader's text. `segment.js` does the splitting.
 (() => {
   const source = document.getElementById("live");
   if (!source) return;
@@ -6,7 +6,7 @@
   const page = JSON.parse(source.textContent);
   const text = byId("try-text"), special = byId("try-special"), showIds = byId("try-ids");
   const link = byId("try-link"), said = byId("try-said"), replay = byId("try-replay");
-  // Tokens that are drawn of each model, steps that are drawn of a word.
+  // Most tokens drawn per model; most steps drawn per word.
   const MOST = 300, MOST_STEPS = 40;
   const FRAGMENT = "#try=";
 
@@ -20,7 +20,7 @@
   const format = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
   const number = (value) => format.format(value);
 
-  // What can't be seen is spelled, and what would turn the line around as well.
+  // Escapes characters that can't be seen or would turn the line around.
   const spelled = (char) => {
     if (char === " ") return "␣";
     if (char === "\n") return "⏎";
@@ -41,7 +41,7 @@
     const label = [...token.slice(0, 120)].map(spelled).join("");
     return /^\p{M}/u.test(label) ? `\u25cc${label}` : label;
   };
-  // Tokens that were taken away have numbers, too.
+  // Removed tokens have numbers after those of the vocabulary.
   const nameOf = (model, id) => (id < 0 ? "no token" : id < model.tokens.length ? labelOf(model, id) : `removed ${id}`);
   const isRightToLeft = (given) => /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u.test(given);
 
@@ -59,7 +59,7 @@
     make("small", String(id), chip, "id");
     return chip;
   };
-  // Whatever is written, even the same, is laid out again.
+  // Every write causes a new layout, even of an equal value, so equal values are not written.
   const put = (element, property, value) => { if (element[property] !== value) element[property] = value; };
   const drawRow = (row, given) => {
     row.parts = row.model.encode(given, special.checked);
@@ -68,7 +68,7 @@
       for (const id of ids) { tokens.push(id); places.push(part); }
     });
     const count = tokens.length;
-    // What has not changed at the two ends stays.
+    // Chips that are unchanged at either end of the row stay.
     const { tokens: old, chips } = row, shorter = Math.min(old.length, count);
     let first = 0, last = 0;
     while (first < shorter && old[first] === tokens[first]) first += 1;
@@ -118,14 +118,14 @@
     for (const row of rows) drawRow(row, given);
     const characters = measure();
     clearTimeout(later);
-    // Said once the reader pauses, and not at each key.
+    // Counts are announced once the reader pauses, not at each key.
     later = setTimeout(() => {
       const counts = rows.map(({ model, count }) => `${model.name} ${number(count)}`);
       for (const { line, model, count } of rows) line.setAttribute("aria-label", `${model.name}, ${number(count)} tokens`);
       said.textContent = `${number(characters)} characters. Tokens: ${counts.join(", ") || "none"}.`;
     }, 250);
   };
-  // The link is made when it is wanted.
+  // The link is made only when the reader is about to use it.
   const carry = () => {
     const given = text.value;
     link.href = FRAGMENT + encodeURIComponent(given.toWellFormed ? given.toWellFormed() : given);
@@ -224,7 +224,7 @@
     byId("try").scrollIntoView();
     return true;
   };
-  // While somebody types, what is not on the screen is not painted again at each key.
+  // While the reader types, the browser need not paint sections off the screen at each key.
   const rest = [...byId("try").parentElement.children].filter((one) => one.id !== "try");
   text.addEventListener("focus", () => {
     const heights = rest.map((one) => one.offsetHeight);

@@ -1,5 +1,5 @@
-// Pointing at tokens and at marks of charts, the panel, the theme. Everything that comes from
-// a model or a text is set as text, never as markup.
+// Tooltips of tokens and chart marks, the panel, sorting and the theme. Text that comes from a model or
+// a corpus is always set as text, never as markup.
 (() => {
   const byId = (id) => document.getElementById(id);
   const decks = JSON.parse(byId("cards").textContent);
@@ -29,7 +29,7 @@
     }
   };
 
-  // The tip ------------------------------------------------------------------
+  // The tooltip --------------------------------------------------------------
   let pointed = null;
   const place = () => {
     if (tip.hidden || !pointed) return;
@@ -72,7 +72,7 @@
   };
   document.addEventListener("mouseover", pointAt);
   document.addEventListener("focusin", pointAt);
-  // What is focused is scrolled to, and what says what it is goes with it.
+  // Focusing can scroll the page; the tooltip moves with its target.
   document.addEventListener("scroll", place, { passive: true, capture: true });
   addEventListener("resize", place);
   document.documentElement.addEventListener("mouseleave", hideTip);
@@ -135,7 +135,7 @@
     }
   });
 
-  // Rows of tokens: one stop for the tabulator, arrows inside -------------------
+  // Rows of tokens: one tab stop, arrow keys inside -----------------------------
   for (const row of document.querySelectorAll(".chips")) {
     row.querySelectorAll("button.chip").forEach((chip, place) => { chip.tabIndex = place ? -1 : 0; });
   }
@@ -155,12 +155,12 @@
     next.focus();
   });
 
-  // Tables that sort: one way, the other way, and as they were --------------------
+  // Sortable tables: both directions, then the original order ---------------------
   const valueOf = (cell) => {
     const input = cell.querySelector("input");
     return (input ? input.value : cell.innerText).trim();
   };
-  // What is no number comes last, in both directions.
+  // Cells without a number come last, in both directions.
   const compared = (one, two, sign) => {
     const [a, b] = [one, two].map((value) => parseFloat(value.replace(/[<,]/g, "")));
     if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
@@ -192,7 +192,7 @@
       body.append(...(sign ? order(rows.map((row) => row.cells[column]), sign).map((place) => rows[place]) : rows));
     }));
   }
-  // In the table of the metrics the models are columns, and a row puts them in its order.
+  // In the table of metrics the models are columns, and sorting by a row reorders them.
   for (const table of document.querySelectorAll("table.metrics")) {
     const width = table.tHead.rows[0].cells.length;
     const rows = [...table.rows].filter((row) => row.cells.length === width).map((row) => [...row.cells]);
@@ -206,7 +206,7 @@
     });
   }
 
-  // Where in the page the reader is ---------------------------------------------------
+  // The section in view is marked in the navigation -----------------------------------
   const entries = new Map([...document.querySelectorAll("nav a")].map((link) => [byId(link.hash.slice(1)), link]));
   const seen = new Set();
   const watcher = new IntersectionObserver((changes) => {
@@ -219,7 +219,7 @@
   }, { rootMargin: "-25% 0px -70% 0px" });
   for (const section of entries.keys()) watcher.observe(section);
 
-  // A frame is a stop for the tabulator, and a region, only where there is something to scroll.
+  // A frame is a tab stop and a region only if its content scrolls.
   const fitter = new ResizeObserver((changes) => {
     for (const { target } of changes) {
       const frame = target.closest(".scroll");
@@ -241,7 +241,7 @@
   const themes = ["auto", "light", "dark"];
   const button = byId("theme");
   let theme = "auto";
-  try { theme = localStorage.getItem("tokctl-theme") || "auto"; } catch { /* not allowed here */ }
+  try { theme = localStorage.getItem("tokctl-theme") || "auto"; } catch { /* storage is blocked */ }
   const wear = (name) => {
     theme = themes.includes(name) ? name : "auto";
     if (theme === "auto") delete document.documentElement.dataset.theme;
@@ -252,6 +252,6 @@
   button.hidden = false;
   button.addEventListener("click", () => {
     wear(themes[(themes.indexOf(theme) + 1) % themes.length]);
-    try { localStorage.setItem("tokctl-theme", theme); } catch { /* not allowed here */ }
+    try { localStorage.setItem("tokctl-theme", theme); } catch { /* storage is blocked */ }
   });
 })();

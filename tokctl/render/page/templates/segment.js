@@ -1,11 +1,11 @@
 "use strict";
-// Text to ids, as tokctl's core does it, with the normalizers, pre-tokenizers and models that
-// `live.py` allows. It asks the browser nothing about Unicode: what is to be known of characters
-// comes from tokctl, so every browser gives the same ids.
+// Text to ids, exactly as tokctl's core does it, for the normalizers, pre-tokenizers and models that
+// `live.py` allows. All Unicode data comes from tokctl, not from the browser, so every browser gives
+// the same ids.
 const segmenter = (() => {
   const CACHED = 50_000;
   const CHARACTERS = 0x110000;
-  // In place of an id where the model has none.
+  // Stands for a missing id.
   const NONE = -1;
 
   // Data ------------------------------------------------------------------------
@@ -16,14 +16,15 @@ const segmenter = (() => {
   };
   const inflatedJson = async (base64) => JSON.parse(new TextDecoder().decode(await unpacked(base64)));
 
-  // By code point, its class; from pairs of a length and a class.
+  // Class of each code point, from runs of (length, class).
   const classTable = (runs) => {
     const classes = new Uint8Array(CHARACTERS);
     for (let run = 0, at = 0; run < runs.length; run += 2) classes.fill(runs[run + 1], at, at += runs[run]);
     return classes;
   };
 
-  // By code point, the place of what it becomes; 0 where it stays.
+  // Replacements: for each code point an index into `made`; 0 means unchanged. With `behind`, the
+  // character stays between the two texts.
   const changeTable = (runs) => {
     const places = new Uint16Array(CHARACTERS), made = [null];
     let at = 0;
@@ -37,7 +38,7 @@ const segmenter = (() => {
   const width = (code) => (code > 0xffff ? 2 : 1);
   const isAscii = (text) => /^[\x00-\x7f]*$/.test(text);
 
-  // The characters of UTF-8 bytes, one for each byte: how tokens of bytes are kept here.
+  // UTF-8 bytes as a string with one character per byte, as tokens of byte-level models are kept here.
   const bytesOf = (text) => {
     if (isAscii(text)) return text;
     let bytes = "";
@@ -46,10 +47,12 @@ const segmenter = (() => {
   };
 
   // Patterns ----------------------------------------------------------------------
-  // They are over classes of characters: a text is searched as its classes, one unit each.
+  // Patterns are over classes of characters: a text is searched as the string of its classes, one unit
+  // each.
   const searcher = ({ classes: place, source }, { classes: tables }) => {
     const classes = tables[place];
-    // Most matches begin where the last one ended, and these are found without an object for each.
+    // Most matches start where the last one ended; the sticky search finds these without creating an
+    // object.
     const here = new RegExp(source, "y"), further = new RegExp(source, "g");
     const units = new Uint8Array(8192);
     const spelled = (text) => {
@@ -62,7 +65,8 @@ const segmenter = (() => {
       }
       return out + String.fromCharCode.apply(null, units.subarray(0, count));
     };
-    // Places of characters in the text, if they are not those of their classes.
+    // Offsets of the characters in the text; null if every character is one unit, so that offsets are
+    // equal.
     const placesIn = (text, count) => {
       if (count === text.length) return null;
       const places = new Uint32Array(count + 1);
@@ -72,8 +76,9 @@ const segmenter = (() => {
       }
       return places;
     };
-    // Starts and ends, in turn, of the matches in a text: none is empty where the last one ended, and
-    // behind an empty one the search goes on a character further. `share`: what is made of one.
+    // Returns starts and ends of the matches, alternating. No match is empty at the end of the last
+    // one; such a match is skipped, and the search goes on one character further. `share`, if given,
+    // adds the offsets of a match.
     return (text, share) => {
       const found = [], searched = spelled(text);
       const end = searched.length;
@@ -107,12 +112,13 @@ const segmenter = (() => {
     return found;
   };
 
-  // Texts by their UTF-16 units, in one table of (node, unit) with open addressing.
+  // Trie of texts over UTF-16 units, in one hash table of (node, unit) with open addressing.
   const trieOf = (entries) => {
     let units = 1;
     for (const [text] of entries) units += text.length;
     const bits = Math.ceil(Math.log2(units * 2 + 2)), size = 2 ** bits, mask = size - 1;
-    // Where an edge leads to, and its node and unit; 0 leads nowhere.
+    // For each slot: the node that the edge leads to (0: empty slot), the node it starts from, and its
+    // unit.
     const nodes = new Int32Array(size), froms = new Int32Array(size), by = new Uint16Array(size);
     const values = new Int32Array(units + 1).fill(-1);
     const slot = (node, unit) => {
@@ -134,7 +140,7 @@ const segmenter = (() => {
     return { step, values };
   };
 
-  // The longest text of a trie that starts at a place: its end, and its value.
+  // Longest text of the trie at an offset, as [end, value]; [-1, -1] if no text matches.
   const longestAt = ({ step, values }, text, at) => {
     let node = 0, end = -1, value = -1;
     for (let place = at; place < text.length;) {
@@ -146,7 +152,7 @@ const segmenter = (() => {
     return [end, value];
   };
 
-  // Normalizers: each makes a text of a text ----------------------------------------
+  // Normalizers: text to text -------------------------------------------------------
   const changer = ({ places, made }) => (text) => {
     let out = "", kept = 0;
     for (let at = 0; at < text.length;) {
@@ -162,7 +168,7 @@ const segmenter = (() => {
     return kept ? out + text.slice(kept) : text;
   };
 
-  // Unicode's normal forms: groups of characters are taken apart, put in order, and composed.
+  // Unicode normal forms: stretches of affected characters are decomposed, reordered and composed.
   const normalForms = ({ nfd, nfkd, excluded, order }) => {
     const CANONICAL = 1, COMPATIBLE = 2, ORDERED = 4, SECOND = 8, EXCLUDED = 16, HANGUL = 32;
     const flags = new Uint8Array(CHARACTERS), ranks = new Map(), canonical = new Map(nfd);
@@ -180,7 +186,7 @@ const segmenter = (() => {
       pairs.set((all.length > 1 ? whole.get(rest) : rest) + last, char);
       flags[last.codePointAt(0)] |= SECOND;
     }
-    // Some begin with what joins the character before them.
+    // Some characters decompose to a first character that can join the one before.
     for (const [code, text] of nfd) if (flags[text.codePointAt(0)] & (SECOND | ORDERED)) flags[code] |= SECOND;
     const [FIRST, L, V, T] = [0xac00, 0x1100, 0x1161, 0x11a7];
     flags.fill(HANGUL, FIRST, FIRST + 11172);
@@ -260,15 +266,15 @@ const segmenter = (() => {
     };
   };
 
-  // SentencePiece's rules: the longest key that stands here (a Darts-clone double array) and ends
-  // with a character; or, as Hugging Face has it, the shortest one of each grapheme.
+  // SentencePiece's charsmap, a Darts-clone double array: the longest key at an offset that ends at a
+  // character boundary; or, as in Hugging Face, the shortest key of each grapheme.
   const rulesOf = (blob) => {
     const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
     const size = blob.length ? view.getUint32(0, true) : 0;
     const units = Uint32Array.from({ length: size / 4 }, (_, at) => view.getUint32(4 + 4 * at, true));
     const values = blob.subarray(4 + size);
     const offset = (unit) => (unit >>> 10) << ((unit & 0x200) >>> 6);
-    // Where the key ends that stands at a place, -1 for none, and what it becomes.
+    // Returns the end of the key at an offset and its replacement; [-1, null] if no key matches.
     return (bytes, at, stop, takesShortest) => {
       let node = units.length ? offset(units[0]) : 0, found = -1, leaf = 0;
       for (let end = at; units.length && end < stop && bytes[end];) {
@@ -296,7 +302,8 @@ const segmenter = (() => {
       do at += 1; while ((bytes[at] & 0xc0) === 0x80);
       return at;
     };
-    // Calls `each(start, end, value, bytes)` for all of a text; without a value it stays.
+    // Calls `each(start, end, value, bytes)` for consecutive stretches of a text; without a value a
+    // stretch stays.
     const walk = (text, each) => {
       const bytes = encoder.encode(text);
       const spelled = kept && bytesOf(text);
@@ -338,7 +345,7 @@ const segmenter = (() => {
       put(bytes.subarray(from));
       return decoder.decode(made);
     };
-    // Nothing but spaces, or what is replaced by one?
+    // Whether the text consists only of spaces, and of characters that become one.
     run.isBlank = (text) => {
       let isBlank = true;
       walk(text, (start, end, value, bytes) => {
@@ -356,7 +363,7 @@ const segmenter = (() => {
     return text.slice(start, end);
   };
 
-  // Each takes the text as it is by now, and as it was given.
+  // A normalizer takes the current text and, as second argument, the original one.
   const normalizer = (step, tables, before) => {
     switch (step.kind) {
       case "chars-map": return charsMap(step, tables);
@@ -364,7 +371,7 @@ const segmenter = (() => {
       case "form": return tables.forms(step.compatible, step.composes);
       case "collapse-spaces": return (text) => text.replace(/ {2,}/g, " ");
       case "strip-spaces": return (text) => trimmed(text, step, (unit) => unit === 32);
-      // No white space is outside of the basic plane.
+      // All white space is in the basic plane, so units can be tested.
       case "strip": return (text) => trimmed(text, step, (unit) => tables.classes[step.classes][unit]);
       case "prepend": return (text) => (text ? step.text + text : text);
       case "replace": return (text) => text.replaceAll(step.pattern, () => step.content);
@@ -392,8 +399,8 @@ const segmenter = (() => {
     }
   };
 
-  // Pre-tokenizers: each makes pieces of a text -----------------------------------------
-  // The pieces of a text, by Hugging Face's behaviours, as starts and ends in turn.
+  // Pre-tokenizers: text to pieces ------------------------------------------------------
+  // Starts and ends of the pieces, alternating, under Hugging Face's split behaviours.
   const piecesOf = (matches, length, behaviour, invert) => {
     const out = [];
     let held = -1, heldEnd = 0, wasMatch = false, done = 0;
@@ -435,7 +442,7 @@ const segmenter = (() => {
       case "search": {
         const search = searcher(step, tables);
         let share;
-        // Numbers in groups of so many, counted from their ends.
+        // Groups of `step.groups` digits, counted from the end of the number.
         if (step.groups) {
           share = (start, end, found) => {
             for (let at = start; at < end;) {
@@ -445,7 +452,7 @@ const segmenter = (() => {
             }
           };
         }
-        // Empty matches, between which the text is cut.
+        // Empty matches at which the number is cut.
         if (step.cuts) {
           share = (start, end, found) => {
             for (let at = start + ((end - start) % step.cuts); at < end; at += step.cuts) found.push(at, at);
@@ -469,7 +476,7 @@ const segmenter = (() => {
     }
   };
 
-  // How GPT-2's vocabulary spells each byte.
+  // GPT-2's character for each byte.
   const STAND_INS = (() => {
     let next = 256;
     return Array.from({ length: 256 }, (_, byte) => {
@@ -478,8 +485,8 @@ const segmenter = (() => {
     });
   })();
 
-  // Models: each makes ids of a part, and tells how ---------------------------------------
-  // The lowest of (rank, place) first.
+  // Models: piece to ids, and the steps on the way ----------------------------------------
+  // Min-heap of the numbers `rank * PLACES + place`: lowest rank first, then leftmost place.
   class Heap {
     constructor() { this.items = []; }
     push(item) {
@@ -514,7 +521,7 @@ const segmenter = (() => {
     return ids.includes(NONE) ? null : ids;
   };
 
-  // Which pairs merge, with which rank: those of a list of (left, right, token).
+  // Pairs that merge, with their ranks, from a list of (left, right, token).
   const listed = (merges, size) => {
     const pairs = new Map(), later = new Map(), last = new Map();
     merges.forEach(([left, right], rank) => {
@@ -523,7 +530,7 @@ const segmenter = (() => {
       else { later.set(last.get(key) ?? first, rank); last.set(key, rank); }
     });
     return {
-      // The first rank of the pair that comes after another one; NONE for no such.
+      // The pair's lowest rank above `after`; NONE if there is no such rank.
       rank: (left, right, after = -1) => {
         if (left < 0 || right < 0) return NONE;
         let rank = pairs.get(left * size + right) ?? NONE;
@@ -534,7 +541,7 @@ const segmenter = (() => {
       token: (rank) => merges[rank][2],
     };
   };
-  // Any two neighbours that spell a token.
+  // Neighbours merge if together they spell a token.
   const spelling = ({ tokens, idOf, isOrdinary }, ranks) => {
     const token = (_, left, right) => idOf.get(tokens[left] + tokens[right]);
     const rank = (left, right) => {
@@ -545,8 +552,8 @@ const segmenter = (() => {
     return { rank, is: (one, left, right) => rank(left, right) === one, token };
   };
 
-  // Lowest rank first, leftmost first, by a heap over a linked list. Where merges are replayed, a pair
-  // that comes to be only after its rank has passed stays.
+  // Merges the lowest rank first, then the leftmost place, with a heap over a linked list. If merges
+  // are replayed, a pair that arises after its rank has passed stays.
   const merged = (ids, ranking, replays, done) => {
     const end = ids.length, GONE = -2;
     const before = Int32Array.from(ids, (_, at) => at - 1);
@@ -574,7 +581,7 @@ const segmenter = (() => {
     return ids.filter((id) => id !== GONE);
   };
 
-  // What a pre-token starts as.
+  // Initial symbols of a pre-token, as ids.
   const symbolsOf = (model) => {
     const { idOf, marker: [kind, mark] } = model;
     const isFused = kind === "end-fused", goesOn = kind === "continuation";
@@ -606,7 +613,7 @@ const segmenter = (() => {
     };
   };
 
-  // A part to its ids, and the steps to them, by what merges symbols.
+  // Segments a part and lists the steps, with `merge` as the function that merges symbols.
   const bySymbols = (model, merge) => {
     const symbols = symbolsOf(model);
     const spelledOf = (part) => (model.isBytes ? bytesOf(part) : part);
@@ -632,7 +639,7 @@ const segmenter = (() => {
     return bySymbols(model, (ids, done) => merged(ids, ranking, replays, done));
   };
 
-  // Initial symbols of each token that is merged.
+  // Number of initial symbols of each merged token.
   const widthsOf = (merges) => {
     const widths = new Map();
     for (const [left, right, token] of merges) {
@@ -641,9 +648,9 @@ const segmenter = (() => {
     return widths;
   };
 
-  // PickyBPE and BoundlessBPE: merges and removals in the order of the training. An event has a time,
-  // twice its rank that of a merge, and one more that of the removals after it. A symbol takes as many
-  // slots as it has initial symbols, so that a removed token can be split where it is.
+  // PickyBPE and BoundlessBPE: merges and removals in training order. The merge of rank r has time 2r,
+  // the removals after it have time 2r + 1. A symbol takes as many slots as it has initial symbols, so
+  // that a removed token can be split in place.
   const events = (model, { merges }) => {
     const toSymbols = model.segmentation === "events-to-symbols";
     const ranking = listed(merges, model.size + model.removed), widths = widthsOf(merges);
@@ -658,7 +665,8 @@ const segmenter = (() => {
     });
     const removalFrom = (token, time) => pasts.get(token)?.times.find((one) => one >= time && one % 2);
     const isPresent = ({ times }, time) => (times.findLast((one) => one <= time) ?? 1) % 2 === 0;
-    // What a removed token falls into: its sides, and those of a side that is not there theirs.
+    // Parts that a removed token splits into: its two sides, each split further if it is absent at that
+    // time.
     const partsOf = (token, time) => {
       const open = [token], parts = [];
       while (open.length) {
@@ -719,8 +727,8 @@ const segmenter = (() => {
     });
   };
 
-  // Scaffold-BPE and LiteToken: merges; then each token without an id becomes the fewest tokens that
-  // it was merged of, and with LiteToken these merge again.
+  // Scaffold-BPE and LiteToken: merges; then each token without an id becomes the fewest tokens that it
+  // was merged from. With LiteToken these merge again.
   const demolition = (model, { merges }) => {
     const { size } = model, all = size + model.removed;
     const ranking = listed(merges, all), widths = widthsOf(merges), kept = merges.filter(([, , token]) => token < size);
@@ -748,7 +756,7 @@ const segmenter = (() => {
     });
   };
 
-  // A pre-token is a token as a whole.
+  // Looks up a pre-token as a whole.
   const lookup = (model) => {
     const segment = (part) => {
       const id = model.idOf.get(part);
@@ -757,7 +765,7 @@ const segmenter = (() => {
     return { segment, replay: (part) => [{ token: segment(part)[0], rest: "", ids: segment(part) }] };
   };
 
-  // BoundlessBPE: neighbouring pre-tokens merge that are one token each.
+  // BoundlessBPE: neighbouring pre-tokens merge if each is one token.
   const joiner = ({ supermerges, size, tokens }) => {
     if (!supermerges) return (parts) => parts;
     const ranking = listed(supermerges, size);
@@ -836,7 +844,7 @@ const segmenter = (() => {
     const { step, values } = trieOf(model.ordinary);
     const { scores } = columns, round = model.single ? Math.fround : (sum) => sum;
     const MAX_SUM = 100_000;
-    // The best way to each place; of equal ones the first stays.
+    // Best path to each offset; among equal paths the first stays.
     const best = (text) => {
       const sums = new Float64Array(text.length + 1).fill(NaN);
       const from = new Int32Array(text.length + 1), pieces = new Int32Array(text.length + 1);
@@ -852,7 +860,7 @@ const segmenter = (() => {
         const next = at + width(text.codePointAt(at));
         let before = sums[at], isPiece = false;
         if (model.single && Math.abs(before) > MAX_SUM) {
-          // As SentencePiece does, lest 32 bits get too coarse.
+          // As in SentencePiece: sums start again near 0, because large ones are too coarse in 32 bits.
           for (let later = at + 1; later <= farthest; later += 1) sums[later] = round(sums[later] - before);
           before = 0;
         }
@@ -886,7 +894,7 @@ const segmenter = (() => {
         const known = model.single ? undefined : model.idOf.get(stretch);
         const bytes = known === undefined ? fallBack(model, stretch) : null;
         if (!bytes) ids.push(known ?? model.unk ?? NONE);
-        else for (const id of bytes) ids.push(id); // they can be more than one call takes
+        else for (const id of bytes) ids.push(id); // `...bytes` could exceed the limit of arguments
       };
       for (const [start, end, piece] of best(text)) {
         if (piece < 0 || piece === model.unk) {
@@ -927,7 +935,7 @@ const segmenter = (() => {
       const count = varint();
       columns.isPlain = varint() === 1;
       if (columns.isPlain) {
-        // What a merge makes, and how long its left side is; new tokens mostly follow one another.
+        // Each merge has its new token (mostly the next id) and the length of its left side.
         let last = -1;
         const made = Array.from({ length: count }, () => {
           const step = varint();
@@ -951,8 +959,8 @@ const segmenter = (() => {
     return columns;
   };
 
-  // Added tokens, special ones among them: leftmost first, longest first. What a match takes is gone,
-  // even if the match is then refused.
+  // Added tokens, special ones among them: leftmost first, then longest. A match consumes its text even
+  // if it is then refused.
   const finder = (tokens, model, { classes }) => {
     const found = tokens.filter(({ text }) => text);
     if (!found.length) return null;
@@ -970,7 +978,7 @@ const segmenter = (() => {
       }
       return spans;
     };
-    // As llama.cpp does: the longest first, wherever it stands.
+    // As in llama.cpp: the longest first, at any offset.
     const longestFirst = (text) => {
       const all = [], taken = new Uint8Array(text.length), spans = [];
       for (let at = 0; at < text.length; at += 1) {
@@ -994,7 +1002,7 @@ const segmenter = (() => {
       const unit = text.charCodeAt(start - 1);
       return !isWord(text, start - (unit >= 0xdc00 && unit < 0xe000 ? 2 : 1)) && !isWord(text, end);
     };
-    // Calls `emit(id, start, end)` for each of them, and for each stretch between, which has no id.
+    // Calls `emit(id, start, end)` for each added token, and with id null for each stretch between.
     return (text, emit) => {
       let before = 0, stripped = 0, done = 0;
       for (const [from, to, token] of (model.byLength ? longestFirst : leftmost)(text)) {
@@ -1025,8 +1033,8 @@ const segmenter = (() => {
     events, "events-to-symbols": events, demolish: demolition, remerge: demolition,
     "longest-match": longestMatch, viterbi: unigram, lookup,
   };
-  // SentencePiece's BPE merges whole texts. Where no token goes on behind the start of a word, words
-  // can be merged one by one.
+  // SentencePiece's BPE merges whole texts. If no token has a word marker after another character,
+  // words can be merged one by one.
   const WORD = "\u2581";
   const cutsAtWords = (model, { isPlain }) => (
     !model.isBytes && !model.split.length && (model.segmentation === "ranks" || isPlain) &&
@@ -1037,7 +1045,7 @@ const segmenter = (() => {
     const model = { ...described, isBytes: described.units === "bytes" };
     model.byMerges = ["merges", "replay", "events", "events-to-symbols", "demolish", "remerge"].includes(model.segmentation);
     const columns = readColumns(await unpacked(described.columns), model);
-    // Where special tokens are allowed, some may be made of text, too.
+    // If special tokens are allowed, ordinary text may also become some of them (`made`).
     const segmenterWith = (made) => {
       const reserved = new Set(model.reserved.filter((id) => !made.includes(id)));
       const ordinary = model.tokens.map((token, id) => [token, id]).filter(([, id]) => !reserved.has(id));
@@ -1060,13 +1068,13 @@ const segmenter = (() => {
     for (const step of model.normalizers) steps.push(normalizer(step, tables, steps));
     const splits = model.split.map((step) => splitter(step, tables));
     if (own.every(({ cuts }) => cuts)) splits.push((text) => text.split(/(?<=[^\u2581])(?=\u2581)/));
-    // Those that are found in the text as given, and those that are found in normalized text.
+    // Without and with special tokens: finders for the text as given and for the normalized text.
     const finders = [false, true].map((special) => {
       const listed = model.added.filter(({ always }) => special || always);
       return [false, true].map((later) => finder(listed.filter((token) => Boolean(token.later) === later), model, tables));
     });
     const joined = joiner(model);
-    // Unknown words side by side are one.
+    // Adjacent unknown words become one.
     const fused = (parts) => {
       if (model.segmentation !== "lookup" || !model.fuse || model.unk === null) return parts;
       const out = [];
@@ -1084,7 +1092,7 @@ const segmenter = (() => {
       });
       return joined(fused(pieces.map((part) => ({ part, ids: segment(part) }))));
     };
-    // `parts`: what was segmented, in order; an added token is a part of its own.
+    // Returns the segmented parts in order; an added token is a part of its own.
     const encode = (given, special) => {
       const text = given.toWellFormed ? given.toWellFormed() : given.replace(/\p{Surrogate}/gu, "\ufffd");
       const parts = [];
@@ -1114,7 +1122,7 @@ const segmenter = (() => {
     };
   };
 
-  // The models of a page; for one that can't be equal here, `{name, reason}`.
+  // Opens the models of a page; a model that the page can't run stays `{name, reason}`.
   const open = async (page) => {
     const { classes, changes, forms } = await inflatedJson(page.unicode);
     const tables = {
