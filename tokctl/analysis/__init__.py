@@ -1,0 +1,1 @@
+"""Metrics, checks, explanations and comparisons: results as values, printed elsewhere."""

@@ -106,7 +106,7 @@ def adapt(
 ) -> None:
     """Adapt a trained model to other texts: remove the tokens that they hardly use, learn new
     ones, and move the embeddings of the language model to the new ids.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)
     if len(leading) > 1:

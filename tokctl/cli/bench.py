@@ -59,7 +59,7 @@ def bench(
 ) -> int | None:
     """Measure how fast a model file encodes texts, in tokctl and in every installed library that
     loads it, and whether their ids are the same.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     form = paging.form(json=json, markdown=markdown, latex=latex)
     sources = Sources(format, text_field, include, exclude)

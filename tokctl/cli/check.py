@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def check(context: typer.Context, folders: options.CheckFolders = None) -> int:
     """Check that folders of shards are complete and unchanged: compare every file with the
     manifest.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     from tokctl.idfiles.shard_check import check_shards
 

@@ -43,7 +43,7 @@ def check_exercise(
 ) -> int:
     """Check your solution of an exercise of the tutorial: run the code of a Python file, and
     compare what its function returns with what tokctl itself gives.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     from tokctl.analysis import exercises
     from tokctl.render.exercises import exercises_answer, verdict_answer

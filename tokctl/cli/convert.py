@@ -88,7 +88,7 @@ def convert(
 ) -> None:
     """Convert a model from any format that tokctl reads to any that it writes, with its whole
     vocabulary or only the most useful part of it.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_formats:

@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def list_(context: typer.Context, json: options.FactsJson = False) -> None:
     """Show every named text: its name, kind, bytes, path (empty if it is not downloaded yet)
     and title, separated by tabs; on a terminal, a table.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     from tokctl.sources.corpora import list_corpora
 
     world: World = context.obj
@@ -74,7 +74,7 @@ def fetch(
 ) -> None:
     """Download a text, check its checksum, and print its path. A text that is already here is
     not downloaded again.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     from tokctl.cli.progress import Bars
     from tokctl.sources.corpora import fetch_corpus
 

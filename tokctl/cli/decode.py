@@ -63,7 +63,7 @@ def decode(
 ) -> None:
     """Turn ids back into text. Each line of ids becomes one line of text; the last line ends
     with a line feed only if that of the input does.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     from tokctl.idfiles.reader import IdSource, ReadOptions
 

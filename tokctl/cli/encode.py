@@ -151,7 +151,7 @@ def encode(
     """Turn text into ids: each line of text becomes one line of ids. Text is read as a stream,
     so only one line must fit into memory. With --whole and for files of ids it is the longest
     stretch without a space, or the whole text if the model normalizes it or has a custom pattern.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
         raise TokctlError(

@@ -104,7 +104,8 @@ def inspect(
     """Show what is in a model, how it was trained, and why a word is split the way it is.
 
     Without a question, it shows a summary, the vocabulary by kind, script and
-    length, the longest tokens, the first and last merges, and checks."""
+    length, the longest tokens, the first and last merges, and checks.
+    """
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     answers = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}

@@ -71,7 +71,7 @@ def recommend(
     The size is the knee of the best curve: from there a doubling saves less
     than 5% of the tokens. With --params it is the one with the least training
     compute for a byte of text.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
     form = paging.form(json=json, markdown=markdown, latex=latex)

@@ -126,7 +126,7 @@ def train(
 ) -> None:
     """Train a tokenizer on texts and write its model file: a tokenizer.json, which Hugging Face
     libraries load if that format can hold the recipe.
-    """
+    """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_presets:
