@@ -8,7 +8,7 @@ the release knows. They are read from the variables that GitHub sets for a workf
 links stay.
 
 orjson can't be installed on Python without a GIL, and no environment marker can say so: the wheel
-for it (--free-threaded) does not ask for orjson. `tokctl.orjson` does without it.
+for it (--free-threaded) does not ask for orjson. `tokctl.core.orjson` does without it.
 """
 
 from __future__ import annotations

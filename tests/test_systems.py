@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tokctl import files, systems, wording
+from tokctl.core import files, systems
+from tokctl.core import humanize as wording
 
 
 def test_names_of_one_file_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:

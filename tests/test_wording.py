@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl.wording import file_names, listed, percent, plural, times
+from tokctl.core.humanize import file_names, listed, percent, plural, times
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tokctl.adapting import Adaptation, adapt
     from tokctl.analysis.comparison import Comparison, compare
     from tokctl.analysis.explain import (
         Explanation,
@@ -29,59 +28,60 @@ if TYPE_CHECKING:
         token_history,
     )
     from tokctl.analysis.gap import TokenGap, token_gap
-    from tokctl.analysis.recommend import Recommendation, recommend
-    from tokctl.chat import ChatEncoding, encode_chat
-    from tokctl.compat.transformers import as_hf
-    from tokctl.errors import TokctlError
+    from tokctl.core.errors import TokctlError
+    from tokctl.extras.adapt import Adaptation, adapt
+    from tokctl.extras.chat import ChatEncoding, encode_chat
+    from tokctl.extras.compat.transformers import as_hf
+    from tokctl.extras.recommend import Recommendation, recommend
     from tokctl.model import Recipe
     from tokctl.model.parts import AddedToken
     from tokctl.model.presets import default_recipe, preset
-    from tokctl.render.notebook import to_html
+    from tokctl.report.notebook import to_html
     from tokctl.tokenizer import Tokenizer, load, train
     from tokctl.tokenizer.encoding import Encoding
     from tokctl.tokenizer.postprocess import Padding, Truncation
     from tokctl.tokenizer.token_counts import TokenCounts, count_tokens
 
 _MODULES = {
-    "Adaptation": "tokctl.adapting",
+    "Adaptation": "tokctl.extras.adapt",
     "AddedToken": "tokctl.model.parts",
-    "ChatEncoding": "tokctl.chat",
+    "ChatEncoding": "tokctl.extras.chat",
     "Comparison": "tokctl.analysis.comparison",
     "Encoding": "tokctl.tokenizer.encoding",
     "Explanation": "tokctl.analysis.explain",
     "Padding": "tokctl.tokenizer.postprocess",
     "Recipe": "tokctl.model",
-    "Recommendation": "tokctl.analysis.recommend",
+    "Recommendation": "tokctl.extras.recommend",
     "TokenGap": "tokctl.analysis.gap",
     "TokenHistory": "tokctl.analysis.explain",
     "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
-    "TokctlError": "tokctl.errors",
+    "TokctlError": "tokctl.core.errors",
     "Truncation": "tokctl.tokenizer.postprocess",
-    "adapt": "tokctl.adapting",
-    "as_hf": "tokctl.compat.transformers",
+    "adapt": "tokctl.extras.adapt",
+    "as_hf": "tokctl.extras.compat.transformers",
     "compare": "tokctl.analysis.comparison",
     "corpus_state": "tokctl.analysis.explain",
     "count_tokens": "tokctl.tokenizer.token_counts",
     "default_recipe": "tokctl.model.presets",
-    "encode_chat": "tokctl.chat",
+    "encode_chat": "tokctl.extras.chat",
     "explain": "tokctl.analysis.explain",
     "load": "tokctl.tokenizer",
     "preset": "tokctl.model.presets",
-    "recommend": "tokctl.analysis.recommend",
-    "to_html": "tokctl.render.notebook",
+    "recommend": "tokctl.extras.recommend",
+    "to_html": "tokctl.report.notebook",
     "token_gap": "tokctl.analysis.gap",
     "token_history": "tokctl.analysis.explain",
     "train": "tokctl.tokenizer",
 }
 
-#: tokctl's counterparts of other packages' top-level names. `tokctl.habits` has the counterparts of
-#: the attributes of their classes.
+#: tokctl's counterparts of other packages' top-level names. `tokctl.core.foreign_names` has the
+#: counterparts of the attributes of their classes.
 _ELSEWHERE = {
     "get_encoding": 'Tokenizer.load("cl100k_base.tiktoken") reads a file of ranks; '
-    "tokctl.compat.tiktoken has it, too",
+    "tokctl.extras.compat.tiktoken has it, too",
     "encoding_for_model": 'Tokenizer.load("o200k_base.tiktoken") reads a file of ranks; '
-    "tokctl.compat.tiktoken has it, too",
+    "tokctl.extras.compat.tiktoken has it, too",
     "AutoTokenizer": 'Tokenizer.from_pretrained("ORG/NAME")',
     "SentencePieceProcessor": 'Tokenizer.load("m.model")',
     "ByteLevelBPETokenizer": 'Tokenizer.train(files, recipe=preset("gpt2"), …)',

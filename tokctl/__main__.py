@@ -10,7 +10,7 @@ from typing import NoReturn
 #: objects that stay, and with the default of 700 the collector would walk them over and over.
 _BETWEEN_COLLECTIONS = 100_000
 
-#: Equals `ExitCode.INTERRUPTED`. `tokctl.errors` may not be imported yet when this is needed.
+#: Equals `ExitCode.INTERRUPTED`. `tokctl.core.errors` may not be imported yet when this is needed.
 _INTERRUPTED = 130
 #: Exit codes from 128 on stand for signals.
 _SIGNALLED = 128

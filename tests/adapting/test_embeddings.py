@@ -25,7 +25,7 @@ from tests.exact.training_options import recipe
 from tests.explain.health.sick import byte_level_model
 from tests.twins import adapt as twin
 from tokctl import Adaptation, TokctlError, Tokenizer, adapt
-from tokctl.adapting.embeddings import row_origins
+from tokctl.extras.adapt.embeddings import row_origins
 from tokctl.idfiles.random_access import ByteMeter, RandomAccessFile
 from tokctl.idfiles.safetensors import StoredTensor
 from tokctl.idfiles.weights import EmbeddingMatrix

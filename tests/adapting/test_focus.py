@@ -20,8 +20,8 @@ from tests.conftest import part_of_examples
 from tests.twins import adapt as rounding
 from tests.twins import focus as twin
 from tokctl import TokctlError, adapt
-from tokctl.adapting import focus
-from tokctl.adapting.focus import Combination, combinations
+from tokctl.extras.adapt import focus
+from tokctl.extras.adapt.focus import Combination, combinations
 
 Vectors = Mapping[str, Sequence[float]]
 

@@ -19,7 +19,7 @@ from tests.exact.ids_in_and_out import byte_level, outcome
 from tests.formats import ranks, theirs
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.errors import CoreError, OutOfMemoryError
+from tokctl.core.errors import CoreError, OutOfMemoryError
 
 TEXTS = ["abc ab cab a", "a<unk>b", "", "hello there", "für 中文"]
 

@@ -21,7 +21,7 @@ from tests import systems
 from tests.exact.ids_in_and_out import byte_level
 from tests.formats.models import RECIPES, filled
 from tokctl import Tokenizer, formats
-from tokctl.values import cached_property
+from tokctl.core.values import cached_property
 
 ROOT = Path(__file__).resolve().parents[2]
 METHODS = multiprocessing.get_all_start_methods()

@@ -20,7 +20,7 @@ import pytest
 
 from tests.cli.run import tokctl
 from tokctl import Padding, TokctlError, Tokenizer, Truncation, count_tokens, preset
-from tokctl.habits import NAMES
+from tokctl.core.foreign_names import NAMES
 
 np = pytest.importorskip("numpy")
 tiktoken: Any = pytest.importorskip("tiktoken")

@@ -11,7 +11,7 @@ import pytest
 
 import tokctl
 from tests.cli.run import tokctl as run
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.safetensors import stored_tensors
 

@@ -17,12 +17,12 @@ ELSEWHERE = {
     "tokctl.analysis",
     "tokctl.formats.hub",
     "tokctl.model.presets",
-    "tokctl.render",
+    "tokctl.report",
     "tokctl.tokenizer.postprocess",
     "tokctl.tokenizer.sampling",
     "tokctl.tokenizer.iterables",
     "tokctl.training",
-    "tokctl.watch",
+    "tokctl.extras.watch",
 }
 #: Of the standard library: what takes long, and others import when it is not looked after.
 SLOW = {

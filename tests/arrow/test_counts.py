@@ -15,7 +15,8 @@ from tests.arrow.made import pa, text_tables
 from tests.conftest import part_of_examples
 from tests.formats.models import RECIPES, filled
 from tests.twins.pretokenize import pretokenize
-from tokctl import Recipe, TokctlError, Tokenizer, arrow, default_recipe, training
+from tokctl import Recipe, TokctlError, Tokenizer, default_recipe, training
+from tokctl.extras import arrow
 from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORDPIECE
 from tokctl.sources import Batch, Records
 from tokctl.training import TextStats, counting

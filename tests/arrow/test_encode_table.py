@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.arrow.made import LAYOUTS, column, pa, text_tables
 from tests.conftest import shared_file
 from tests.formats.models import RECIPES, filled
-from tokctl import TokctlError, Tokenizer, Truncation, _native, arrow
+from tokctl import TokctlError, Tokenizer, Truncation, _native
+from tokctl.extras import arrow
 from tokctl.sources import tables
 
 MODELS = {
@@ -273,9 +274,9 @@ def test_functions_are_pickled_by_name() -> None:
 
 def test_nothing_imports_it_unasked() -> None:
     code = (
-        "import sys, tokctl; tokctl.Tokenizer; print('pyarrow' in sys.modules, 'tokctl.arrow' "
-        "in sys.modules); import tokctl.arrow; print('pyarrow' in sys.modules)"
-    )
+        "import sys, tokctl; tokctl.Tokenizer; "
+        "print('pyarrow' in sys.modules, 'tokctl.extras.arrow' in sys.modules); import
+    tokctl.extras.arrow; print('pyarrow' in sys.modules)" )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False"] * 3
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokctl import Tokenizer, preset
-from tokctl.chat import Conversation
+from tokctl.extras.chat import Conversation
 
 #: A template for each form.
 TEMPLATES = {

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from tests.systems import fork
 from tokctl import TokctlError
-from tokctl.chat import sandbox
-from tokctl.chat.bounds import CALLED, FILTERS, FUNCTIONS, METHODS, TESTS, method_cost
+from tokctl.extras.chat import sandbox
+from tokctl.extras.chat.bounds import CALLED, FILTERS, FUNCTIONS, METHODS, TESTS, method_cost
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = [{"role": "user", "content": "x"}]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.chat.forms import CONVERSATIONS, TEMPLATES, assistant, tokenizer, user
 from tokctl import TokctlError
-from tokctl.chat import Conversation, TokenizerChat
-from tokctl.chat.template import token_mask
+from tokctl.extras.chat import Conversation, TokenizerChat
+from tokctl.extras.chat.template import token_mask
 
 
 def written_by(template: str, chat: Conversation) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.chat.forms import CONVERSATIONS, TEMPLATES, tokenizer, user, written
 from tokctl import TokctlError, Tokenizer, encode_chat
-from tokctl.chat import Conversation, TokenizerChat
+from tokctl.extras.chat import Conversation, TokenizerChat
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.chat.forms import tokenizer, user
 from tokctl import TokctlError, encode_chat
-from tokctl.chat import sandbox
+from tokctl.extras.chat import sandbox
 
 FAULTS = {
     "{% if %}": "line 3: Expected an expression",

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer
 from tokctl.cli.counting import cells, shortened
-from tokctl.values import available_threads
+from tokctl.core.values import available_threads
 
 Models = dict[str, Path]
 

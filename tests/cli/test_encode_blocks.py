@@ -10,8 +10,8 @@ import pytest
 from tests.cli.run import error, tokctl
 from tokctl import Tokenizer, sources
 from tokctl.cli.encode_output import decimal, packed
+from tokctl.core.values import available_threads
 from tokctl.tokenizer import documents
-from tokctl.values import available_threads
 
 Models = dict[str, Path]
 

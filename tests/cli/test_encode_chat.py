@@ -189,7 +189,7 @@ def test_options_without_chat_are_refused(models: dict[str, Path]) -> None:
 
 def test_without_jinja2(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    monkeypatch.delitem(sys.modules, "tokctl.chat.sandbox", raising=False)
+    monkeypatch.delitem(sys.modules, "tokctl.extras.chat.sandbox", raising=False)
     done = tokctl("encode", "-m", model, "--chat", stdin=LINES)
     assert done.code == 2
     assert "needs the package jinja2\nhint: pip install 'tokctl[chat]'" in done.err

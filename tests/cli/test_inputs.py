@@ -18,7 +18,7 @@ from tests.cli.run import Result, names, tokctl
 from tests.cli.test_options import ROOT, commands
 from tokctl import idfiles
 from tokctl.cli.options import metavar_of
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
 #: Metavars of values that are no paths. An option with another one says what it reads or writes.

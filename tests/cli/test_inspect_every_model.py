@@ -15,7 +15,7 @@ from tests.conftest import shared_file
 from tests.explain.every import NAMES, RECIPES, TEXT, model
 from tokctl import Tokenizer
 from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
-from tokctl.render.inspect.model import part_text
+from tokctl.report.inspect.model import part_text
 from tokctl.sources.corpora import corpus_path
 
 QUESTIONS = (

@@ -12,7 +12,7 @@ from tests.conftest import shared_file
 from tests.explain import models
 from tokctl import Tokenizer, preset, token_gap
 from tokctl.analysis.metrics import Absent
-from tokctl.render.inspect.gap import _BOUNDS
+from tokctl.report.inspect.gap import _BOUNDS
 
 
 def losing_model() -> Tokenizer:

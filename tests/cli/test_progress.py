@@ -359,7 +359,7 @@ def test_documents_and_ids_where_there_is_room() -> None:
 
 
 def test_events_have_documents_and_ids(clock: Clock) -> None:
-    from tokctl.values import Done
+    from tokctl.core.values import Done
 
     made = world("json")
     with Bars(made) as bars:

@@ -14,9 +14,9 @@ import pytest
 from tests import systems
 from tests.cli.run import Result, error, tokctl
 from tests.recommend.made import lexicon_text
-from tokctl.analysis.recommend import CANDIDATES
 from tokctl.cli.recommend import parameters
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.extras.recommend import CANDIDATES
 from tokctl.tokenizer import Tokenizer
 
 SMALL = ("--algo", "bpe/gpt2,unigram/o200k", "--vocab", "500,1000,2000,4000")

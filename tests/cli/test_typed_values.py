@@ -13,7 +13,7 @@ from tests.cli.run import tokctl
 from tokctl import TokctlError, Tokenizer
 from tokctl.cli import options
 from tokctl.cli.app import COMMANDS, build
-from tokctl.values import limit_screen
+from tokctl.core.values import limit_screen
 
 
 def parameters() -> Iterator[tuple[str, Any]]:

@@ -75,7 +75,9 @@ def test_texts(bpe: str, tmp_path: Path) -> None:
 
 
 def test_textual_is_an_extra(bpe: str, toy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("textual", "tokctl.watch"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("textual", "tokctl.extras.watch"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "textual", None)
     err = watched(bpe, toy)

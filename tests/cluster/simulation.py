@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
+from tokctl.extras.ray import Cluster
+from tokctl.extras.ray.counting import PART_SIZE
+from tokctl.extras.ray.plan import Costs, measure, planned
 from tokctl.model.presets import default_recipe
-from tokctl.ray import Cluster
-from tokctl.ray.counting import PART_SIZE
-from tokctl.ray.plan import Costs, measure, planned
 from tokctl.sources import open_sources
 from tokctl.training import Options
 

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import part_of_examples
-from tokctl import arrow
+from tokctl.extras import arrow
 
 pytest.importorskip("ray")
 pa = pytest.importorskip("pyarrow")
 
-from tokctl.ray import counting  # noqa: E402
+from tokctl.extras.ray import counting  # noqa: E402
 
 Rows = list[tuple[bytes, int]]
 
@@ -143,8 +143,8 @@ import sys
 from pathlib import Path
 import pyarrow as pa
 from tokctl.model.presets import default_recipe
-from tokctl.ray import counting
-from tokctl.ray.tasks import Tried, home
+from tokctl.extras.ray import counting
+from tokctl.extras.ray.tasks import Tried, home
 from tokctl.sources import open_sources
 from tokctl.sources.parts import parts_of
 from tokctl.training.options import Options

@@ -21,8 +21,8 @@ from tokctl import TokctlError, Tokenizer, idfiles
 
 ray = pytest.importorskip("ray")
 
-import tokctl.ray.tasks as ray_tasks  # noqa: E402
-from tokctl.ray import Cluster  # noqa: E402
+import tokctl.extras.ray.tasks as ray_tasks  # noqa: E402
+from tokctl.extras.ray import Cluster  # noqa: E402
 
 
 @ray.remote(max_retries=3)
@@ -50,7 +50,7 @@ def test_a_task_that_is_done_again_is_told(tmp_path: Path) -> None:
 _LOSES_A_WORKER = """
 import time
 import tests.cluster.test_ray_failures as failures
-from tokctl.ray import tasks
+from tokctl.extras.ray import tasks
 
 with tasks.connected(None) as processors:
     start = lambda times: [failures._dying.remote({folder!r}, times)]

@@ -40,7 +40,7 @@ def tokenizer(models_folder: Path) -> Tokenizer:
 
 def both(tokenizer: Tokenizer, names: list[str], part_size: int, **given: Any) -> None:
     """Writes the folders `one` and `many`, which must be the same."""
-    from tokctl.ray import Cluster
+    from tokctl.extras.ray import Cluster
 
     one = idfiles.write(tokenizer, names, "one", **given)
     cluster = Cluster(part_size=part_size)
@@ -74,7 +74,7 @@ def test_small_parts(tokenizer: Tokenizer, form: str) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_errors_name_the_line(models_folder: Path) -> None:
     from tokctl import TokctlError
-    from tokctl.ray import Cluster
+    from tokctl.extras.ray import Cluster
 
     Path("a.txt").write_bytes(b"low\n" * 50 + b"lo%w\n")
     tokenizer = Tokenizer.load(models_folder / "no-unknown.json")

@@ -1,4 +1,4 @@
-"""`tokctl.ray.train` and `train --engine ray`: the model file of one machine."""
+"""`tokctl.extras.ray.train` and `train --engine ray`: the model file of one machine."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pytest
 
 from tests.cli.run import tokctl as run
 from tests.cluster.conftest import dying
-from tokctl import TokctlError, Tokenizer, arrow
-from tokctl.errors import ExitCode
+from tokctl import TokctlError, Tokenizer
+from tokctl.core.errors import ExitCode
+from tokctl.extras import arrow
 
 ray = pytest.importorskip("ray")
 pa = pytest.importorskip("pyarrow")
 
-import tokctl.ray  # noqa: E402
-from tokctl.ray import Cluster  # noqa: E402
+import tokctl.extras.ray  # noqa: E402
+from tokctl.extras.ray import Cluster  # noqa: E402
 from tokctl.sources import open_sources  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("cluster")
@@ -72,7 +73,7 @@ def test_a_dataset(texts: list[Path], tmp_path: Path) -> None:
     dataset = ray.data.from_arrow(blocks)
     alone = Tokenizer.train([texts[3]], vocab_size=500)
     for cluster_ in (SMALL, Cluster()):
-        made = tokctl.ray.train(dataset, cluster=cluster_, vocab_size=500)
+        made = tokctl.extras.ray.train(dataset, cluster=cluster_, vocab_size=500)
         assert written(made, tmp_path) == written(alone, tmp_path)
 
 
@@ -81,13 +82,13 @@ def test_counts_are_those_of_a_table(texts: list[Path]) -> None:
     expected = arrow.count_table(table, "wordpiece")
     dataset = ray.data.from_arrow([table.slice(0, 400), table.slice(400)])
     for data in (texts[3], dataset):
-        assert tokctl.ray.count(data, "wordpiece", cluster=SMALL).equals(expected)
+        assert tokctl.extras.ray.count(data, "wordpiece", cluster=SMALL).equals(expected)
 
 
 def test_a_dataset_is_encoded(texts: list[Path]) -> None:
     tokenizer = Tokenizer.train(texts, vocab_size=500)
     table = pa.table({"text": ["low lower", None, ""], "n": [1, 2, 3]})
-    encoded = tokctl.ray.encode(ray.data.from_arrow(table), tokenizer)
+    encoded = tokctl.extras.ray.encode(ray.data.from_arrow(table), tokenizer)
     rows = {row["n"]: row for row in encoded.take_all()}
     assert list(rows[1]["ids"]) == tokenizer.encode_ids("low lower")
     assert rows[2]["ids"] is None

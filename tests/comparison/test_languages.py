@@ -11,7 +11,7 @@ from tests.cli.run import tokctl
 from tests.metrics.models import document
 from tokctl.analysis.comparison import Languages, compare
 from tokctl.analysis.metrics import Absent
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
 #: A token for each character, and one for each word.

@@ -15,7 +15,7 @@ from tokctl.analysis.comparison.measuring import speed
 from tokctl.analysis.comparison.samples import pick_sentences
 from tokctl.analysis.comparison.stories import _count
 from tokctl.analysis.texts import count_words
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model.presets import default_recipe
 from tokctl.sources import Source
 

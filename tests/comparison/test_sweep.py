@@ -10,7 +10,7 @@ from tests.metrics.models import TEXT
 from tokctl.analysis.comparison import compare, train_sizes
 from tokctl.analysis.comparison.measuring import SWEPT, sweep_points
 from tokctl.analysis.texts import Text
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import Recipe
 from tokctl.model.presets import PRESETS, default_recipe, preset
 from tokctl.tokenizer import Tokenizer

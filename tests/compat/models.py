@@ -17,7 +17,7 @@ from tokenizers import (
     trainers,
 )
 
-from tokctl.compat.tokenizers import Encoding, Tokenizer
+from tokctl.extras.compat.tokenizers import Encoding, Tokenizer
 from tokctl.sources.corpora import corpus_path
 
 ATTRIBUTES = (

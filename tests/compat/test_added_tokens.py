@@ -14,8 +14,8 @@ tokenizers = pytest.importorskip("tokenizers")
 from tests.exact.strings import EXAMPLES  # noqa: E402
 from tokctl import TokctlError  # noqa: E402
 from tokctl import Tokenizer as OurTokenizer  # noqa: E402
-from tokctl.compat.tokenizers import AddedToken, Tokenizer  # noqa: E402
-from tokctl.compat.tokenizers.decoders import DecodeStream  # noqa: E402
+from tokctl.extras.compat.tokenizers import AddedToken, Tokenizer  # noqa: E402
+from tokctl.extras.compat.tokenizers.decoders import DecodeStream  # noqa: E402
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 VOCABULARY = {

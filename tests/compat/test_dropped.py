@@ -17,7 +17,7 @@ tokenizers = pytest.importorskip("tokenizers")
 from tests.compat.test_added_tokens import document  # noqa: E402
 from tests.exact.strings import EXAMPLES  # noqa: E402
 from tokctl import Tokenizer as OurTokenizer  # noqa: E402
-from tokctl.compat.tokenizers import Tokenizer  # noqa: E402
+from tokctl.extras.compat.tokenizers import Tokenizer  # noqa: E402
 
 MODEL = {"vocab": {"a": 0, "b": 1, "ab": 2, "é": 3, "éa": 4}, "merges": [["a", "b"], ["é", "a"]]}
 NORMALIZERS: dict[str, Any] = {

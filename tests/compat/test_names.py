@@ -14,9 +14,9 @@ tiktoken = pytest.importorskip("tiktoken")
 
 from tests.compat.models import both  # noqa: E402
 from tokctl import TokctlError  # noqa: E402
-from tokctl.compat import tiktoken as our_tiktoken  # noqa: E402
-from tokctl.compat import tokenizers as ours  # noqa: E402
-from tokctl.compat.tokenizers import decoders  # noqa: E402
+from tokctl.extras.compat import tiktoken as our_tiktoken  # noqa: E402
+from tokctl.extras.compat import tokenizers as ours  # noqa: E402
+from tokctl.extras.compat.tokenizers import decoders  # noqa: E402
 
 #: Not ours: ready-made tokenizers, which are refused with a hint; what the modules import for
 #: themselves.
@@ -94,8 +94,8 @@ def test_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
     tok, _ = both("gpt2")
     document = tok.to_str()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    from tokctl.compat.tokenizers import Tokenizer
-    from tokctl.compat.tokenizers.decoders import DecodeStream
+    from tokctl.extras.compat.tokenizers import Tokenizer
+    from tokctl.extras.compat.tokenizers.decoders import DecodeStream
 
     again = Tokenizer.from_str(document)
     assert DecodeStream().step(again, again.encode("a Widget").ids) == "a Widget"

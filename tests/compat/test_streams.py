@@ -18,8 +18,8 @@ from tests.compat.models import KINDS, both, lines  # noqa: E402
 from tests.compat.test_transformers import original  # noqa: E402
 from tests.exact.strings import strings  # noqa: E402
 from tokctl import as_hf  # noqa: E402
-from tokctl.compat.tokenizers import Tokenizer  # noqa: E402
-from tokctl.compat.tokenizers.decoders import DecodeStream  # noqa: E402
+from tokctl.extras.compat.tokenizers import Tokenizer  # noqa: E402
+from tokctl.extras.compat.tokenizers.decoders import DecodeStream  # noqa: E402
 
 Theirs = tokenizers.decoders.DecodeStream
 

@@ -17,7 +17,7 @@ from tiktoken.model import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING  # noqa: 
 from tests.conftest import shared_file  # noqa: E402
 from tests.exact.strings import EXAMPLES, strings  # noqa: E402
 from tokctl import TokctlError, Tokenizer, preset  # noqa: E402
-from tokctl.compat import tiktoken  # noqa: E402
+from tokctl.extras.compat import tiktoken  # noqa: E402
 from tokctl.formats.rust_patterns import pattern_of  # noqa: E402
 from tokctl.sources.corpora import corpus_path  # noqa: E402
 

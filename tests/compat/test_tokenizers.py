@@ -17,7 +17,7 @@ tokenizers = pytest.importorskip("tokenizers")
 from tests.compat.models import KINDS, assert_equal, both, document, lines  # noqa: E402
 from tests.exact.strings import EXAMPLES, strings  # noqa: E402
 from tokctl import TokctlError  # noqa: E402
-from tokctl.compat.tokenizers import AddedToken, Encoding, Tokenizer  # noqa: E402
+from tokctl.extras.compat.tokenizers import AddedToken, Encoding, Tokenizer  # noqa: E402
 
 #: `TOKCTL_EXAMPLES=100000` compares as many strings with each model.
 COUNT = max(EXAMPLES // 4, 100) if EXAMPLES < 100_000 else EXAMPLES

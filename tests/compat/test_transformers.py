@@ -18,7 +18,7 @@ transformers = pytest.importorskip("transformers")
 from tests.compat.models import KINDS, both, lines  # noqa: E402
 from tests.exact.strings import EXAMPLES, strings  # noqa: E402
 from tokctl import TokctlError, as_hf  # noqa: E402
-from tokctl.compat.tokenizers import Tokenizer  # noqa: E402
+from tokctl.extras.compat.tokenizers import Tokenizer  # noqa: E402
 
 COUNT = EXAMPLES if EXAMPLES >= 100_000 else 30
 
@@ -201,7 +201,7 @@ def test_what_is_no_fast_tokenizer() -> None:
 
 def test_the_package_stays_light() -> None:
     program = (
-        "import sys, tokctl; tokctl.as_hf; import tokctl.compat.tiktoken;"
+        "import sys, tokctl; tokctl.as_hf; import tokctl.extras.compat.tiktoken;"
         "print([name for name in ('transformers', 'tokenizers', 'numpy') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -127,7 +127,7 @@ def test_stride_of_the_whole_window() -> None:
 def test_what_is_no_encoding(given: Any) -> None:
     import tokenizers
 
-    from tokctl.compat.tokenizers import Encoding
+    from tokctl.extras.compat.tokenizers import Encoding
 
     assert outcome(Encoding.merge, given) == outcome(tokenizers.Encoding.merge, given)
     ours, theirs = (outcome(one.post_process, given) for one in both("bert"))

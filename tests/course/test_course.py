@@ -28,9 +28,9 @@ from tests.tools.docs.tutorial import (
     needs_the_book,
 )
 from tokctl import Tokenizer, preset
-from tokctl.analysis import exercises
-from tokctl.analysis.exercises import EXERCISES, Exercise, written_call
-from tokctl.analysis.exercises import PAGES as NAMES
+from tokctl.extras.course import exercises
+from tokctl.extras.course.exercises import EXERCISES, Exercise, written_call
+from tokctl.extras.course.exercises import PAGES as NAMES
 from tokctl.model import FilledRecipe, TrainingStage
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE

@@ -12,9 +12,9 @@ import pytest
 from tests import systems
 from tests.cli.run import error, tokctl
 from tests.tools.docs.tutorial import FOLDER, code_of
-from tokctl.analysis import exercises
-from tokctl.analysis.exercises import EXERCISES, PAGES, difference, exercise, judge
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.extras.course import exercises
+from tokctl.extras.course.exercises import EXERCISES, PAGES, difference, exercise, judge
 
 HERE = Path(__file__).parent
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.run import tokctl
 from tests.conftest import shared_file
 from tokctl import Tokenizer, adapt
-from tokctl.adapting import NEW_ROWS, CarriedMatrix, MovedTokens
+from tokctl.extras.adapt import NEW_ROWS, CarriedMatrix, MovedTokens
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles import weights
 

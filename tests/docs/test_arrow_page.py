@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.docs.examples import run
-from tokctl import arrow
+from tokctl.extras import arrow
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "arrow.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)

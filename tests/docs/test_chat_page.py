@@ -14,7 +14,7 @@ from tests.chat.forms import TEMPLATES, assistant, user, written
 from tests.cli import run as cli
 from tests.tools.docs.examples import run
 from tokctl import Tokenizer, encode_chat
-from tokctl.chat import mask, sandbox
+from tokctl.extras.chat import mask, sandbox
 from tokctl.idfiles.packing import OPEN
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "chat.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tokctl.analysis import recommend
+from tokctl.extras import recommend
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recommend.md").read_text(encoding="utf-8")
 

@@ -12,7 +12,7 @@ from tests.tools import shells
 from tokctl.cli.app import EPILOG
 from tokctl.cli.options import PROGRESS
 from tokctl.cli.progress import PHASES
-from tokctl.errors import ExitCode
+from tokctl.core.errors import ExitCode
 
 PACKAGE = Path(tokctl.__file__).parent
 PAGE = PACKAGE.parent / "docs" / "shell.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.explain import models
-from tokctl.watch.keys import KEYS
+from tokctl.extras.watch.keys import KEYS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "watch.md").read_text(encoding="utf-8")
 
@@ -21,7 +21,7 @@ def test_the_page_has_the_keys_that_there_are() -> None:
 
 def test_every_key_does_something_of_its_own() -> None:
     pytest.importorskip("textual", reason="the extra watch is not installed")
-    from tokctl.watch.app import WatchApp
+    from tokctl.extras.watch.app import WatchApp
 
     keys = [name for key in KEYS for name in key.keys.split(",")]
     assert len(set(keys)) == len(keys)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.formats.models import RECIPES
-from tokctl import Recipe, Tokenizer, arrow
+from tokctl import Recipe, Tokenizer
+from tokctl.extras import arrow
 from tokctl.model.presets import BPE, UNIGRAM, WORDPIECE
 from tokctl.training import TextStats
 

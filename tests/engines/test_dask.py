@@ -1,4 +1,4 @@
-"""`tokctl.dask`: ids and models of one machine, from processes."""
+"""`tokctl.extras.dask`: ids and models of one machine, from processes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from tests.engines.made import (
     texts,
     without_letters,
 )
-from tokctl import TokctlError, arrow
+from tokctl import TokctlError
+from tokctl.extras import arrow
 
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
 
-import tokctl.dask  # noqa: E402
+import tokctl.extras.dask  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,7 @@ def test_ids(tmp_path: Path) -> None:
     given = texts()
     # Arrow has no such objects; nobody asks it to.
     frame = frame_of(given, other=pd.Series([1j] * len(given), index=range(7, len(given) + 7)))
-    encoded = tokctl.dask.encode(frame, path)
+    encoded = tokctl.extras.dask.encode(frame, path)
     assert list(encoded.columns) == ["text", "other", "ids", "count"]
     made = encoded.compute()
     assert made.index.tolist() == list(range(7, len(given) + 7))
@@ -54,15 +55,15 @@ def test_ids(tmp_path: Path) -> None:
     assert pa.array(made["count"]).to_pylist() == [
         None if ids is None else len(ids) for ids in expected
     ]
-    again = tokctl.dask.encode(encoded, path, add_special=True, replace=True, count="n")
+    again = tokctl.extras.dask.encode(encoded, path, add_special=True, replace=True, count="n")
     assert list(again.columns) == ["text", "other", "ids", "count", "n"]
 
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_models(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokctl.dask, "_FAN_IN", 2)  # a tree
+    monkeypatch.setattr(tokctl.extras.dask, "_FAN_IN", 2)  # a tree
     given = texts()
-    counted = tokctl.dask.count(frame_of(given), TRAINED[name][0]).compute()
+    counted = tokctl.extras.dask.count(frame_of(given), TRAINED[name][0]).compute()
     assert_one_machines_model(counted, given, name, tmp_path)
 
 
@@ -73,7 +74,7 @@ def test_files(tmp_path: Path) -> None:
         part = pa.table({"text": given[number * 20 :][:20], "other": range(20)})
         pa.parquet.write_table(part, tmp_path / f"{number}.parquet")
     frame = dd.read_parquet(tmp_path)
-    counted = tokctl.dask.count(frame, "bpe")
+    counted = tokctl.extras.dask.count(frame, "bpe")
     assert len(dict(counted.dask)) == 4
     expected = arrow.count_table({"text": given})
     found = counted.compute(scheduler="threads")
@@ -83,19 +84,22 @@ def test_files(tmp_path: Path) -> None:
 def test_errors(tmp_path: Path) -> None:
     frame = frame_of(["a", "b", None, "a", "x"] * 5, number=range(25))
     for call, message in (
-        (lambda: tokctl.dask.encode(frame, tmp_path / "none.json"), "can't read the model"),
-        (lambda: tokctl.dask.encode(frame, without_letters(), "nope"), "has no column nope"),
+        (lambda: tokctl.extras.dask.encode(frame, tmp_path / "none.json"), "can't read the model"),
+        (lambda: tokctl.extras.dask.encode(frame, without_letters(), "nope"), "has no column nope"),
         (
-            lambda: tokctl.dask.encode(frame, without_letters(), "number"),
+            lambda: tokctl.extras.dask.encode(frame, without_letters(), "number"),
             "holds int64, and no text",
         ),
-        (lambda: tokctl.dask.encode(frame, without_letters(), ids="text"), "a column text already"),
-        (lambda: tokctl.dask.count(frame, "bpe", "nope"), "has no column nope"),
+        (
+            lambda: tokctl.extras.dask.encode(frame, without_letters(), ids="text"),
+            "a column text already",
+        ),
+        (lambda: tokctl.extras.dask.count(frame, "bpe", "nope"), "has no column nope"),
     ):
         with pytest.raises(TokctlError, match=message):
             call()
     with pytest.raises(
         TokctlError, match=r"partition [0-4]: a character of row 5 is not"
     ) as caught:
-        tokctl.dask.encode(frame, without_letters()).compute()
+        tokctl.extras.dask.encode(frame, without_letters()).compute()
     assert caught.value.hint

@@ -1,4 +1,4 @@
-"""`datasets.map` with the functions of `tokctl.arrow`: ids and models of one machine."""
+"""`datasets.map` with the functions of `tokctl.extras.arrow`: ids and models of one machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.engines.made import (
     texts,
     without_letters,
 )
-from tokctl import Recipe, TokctlError, arrow
+from tokctl import Recipe, TokctlError
+from tokctl.extras import arrow
 
 datasets = pytest.importorskip("datasets")
 

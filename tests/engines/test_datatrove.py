@@ -1,4 +1,4 @@
-"""`tokctl.datatrove`: the files that datatrove's own step writes, and the model of one machine."""
+"""`tokctl.extras.datatrove`: files equal datatrove's own, models equal one machine's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline import tokens
 from datatrove.pipeline.readers import JsonlReader
 
-from tokctl.datatrove import DocumentTokenizer, PreTokenCounter
+from tokctl.extras.datatrove import DocumentTokenizer, PreTokenCounter
 
 TASKS = 2
 

@@ -1,4 +1,4 @@
-"""`tokctl.spark`: ids and models of one machine, from Spark's workers."""
+"""`tokctl.extras.spark`: ids and models of one machine, from Spark's workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ sql = pytest.importorskip("pyspark.sql")
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java", allow_module_level=True)
 
-import tokctl.spark  # noqa: E402
+import tokctl.extras.spark  # noqa: E402
 
 SCHEMA = "text string, number int"
 
@@ -58,7 +58,7 @@ def test_ids(spark: Any, tmp_path: Path) -> None:
     path, tokenizer = saved_model(tmp_path)
     given = texts()
     frame = frame_of(spark, given)
-    encoded = tokctl.spark.encode(frame, path)
+    encoded = tokctl.extras.spark.encode(frame, path)
     assert frame.columns == ["text", "number"]
     assert dict(encoded.dtypes) == {
         **dict(frame.dtypes),
@@ -70,7 +70,7 @@ def test_ids(spark: Any, tmp_path: Path) -> None:
     assert [row.text for row in rows] == given
     assert [row.ids for row in rows] == expected
     assert [row["count"] for row in rows] == [None if ids is None else len(ids) for ids in expected]
-    again = tokctl.spark.encode(encoded, tokenizer, ids="number", count="n", replace=True)
+    again = tokctl.extras.spark.encode(encoded, tokenizer, ids="number", count="n", replace=True)
     assert again.columns == ["text", "number", "ids", "count", "n"]
     assert again.filter("text is not null and number != ids").count() == 0
 
@@ -80,7 +80,7 @@ def test_models(name: str, spark: Any, tmp_path: Path) -> None:
     given = texts()
     frame = frame_of(spark, given)
     assert frame.rdd.getNumPartitions() == 4
-    counted = tokctl.spark.count(frame, TRAINED[name][0], partitions=5)
+    counted = tokctl.extras.spark.count(frame, TRAINED[name][0], partitions=5)
     assert_one_machines_model(counted.toArrow(), given, name, tmp_path)
 
 
@@ -88,17 +88,17 @@ def test_errors(spark: Any, tmp_path: Path) -> None:
     letters = without_letters()
     frame = frame_of(spark, ["a", "b", None, "a"] * 60 + ["x"])
     for call, message in (
-        (lambda: tokctl.spark.encode(frame, tmp_path / "none.json"), "can't read the model"),
-        (lambda: tokctl.spark.encode(frame, letters, "nope"), "has no column nope"),
-        (lambda: tokctl.spark.encode(frame, letters, "number"), "holds int32, and no text"),
-        (lambda: tokctl.spark.encode(frame, letters, ids="text"), "a column text already"),
-        (lambda: tokctl.spark.count(frame, "bpe", "nope"), "has no column nope"),
-        (lambda: tokctl.spark.count(frame, partitions=0), "partitions can't be 0"),
+        (lambda: tokctl.extras.spark.encode(frame, tmp_path / "none.json"), "can't read the model"),
+        (lambda: tokctl.extras.spark.encode(frame, letters, "nope"), "has no column nope"),
+        (lambda: tokctl.extras.spark.encode(frame, letters, "number"), "holds int32, and no text"),
+        (lambda: tokctl.extras.spark.encode(frame, letters, ids="text"), "a column text already"),
+        (lambda: tokctl.extras.spark.count(frame, "bpe", "nope"), "has no column nope"),
+        (lambda: tokctl.extras.spark.count(frame, partitions=0), "partitions can't be 0"),
     ):
         with pytest.raises(TokctlError, match=message):
             call()
     with pytest.raises(
         Exception, match="TokctlError: partition 3, behind 50 rows: a character of row "
     ) as caught:
-        tokctl.spark.encode(frame, letters).collect()
+        tokctl.extras.spark.encode(frame, letters).collect()
     assert "hint: " in str(caught.value)

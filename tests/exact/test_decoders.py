@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.twins.decode_chain import Step, decode_chain
 from tokctl import _native
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 from tokctl.model.byte_level import spell
 
 hf = pytest.importorskip("tokenizers")

@@ -14,7 +14,7 @@ from tokenizers import normalizers
 
 from tests.exact.normalizing import HARD, TURNING, code_points, ours, places_there, rules, texts
 from tokctl import _native
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 
 # SentencePiece
 

@@ -17,7 +17,7 @@ from tests.exact import newer_unicode
 from tests.exact.normalizing import HARD, code_points, ours, places_there, rules, texts
 from tests.twins import normalize as twin
 from tokctl import _native
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 
 
 def bert(*options: bool) -> dict[str, Any]:

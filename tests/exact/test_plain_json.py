@@ -11,7 +11,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl import plain_json
+from tokctl.core import plain_json
 
 #: Also half surrogate pairs.
 ANY_TEXT = st.text(st.characters(exclude_categories=()))

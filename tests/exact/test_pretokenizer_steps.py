@@ -20,7 +20,7 @@ from tests.exact.test_pretokenizers import TURNING
 from tests.twins.pretokenize import PATTERNS as TWIN_PATTERNS
 from tests.twins.steps import run
 from tokctl import _native
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 from tokctl.model.patterns import DEEPSEEK_V3, KNOWN_PATTERNS, KNOWN_SEQUENCES, PATTERNS
 
 BEHAVIOURS = ("removed", "isolated", "merged-with-previous", "merged-with-next", "contiguous")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.twins import unigram_train as twin
 from tokctl import _native
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 
 #: Few letters and parts: ties everywhere, runs of one letter, characters of every width.
 tied_words = st.dictionaries(

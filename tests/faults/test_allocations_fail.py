@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults import exhausted
 from tests.faults.allocating import ALL, Failing, campaign, failing
-from tokctl.errors import OutOfMemoryError
+from tokctl.core.errors import OutOfMemoryError
 
 MODEL = ("-m", "bpe.json")
 QUICK = [

@@ -12,8 +12,9 @@ import pytest
 from tests import systems
 from tests.cli.run import error, process
 from tests.faults.exhausted import check, limited, prepare
-from tokctl import Tokenizer, errors, preset
-from tokctl.errors import OutOfMemoryError, TokctlError
+from tokctl import Tokenizer, preset
+from tokctl.core import errors
+from tokctl.core.errors import OutOfMemoryError, TokctlError
 
 pytestmark = systems.linux
 

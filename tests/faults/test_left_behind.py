@@ -11,14 +11,14 @@ import pytest
 
 from tests import systems
 from tests.cli.run import names
-from tokctl.errors import TokctlError
-from tokctl.files import whole_file, whole_files, whole_folder
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import whole_file, whole_files, whole_folder
 
 #: Writes a part of a file or a folder, and says so.
 KILLED = """
 import sys, time
 from pathlib import Path
-from tokctl.files import whole_file, whole_folder
+from tokctl.core.files import whole_file, whole_folder
 
 is_folder = sys.argv[1] == "folder"
 with (whole_folder if is_folder else whole_file)(Path("target")) as made:

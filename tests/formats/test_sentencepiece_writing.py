@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import shared_file
 from tests.formats.test_sentencepiece_model import sentences, texts, trained
 from tokctl import Tokenizer, _native, formats, preset
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 from tokctl.formats import InexpressibleError, sentencepiece
 from tokctl.model import FilledRecipe
 from tokctl.model.parts import AddedToken

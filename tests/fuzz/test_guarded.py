@@ -87,7 +87,7 @@ from pathlib import Path
 from tests.cli.run import tokctl
 from tests.tools.fuzz.targets import decoder
 from tokctl import formats
-from tokctl.render.charts.converter import _CODE
+from tokctl.report.charts.converter import _CODE
 
 model = Path(sys.argv[1], "m.json")
 model.write_bytes(formats.serialize(decoder().model))

@@ -14,8 +14,8 @@ from tests.cli.run import error, slashed
 from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tokctl import Tokenizer, idfiles
+from tokctl.core.humanize import plural
 from tokctl.idfiles.shard_journal import MANIFEST_HINT
-from tokctl.wording import plural
 
 Models = dict[str, Tokenizer]
 

@@ -17,7 +17,7 @@ from tests import systems
 from tests.cli.run import command, error, process
 from tests.idfiles import made
 from tokctl import Tokenizer
-from tokctl.systems import lock, open_folder
+from tokctl.core.systems import lock, open_folder
 
 Arguments = tuple[str | Path, ...]
 

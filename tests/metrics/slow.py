@@ -12,7 +12,7 @@ import regex
 from tests.twins import word_breaks
 from tokctl._native import NO_ID
 from tokctl.analysis.metrics import Counts
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
 

@@ -17,7 +17,7 @@ from tokctl.analysis.comparison.measuring import agreements, measure, measure_al
 from tokctl.analysis.comparison.samples import pick_sentences
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.texts import Text
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model.presets import default_recipe
 from tokctl.tokenizer import Tokenizer
 

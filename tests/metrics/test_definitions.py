@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tokctl.analysis.metrics import DEFINITIONS, METRICS, Definition, definition_of
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
 

@@ -16,7 +16,7 @@ from tokctl import _native
 from tokctl.analysis.comparison.measuring import Measurement, agreements, intervals, measure_all
 from tokctl.analysis.metrics import Counts, range_of
 from tokctl.analysis.texts import Text
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
 
 #: Documents that would become others if they were joined: letters of one word, a line end in two
 #: halves, halves of a character, spaces, nothing at all.

@@ -23,7 +23,7 @@ from tokctl.analysis.comparison.measuring import (
     measure_all,
 )
 from tokctl.analysis.metrics import METRICS, Absent, Counts, range_of
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 
 NAMES = ("bpe", "wordpiece", "notebook-bpe")
 

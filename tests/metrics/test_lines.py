@@ -11,7 +11,7 @@ from tests.metrics.models import RECIPES, TEXT, model
 from tests.metrics.test_compare import BYTES, TEXTS
 from tokctl import _native
 from tokctl.analysis.comparison.measuring import measure_all
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 from tokctl.tokenizer import Tokenizer
 
 

@@ -16,8 +16,9 @@ from tests.explain.health.sick import byte_level_model
 from tests.metrics.models import RECIPES, TEXT, model
 from tests.twins import suite as twin
 from tokctl.analysis.metrics import Absent
-from tokctl.analysis.suite import stability as module
-from tokctl.analysis.suite.stability import (
+from tokctl.analysis.texts import Text
+from tokctl.extras.suite import stability as module
+from tokctl.extras.suite.stability import (
     DEFINITIONS,
     VARIANTS,
     StabilityReport,
@@ -25,7 +26,6 @@ from tokctl.analysis.suite.stability import (
     stability,
     words_of,
 )
-from tokctl.analysis.texts import Text
 
 
 def variation(report: StabilityReport, name: str) -> Variation:
@@ -173,7 +173,7 @@ def test_figures_equal_the_twins(name: str, text: str, seed: int) -> None:
 def test_the_same_under_any_hash_seed() -> None:
     code = (
         "from tests.metrics.models import TEXT, model\n"
-        "from tokctl.analysis.suite.stability import stability\n"
+        "from tokctl.extras.suite.stability import stability\n"
         "print(stability(model('bpe'), TEXT, seed=3))"
     )
     outputs = {

@@ -14,7 +14,9 @@ from tests.twins import suite_splits as twin
 from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.metrics import DEFINITIONS as METRICS_DEFINED
 from tokctl.analysis.metrics import Absent, definition_of
-from tokctl.analysis.suite import (
+from tokctl.analysis.texts import Text
+from tokctl.core.errors import TokctlError
+from tokctl.extras.suite import (
     DEFINITIONS,
     MOST_FINDINGS,
     MOST_UNKNOWN,
@@ -22,8 +24,8 @@ from tokctl.analysis.suite import (
     domain_names,
     run_suite,
 )
-from tokctl.analysis.suite.morphology import GoldWord
-from tokctl.analysis.suite.texts import (
+from tokctl.extras.suite.morphology import GoldWord
+from tokctl.extras.suite.texts import (
     MOST_TEXTS,
     REFERENCE,
     bundled_domains,
@@ -31,8 +33,6 @@ from tokctl.analysis.suite.texts import (
     parallel_texts,
     user_domains,
 )
-from tokctl.analysis.texts import Text
-from tokctl.errors import TokctlError
 from tokctl.model import FilledRecipe
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import corpora
@@ -250,7 +250,7 @@ def test_what_can_not_be_done() -> None:
 
 def test_a_damaged_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     path = corpora.corpus_path("suite-code")
-    monkeypatch.setattr("tokctl.analysis.suite.texts.corpus_path", lambda _: path)
+    monkeypatch.setattr("tokctl.extras.suite.texts.corpus_path", lambda _: path)
     with pytest.raises(TokctlError, match="the corpus suite-parallel is damaged"):
         parallel_texts()
 

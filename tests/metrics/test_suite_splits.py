@@ -12,7 +12,7 @@ from tests.metrics.models import document, model
 from tests.twins import suite_splits as twin
 from tokctl._native import NO_ID
 from tokctl.analysis.metrics import Absent
-from tokctl.analysis.suite.splits import (
+from tokctl.extras.suite.splits import (
     DEFINITIONS,
     INDENTATIONS,
     NAMES,

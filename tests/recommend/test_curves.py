@@ -13,7 +13,7 @@ from tests.metrics.models import document
 from tests.recommend.made import lexicon_text
 from tests.twins import recommend as twin
 from tokctl import Recommendation, TokctlError, recommend
-from tokctl.analysis.recommend import (
+from tokctl.extras.recommend import (
     CANDIDATES,
     HeldOutCorpus,
     _pieces,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.twins import recommend as twin
 from tokctl import TokctlError
-from tokctl.analysis.recommend import (
+from tokctl.extras.recommend import (
     FLAT,
     LEAST_GAIN,
     CurvePoint,

@@ -14,15 +14,10 @@ from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare, train_sizes
 from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
-from tokctl.render.compare import (
-    comparison_answer,
-    difference_words,
-    metric_named,
-    metric_rows,
-)
-from tokctl.render.latex import latex
-from tokctl.render.markdown import markdown
-from tokctl.render.terminal import console, show
+from tokctl.report.compare import comparison_answer, difference_words, metric_named, metric_rows
+from tokctl.report.latex import latex
+from tokctl.report.markdown import markdown
+from tokctl.report.terminal import console, show
 
 HOSTILE = (
     "low \x1b[31m\\input{/etc/passwd} $x^2_1$ 100% & <script>#~|` \u202elow\u0301 語 שלום [b]x[/b]"

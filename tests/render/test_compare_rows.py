@@ -8,7 +8,7 @@ import pytest
 
 from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare
-from tokctl.render import compare as rows
+from tokctl.report import compare as rows
 
 
 def held_against(own: float, reference: float, metric: str = "tokens") -> str:

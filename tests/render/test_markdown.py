@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt  # a dependency of Rich
 
-from tokctl.render.markdown import _code, _plain
-from tokctl.render.visible import BAR, drawn, safe
+from tokctl.report.markdown import _code, _plain
+from tokctl.report.visible import BAR, drawn, safe
 
 GITHUB = MarkdownIt("gfm-like", {"linkify": False})
 SIGNS = st.text(alphabet=" ab19.()[]<>&;:/#*_-+=~|`!\\\n'\"w\u202e", max_size=20)

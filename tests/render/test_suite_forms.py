@@ -11,13 +11,13 @@ from rich.cells import cell_len
 from tests.metrics.models import TEXT, document, model
 from tests.render.test_compare_forms import HOSTILE
 from tokctl.analysis.comparison import compare
-from tokctl.analysis.suite import DEFINITIONS, run_suite
-from tokctl.analysis.suite.morphology import GoldWord
-from tokctl.render.document import Answer
-from tokctl.render.latex import latex
-from tokctl.render.markdown import markdown
-from tokctl.render.suite import sections, suite_answer
-from tokctl.render.terminal import console, show
+from tokctl.extras.suite import DEFINITIONS, run_suite
+from tokctl.extras.suite.morphology import GoldWord
+from tokctl.extras.suite.report import sections, suite_answer
+from tokctl.report.document import Answer
+from tokctl.report.latex import latex
+from tokctl.report.markdown import markdown
+from tokctl.report.terminal import console, show
 
 
 @pytest.fixture(scope="module")

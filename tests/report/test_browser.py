@@ -13,7 +13,7 @@ import pytest
 from tests.metrics.models import TEXT, document, model
 from tests.report.made import EVIL, Made, contrast, hostile, made
 from tokctl.analysis.comparison import compare
-from tokctl.render.page import compare_page
+from tokctl.extras.page import compare_page
 
 pytest.importorskip("altair", reason="pages need the extra `report`")
 pytest.importorskip("jinja2", reason="pages need the extra `report`")

@@ -18,10 +18,10 @@ from tokctl.analysis.comparison import Comparison, Language, Languages, SweepPoi
 from tokctl.analysis.explain import summarize
 from tokctl.analysis.explain.summary import UseCurves, model_curves
 from tokctl.analysis.metrics import METRICS, Absent
-from tokctl.errors import TokctlError
-from tokctl.render import charts
-from tokctl.render.charts.converter import Converter
-from tokctl.render.charts.drawing import (
+from tokctl.core.errors import TokctlError
+from tokctl.report import charts
+from tokctl.report.charts.converter import Converter
+from tokctl.report.charts.drawing import (
     ENDINGS,
     PAGE,
     PAPER,
@@ -35,8 +35,8 @@ from tokctl.render.charts.drawing import (
 pytest.importorskip("altair", reason="charts need the extra `report`")
 pytest.importorskip("vl_convert", reason="charts need the extra `report`")
 
-from tokctl.render.charts import figures
-from tokctl.render.charts.figures import compare_drawings, inspect_drawings
+from tokctl.report.charts import figures
+from tokctl.report.charts.figures import compare_drawings, inspect_drawings
 
 START = {".png": b"\x89PNG\r\n", ".svg": b"<svg ", ".pdf": b"%PDF-", ".json": b"{\n"}
 

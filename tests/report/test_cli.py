@@ -14,7 +14,7 @@ from tests.cli.run import Result, error, names, process, tokctl
 from tests.conftest import shared_file
 from tests.metrics.models import TEXT, model
 from tokctl import Tokenizer
-from tokctl.render import charts
+from tokctl.report import charts
 
 pytest.importorskip("altair", reason="pages need the extra `report`")
 pytest.importorskip("jinja2", reason="pages need the extra `report`")

@@ -11,7 +11,7 @@ from math import dist
 import pytest
 
 from tests.report.made import contrast
-from tokctl.render.charts.drawing import PAPER
+from tokctl.report.charts.drawing import PAPER
 
 Matrix = tuple[tuple[float, float, float], ...]
 
@@ -65,7 +65,7 @@ def apart(one: str, other: str) -> float:
 
 
 def palette(theme: str) -> dict[str, str]:
-    sheet = (files("tokctl.render.page") / "templates" / "page.css").read_text(encoding="utf-8")
+    sheet = (files("tokctl.extras.page") / "templates" / "page.css").read_text(encoding="utf-8")
     pairs = re.findall(r"--(\w+): light-dark\((#\w{6}), (#\w{6})\)", sheet)
     return {name: light if theme == "light" else dark for name, light, dark in pairs}
 

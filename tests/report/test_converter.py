@@ -12,14 +12,14 @@ import pytest
 
 from tests.systems import KILL, limits, linux
 from tokctl import TokctlError
-from tokctl.render.charts.converter import Converter
+from tokctl.report.charts.converter import Converter
 
 pytest.importorskip("vl_convert", reason="charts need the extra `report`")
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
 DRAWS = f"""
-from tokctl.render.charts.converter import Converter
+from tokctl.report.charts.converter import Converter
 with Converter() as converter:
     print(converter.convert({CHART!r}, "svg").decode()[:4])
 """
@@ -65,10 +65,10 @@ def test_a_child_that_is_killed() -> None:
 
 
 def test_a_chart_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokctl.render.charts import converter as module
+    from tokctl.report.charts import converter as module
 
     code = module._CODE.replace(
-        "import serve;", "import serve; import tokctl.render.charts.converter as c;"
+        "import serve;", "import serve; import tokctl.report.charts.converter as c;"
     )
     drawn = "lambda form, chart: b'x' if form == 'svg' else sum(iter(int, 1))"
     endless = f"c._drawn = {drawn}; c.SECONDS = 1;"

@@ -14,12 +14,12 @@ import pytest
 from tests.report.made import hostile
 from tests.report.test_browser import BROWSER, Opened, browser, file, opened, page_of
 from tests.report.test_page import model_page
-from tokctl.render.page import compare_page
+from tokctl.extras.page import compare_page
 
 __all__ = ["browser", "file", "opened"]  # fixtures
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
 
-SHEET = (files("tokctl.render.page") / "templates" / "page.css").read_text(encoding="utf-8")
+SHEET = (files("tokctl.extras.page") / "templates" / "page.css").read_text(encoding="utf-8")
 
 
 def test_sizes_and_spaces_are_of_their_scales() -> None:

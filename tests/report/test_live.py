@@ -23,8 +23,8 @@ from tests.report.made import EVIL, hostile, made
 from tests.report.test_browser import BROWSER, Opened, browser, page_of
 from tokctl import TokctlError, Tokenizer, formats
 from tokctl.analysis.comparison import compare
+from tokctl.extras.page.live import page_data, supported
 from tokctl.model.presets import DEFAULTS, preset
-from tokctl.render.page.live import page_data, supported
 
 __all__ = ["browser"]
 
@@ -149,7 +149,7 @@ class Segmenter:
     def __init__(self, browser: Any, tokenizers: dict[str, Tokenizer]) -> None:
         self.tokenizers = tokenizers
         self.page = browser.new_page()
-        folder = files("tokctl.render.page") / "templates"
+        folder = files("tokctl.extras.page") / "templates"
         self.page.add_script_tag(content=(folder / "segment.js").read_text(encoding="utf-8"))
         data = page_data([(name, one.model) for name, one in tokenizers.items()])
         assert [row["name"] for row in data["models"] if "reason" in row] == []

@@ -10,9 +10,9 @@ import regex
 
 from tests.exact.test_their_patterns import BLOOM, KIMI
 from tests.report.test_live import generated_small
+from tokctl.extras.page.live_patterns import NotInPageError, translated
 from tokctl.formats.huggingface.components import native_pattern
 from tokctl.model.patterns import PATTERNS
-from tokctl.render.page.live_patterns import NotInPageError, translated
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from tokctl.analysis.explain import summarize
 from tokctl.analysis.explain.summary import model_curves
 from tokctl.analysis.explain.tokens import token_cards
 from tokctl.analysis.metrics import HEADLINE, METRICS, OTHER_WAYS
-from tokctl.render import page as shown
-from tokctl.render.page import compare_page, inspect_page
+from tokctl.extras import page as shown
+from tokctl.extras.page import compare_page, inspect_page
 
 pytest.importorskip("altair", reason="pages need the extra `report`")
 pytest.importorskip("jinja2", reason="pages need the extra `report`")
@@ -201,8 +201,8 @@ def test_one_model_and_one_text() -> None:
 CODE = """
 from tests.report.made import hostile
 from tests.report.test_page import model_page, page
-from tokctl.render.charts.figures import compare_drawings
-from tokctl.render.charts.drawing import ENDINGS, chart_bytes
+from tokctl.report.charts.figures import compare_drawings
+from tokctl.report.charts.drawing import ENDINGS, chart_bytes
 from hashlib import sha256
 made = hostile()
 parts = [page(made).encode(), model_page("default unigram").encode()]

@@ -22,8 +22,8 @@ from tests.idfiles.shared import Stopped, Workers
 from tests.schemas.mutations import mutations
 from tests.tools.fuzz import seeds, targets
 from tokctl import TokctlError, Tokenizer, formats, idfiles
-from tokctl.chat.lines import conversation
-from tokctl.chat.template import TokenizerChat
+from tokctl.extras.chat.lines import conversation
+from tokctl.extras.chat.template import TokenizerChat
 from tokctl.idfiles import shared_shards
 from tokctl.idfiles.places import LocalPlace
 from tokctl.idfiles.random_access import InputFile

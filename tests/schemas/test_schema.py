@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tokctl import TokctlError
-from tokctl.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits, mismatch
+from tokctl.core.schema import COUNT, AnyOf, OneOf, Satisfies, Whole, check, fits, mismatch
 
 
 @pytest.mark.parametrize(

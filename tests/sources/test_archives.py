@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, all_of, pieces_of, read, text, trickle
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Archive, Document, Reading, Records, flat, open_sources
 
 FORMATS = {"ustar": tarfile.USTAR_FORMAT, "pax": tarfile.PAX_FORMAT, "gnu": tarfile.GNU_FORMAT}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, SKIPPED, pieces_of, text, trickle
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import BLOCK_SIZE, Reading, documents, open_sources
 from tokctl.sources.compressed import decompressed
 

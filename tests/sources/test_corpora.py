@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.sources.made import nobody
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import corpora
 from tokctl.sources.corpora import corpus_path, fetch_corpus, list_corpora
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests import systems
 from tests.sources.made import COMPRESS, all_of, read, records, text, trickle
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import (
     BLOCK_SIZE,
     Archive,

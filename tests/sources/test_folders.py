@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests import systems
 from tests.sources.made import COMPRESS, read
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Document, Reading, open_sources
 from tokctl.sources.folders import Pattern
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, batches, pieces_of, records, trickle
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import AUTO, Document, Reading, Records, open_sources
 from tokctl.sources.lines import jsonl
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import Recipe
 from tokctl.model.parts import NORMALIZERS
 from tokctl.model.presets import PRESETS, default_recipe, preset

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.sources.made import COMPRESS, nobody, read, records
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Reading, flat, open_sources
 from tokctl.sources.remote import is_address, shown
 

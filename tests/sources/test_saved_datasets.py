@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.sources.made import all_of, read, records
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Reading, Records, open_sources
 
 pa = pytest.importorskip("pyarrow")

@@ -13,7 +13,7 @@ from tests.cli.run import tokctl
 from tests.sources.made import COMPRESS, all_of
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Reading
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests import systems
 from tests.sources.made import COMPRESS, batches, records
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Reading, Records, open_sources, tables
 
 pa = pytest.importorskip("pyarrow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources import Archive, Batch, Document, Records
 
 

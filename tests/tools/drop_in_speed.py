@@ -58,7 +58,7 @@ def measure(path: str, text: str) -> None:
     import transformers
 
     from tokctl import as_hf
-    from tokctl.compat.tokenizers import Tokenizer
+    from tokctl.extras.compat.tokenizers import Tokenizer
 
     lines = Path(text).read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
     documents = ["".join(lines[n : n + 20]) for n in range(0, 20_000, 20)]

@@ -43,8 +43,8 @@ from ray.cluster_utils import Cluster as Nodes
 from tests.cluster.conftest import processes, workers
 from tests.tools.docs.tutorial import ROOT
 from tokctl import Tokenizer, idfiles
+from tokctl.extras.ray import Cluster
 from tokctl.model.presets import default_recipe
-from tokctl.ray import Cluster
 from tokctl.sources import open_sources
 from tokctl.training import Options, counting
 

@@ -15,7 +15,7 @@ from tokctl.analysis.explain import count_pre_tokens
 pytest.importorskip("textual", reason="the extra watch is not installed")
 
 from tokctl.cli.watching import replay_of
-from tokctl.watch.app import WatchApp
+from tokctl.extras.watch.app import WatchApp
 
 
 def app_of(tokenizer: Tokenizer, text: str, **options: Any) -> WatchApp:

@@ -9,7 +9,7 @@ import pytest
 from tests.explain import models
 from tests.watch.screens import app_of, seen
 from tokctl import Tokenizer
-from tokctl.watch.drawing import named
+from tokctl.extras.watch.drawing import named
 
 NASTY = [
     "\x1b[31mred\x1b[0m",

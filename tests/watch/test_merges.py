@@ -11,9 +11,9 @@ from tests.explain import models
 from tests.metrics.models import document
 from tests.watch.screens import app_of, screen, seen
 from tokctl import Tokenizer
-from tokctl.render.visible import BACKGROUNDS
-from tokctl.watch.app import Words
-from tokctl.watch.drawing import named
+from tokctl.extras.watch.app import Words
+from tokctl.extras.watch.drawing import named
+from tokctl.report.visible import BACKGROUNDS
 
 #: The background colours of tokens: those of their places, and that of a new one.
 TOKEN_COLOURS = {*BACKGROUNDS, "#f2c14e"}

@@ -32,7 +32,7 @@ from tokctl.analysis.verification import (
     reason,
     text_blocks,
 )
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats import hub
 
 if TYPE_CHECKING:

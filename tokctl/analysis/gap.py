@@ -16,11 +16,11 @@ from tokctl.analysis.explain.usage import Segmented, segmented
 from tokctl.analysis.explain.vocabulary import is_byte_token, text_ids, token_bytes
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.texts import checked_batches, errors_of
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import available_threads, cached_property
 from tokctl.model.parts import is_lossless
 from tokctl.sources import Batch, Named, Records, Source, check_errors, opened, total_size
 from tokctl.tokenizer.tokenizer import check_threads
-from tokctl.values import available_threads, cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Recipe

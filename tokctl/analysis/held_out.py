@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from tokctl.analysis.texts import Text
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 #: Most blocks of paragraphs or lines into which a document is cut.
 BLOCKS = 100

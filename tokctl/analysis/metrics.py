@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import is_lossless

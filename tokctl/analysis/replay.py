@@ -28,10 +28,10 @@ from tokctl.analysis.explain.history import (
     rounds,
 )
 from tokctl.analysis.explain.states import Criterion, as_trained, merged_places, stage_of
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import plural
+from tokctl.core.values import no_garbage
 from tokctl.model import Round, byte_level
-from tokctl.values import no_garbage
-from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer

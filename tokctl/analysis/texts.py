@@ -11,7 +11,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import cached_property
 from tokctl.sources import (
     Archive,
     Batch,
@@ -25,7 +26,6 @@ from tokctl.sources import (
     open_sources,
 )
 from tokctl.tokenizer import Tokenizer
-from tokctl.values import cached_property
 
 #: Bytes of the documents in one batch.
 _BATCH = 1 << 20

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl import formats
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import plural
 from tokctl.formats.vocab_merges import are_like_clip
 from tokctl.sources import Document, Records, Source, flat, open_sources
 from tokctl.tokenizer.documents import line_blocks
-from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.model import FilledRecipe

@@ -10,11 +10,11 @@ import typer
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError, printable
-from tokctl.wording import listed, percent, plural
+from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.humanize import listed, percent, plural
 
 if TYPE_CHECKING:
-    from tokctl.adapting import Adaptation, CarriedMatrix, MovedTokens, Residues
+    from tokctl.extras.adapt import Adaptation, CarriedMatrix, MovedTokens, Residues
     from tokctl.formats import Format
 
 EXAMPLES = """Examples:
@@ -129,8 +129,8 @@ def adapt(
     form = model_output.form_of(to, output, usual)
     check_places(world, output, form, map_file, new_embeddings)
     if embeddings is not None:
-        from tokctl.adapting.embeddings import check_new_rows, check_weights
-        from tokctl.adapting.focus import check_vectors
+        from tokctl.extras.adapt.embeddings import check_new_rows, check_weights
+        from tokctl.extras.adapt.focus import check_vectors
 
         check_new_rows(new_rows, vectors)
         check_weights(tokenizer, embeddings, tensor or ())
@@ -142,10 +142,10 @@ def adapt(
     checked = others.open(world, verify) if verify else []
     streams.refuse_models((*names, *(new_text or ())), [*opened, *(learned or [])], format)
 
-    from tokctl.adapting import adapt as adapted
     from tokctl.cli.progress import Bars
+    from tokctl.core.values import available_threads
+    from tokctl.extras.adapt import adapt as adapted
     from tokctl.formats import saving
-    from tokctl.values import available_threads
 
     with Bars(world) as bars:
         found = adapted(
@@ -191,7 +191,7 @@ def adapt(
     for companion in paths if form.is_folder else paths[1:]:
         world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
     if json:
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         said = facts(found, output, form, paths, carried, moved)
         world.stdout.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))

@@ -11,12 +11,13 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from tokctl import __version__, systems
+from tokctl import __version__
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, OutOfMemoryError, TokctlError
-from tokctl.files import prepare_last_words
-from tokctl.values import limit_screen
+from tokctl.core import systems
+from tokctl.core.errors import ExitCode, OutOfMemoryError, TokctlError
+from tokctl.core.files import prepare_last_words
+from tokctl.core.values import limit_screen
 
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
 COMMANDS = (

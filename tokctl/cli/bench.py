@@ -6,7 +6,7 @@ from tokctl.cli import options, paging, streams
 from tokctl.cli.progress import Bars
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode
+from tokctl.core.errors import ExitCode
 
 EXAMPLES = """Examples:
 
@@ -77,7 +77,7 @@ def bench(
             validate=validate,
             progress=bars,
         )
-    from tokctl.render.bench import bench_answer
+    from tokctl.report.bench import bench_answer
 
     for_people = world.stdout_is_terminal or world.color == "always"
     answer = bench_answer(found)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
-from tokctl.wording import listed, plural
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import listed, plural
 
 if TYPE_CHECKING:
-    from tokctl.chat.lines import Unanswered
     from tokctl.cli.encode_output import RowWriter
+    from tokctl.extras.chat.lines import Unanswered
     from tokctl.idfiles.columns import ColumnWriter
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.packing import Columns
@@ -97,8 +97,8 @@ class ChatOptions:
             tokenizer: the model, whose template is used unless `chat_template` is set.
             model: the path of the model file.
         """
-        from tokctl.chat import TokenizerChat
-        from tokctl.chat.lines import Unanswered, rendered
+        from tokctl.extras.chat import TokenizerChat
+        from tokctl.extras.chat.lines import Unanswered, rendered
 
         template, name = self._template(world)
         chat = TokenizerChat(

@@ -4,8 +4,8 @@ import typer
 
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError, printable
-from tokctl.wording import plural
+from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.humanize import plural
 
 EXAMPLES = """Examples:
 

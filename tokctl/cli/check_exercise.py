@@ -4,7 +4,7 @@ import typer
 
 from tokctl.cli import options, paging
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError
+from tokctl.core.errors import ExitCode, TokctlError
 
 EXAMPLES = """Examples:
 
@@ -45,8 +45,8 @@ def check_exercise(
     compare what its function returns with what tokctl itself gives.
     """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
-    from tokctl.analysis import exercises
-    from tokctl.render.exercises import exercises_answer, verdict_answer
+    from tokctl.extras.course import exercises
+    from tokctl.extras.course.report import exercises_answer, verdict_answer
 
     form = "json" if json else "text"
     if list_:

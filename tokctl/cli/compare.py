@@ -11,14 +11,14 @@ import typer
 from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError, printable
-from tokctl.values import did_you_mean
-from tokctl.wording import listed
+from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.humanize import listed
+from tokctl.core.values import did_you_mean
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Trained, Training
-    from tokctl.analysis.suite.morphology import GoldWord
     from tokctl.analysis.texts import Text
+    from tokctl.extras.suite.morphology import GoldWord
     from tokctl.model import Recipe
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
@@ -195,7 +195,7 @@ def compare(
     )
     of_suite = None
     if suite:
-        from tokctl.analysis.suite import run_suite
+        from tokctl.extras.suite import run_suite
 
         of_suite = run_suite(
             list(named.items()),
@@ -212,8 +212,8 @@ def compare(
     if report:
         reports.write_comparison(world, report, result, named, of_suite)
     else:
-        from tokctl.render.compare import comparison_answer
-        from tokctl.render.suite import suite_answer
+        from tokctl.extras.suite.report import suite_answer
+        from tokctl.report.compare import comparison_answer
 
         answer = suite_answer(of_suite, result) if of_suite else comparison_answer(result)
         paging.write(world, answer, form or "text", pages=not no_pager)
@@ -296,7 +296,7 @@ def _gold(paths: Sequence[str]) -> "dict[str, Sequence[GoldWord]]":
     """Read the lists of gold segmentations into morphemes, by file name."""
     if not paths:
         return {}
-    from tokctl.analysis.suite.morphology import read_gold
+    from tokctl.extras.suite.morphology import read_gold
 
     return {printable(path): read_gold(path) for path in paths}
 
@@ -324,11 +324,11 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
 def _explain(world: World, name: str, *, as_json: bool) -> int:
     """Write the definition of the metric `name`, or of every metric if `name` is `all`."""
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
-    from tokctl.analysis.suite import DEFINITIONS as OF_SUITE
+    from tokctl.extras.suite import DEFINITIONS as OF_SUITE
 
     every = {**DEFINITIONS, **OF_SUITE}
     found = list(every.values()) if name == "all" else [definition_of(name, every)]
-    from tokctl.render.compare import definitions_answer
+    from tokctl.report.compare import definitions_answer
 
     paging.write(world, definitions_answer(found), "json" if as_json else "text", pages=False)
     return ExitCode.DONE

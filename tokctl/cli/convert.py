@@ -13,8 +13,8 @@ import typer
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError, printable
-from tokctl.wording import listed, plural
+from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.humanize import listed, plural
 
 if TYPE_CHECKING:
     from tokctl.analysis.verification import Verification
@@ -129,7 +129,7 @@ def convert(
     for companion in paths if form.is_folder else paths[1:]:
         world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
     if json:
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         facts = _facts(target, tokenizer, before) | {
             "format": form.name,
@@ -364,7 +364,7 @@ def _show_formats(world: World, *, json: bool) -> None:
     from tokctl.formats import FORMATS
 
     if json:
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         known_formats = [
             {

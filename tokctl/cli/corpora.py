@@ -45,8 +45,8 @@ def list_(context: typer.Context, json: options.FactsJson = False) -> None:
     if json:
         _write_json(world, [_facts(corpus) for corpus in corpora])
     elif world.stdout_is_terminal:
-        from tokctl.render.terminal import console
-        from tokctl.render.training import show_corpora
+        from tokctl.report.terminal import console
+        from tokctl.report.training import show_corpora
 
         shown = io.TextIOWrapper(world.stdout, encoding="utf-8", write_through=True)
         try:
@@ -110,6 +110,6 @@ def _facts(corpus: "Corpus") -> dict[str, Any]:
 
 
 def _write_json(world: World, value: Any) -> None:
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     world.stdout.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))

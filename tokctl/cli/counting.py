@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli import options, streams
 from tokctl.cli.streams import json_line, text_or_bytes
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError, printable
-from tokctl.wording import listed
+from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.humanize import listed
 
 if TYPE_CHECKING:
     from tokctl.cli.chat import ChatOptions

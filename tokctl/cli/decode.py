@@ -7,7 +7,7 @@ import typer
 
 from tokctl.cli import options, streams
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 EXAMPLES = """Examples:
 
@@ -77,7 +77,7 @@ def decode(
         form = "jsonl"
     leading, files = streams.leading_models(world, "decode", files, model is not None, "auto")
     if len(leading) > 1:
-        from tokctl.wording import listed
+        from tokctl.core.humanize import listed
 
         raise TokctlError(
             f"{listed(leading)} are models, but ids belong to one model",

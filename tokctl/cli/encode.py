@@ -14,17 +14,17 @@ import typer
 from tokctl.cli import options, streams
 from tokctl.cli.options import count_of
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
+from tokctl.core.values import available_threads
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles import SHARDED
-from tokctl.values import available_threads
 
 if TYPE_CHECKING:
     from tokctl.cli.chat import ChatOptions
     from tokctl.cli.encode_output import RowOptions, RowWriter
+    from tokctl.extras.ray import Cluster
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.writer import Encoder, Target
-    from tokctl.ray import Cluster
     from tokctl.sources import Reading, Source
     from tokctl.tokenizer import Tokenizer
 
@@ -160,7 +160,7 @@ def encode(
         )
     columns: tuple[str, ...] = ()
     if chat:
-        from tokctl.chat.lines import COLUMNS as columns  # noqa: N811
+        from tokctl.extras.chat.lines import COLUMNS as columns  # noqa: N811
 
         if format == "tsv":
             raise TokctlError("--chat reads JSON Lines and tables, not tsv", "leave --format out")

@@ -10,12 +10,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import unspaced
+from tokctl.core.values import cached_property
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles.packing import IDS, MASK
 from tokctl.sources import Document, Records
-from tokctl.values import cached_property
-from tokctl.wording import unspaced
 
 if TYPE_CHECKING:
     from tokctl._native import TokenNames
@@ -391,8 +391,8 @@ class RowWriter:
 
 def assistant_mask(row: Encoding, text: bytes) -> list[int]:
     """Return 1 for each token of a conversation that the assistant wrote, and 0 for the others."""
-    from tokctl.chat.lines import ChatText
-    from tokctl.chat.template import token_mask
+    from tokctl.extras.chat.lines import ChatText
+    from tokctl.extras.chat.template import token_mask
 
     assert isinstance(text, ChatText)
     return token_mask(row.offsets, text.spans)

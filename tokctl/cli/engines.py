@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 if TYPE_CHECKING:
-    from tokctl.ray import Cluster
+    from tokctl.extras.ray import Cluster
 
 
 def cluster(world: World, name: str) -> "Cluster":
@@ -21,6 +21,6 @@ def cluster(world: World, name: str) -> "Cluster":
     """
     if name != "ray" and not name.startswith("ray://"):
         raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
-    from tokctl.ray import Cluster
+    from tokctl.extras.ray import Cluster
 
     return Cluster(None if name == "ray" else name, tell=world.note)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tokctl import systems
-from tokctl.errors import TokctlError
-from tokctl.files import FilesRead, status_at
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import FilesRead, status_at
 
 if TYPE_CHECKING:
     from tokctl.cli.world import World

@@ -8,12 +8,12 @@ import typer
 
 from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.world import World
-from tokctl.errors import ExitCode, TokctlError
-from tokctl.wording import listed as joined
+from tokctl.core.errors import ExitCode, TokctlError
+from tokctl.core.humanize import listed as joined
 
 if TYPE_CHECKING:
     from tokctl.analysis.health import Health
-    from tokctl.render.document import Answer
+    from tokctl.report.document import Answer
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
@@ -157,7 +157,7 @@ def inspect(
     if check:
         opened = sources.open(world, texts) if texts or listed else None
         health = health_of(tokenizer, opened, errors, limit, embeddings, tensor)
-        from tokctl.render.inspect.model import health as answer_of
+        from tokctl.report.inspect.model import health as answer_of
 
         answer = answer_of(_name(world, path), health)
         paging.write(world, answer, form, pages=not no_pager)
@@ -177,12 +177,12 @@ def inspect(
 
     if recipe:
         from tokctl.analysis.explain import file_facts
-        from tokctl.render.inspect.model import recipe as recipe_answer
+        from tokctl.report.inspect.model import recipe as recipe_answer
 
         answer = recipe_answer(tokenizer.model, file_facts(tokenizer))
     elif rounds:
         from tokctl.analysis.explain import rounds as rounds_of
-        from tokctl.render.inspect.training import rounds as rounds_answer
+        from tokctl.report.inspect.training import rounds as rounds_answer
 
         answer = rounds_answer(rounds_of(tokenizer))
     elif merges is not None or merges_of is not None:
@@ -192,7 +192,7 @@ def inspect(
     elif pairs is not None:
         answer = _pairs(tokenizer, pairs, read, limit)
     elif word is not None:
-        from tokctl.render.inspect.words import word as word_answer
+        from tokctl.report.inspect.words import word as word_answer
 
         answer = word_answer(tokenizer.explain(word, nbest))
     elif token is not None:
@@ -204,7 +204,7 @@ def inspect(
         answer = _gap(world, tokenizer, sources.open(world, texts), errors, limit)
     else:
         from tokctl.analysis.explain import summarize
-        from tokctl.render.inspect.model import summary
+        from tokctl.report.inspect.model import summary
 
         answer = summary(_name(world, path), summarize(tokenizer))
     paging.write(world, answer, form, pages=not no_pager)
@@ -300,7 +300,7 @@ def _name(world: World, path: str | None) -> str:
 def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, merges_of
     from tokctl.analysis.explain.history import step_count
-    from tokctl.render.inspect.training import merges as merges_answer
+    from tokctl.report.inspect.training import merges as merges_answer
 
     total = step_count(tokenizer)
     first, last = _steps(steps, total)
@@ -336,7 +336,7 @@ Read = Callable[[], Iterable[tuple[bytes, int]]]
 def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, state_words
     from tokctl.analysis.explain.history import check_step
-    from tokctl.render.inspect.training import state as state_answer
+    from tokctl.report.inspect.training import state as state_answer
 
     check_step(tokenizer, step)  # before the texts are read
     words = state_words(tokenizer, step, read())
@@ -347,7 +347,7 @@ def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> 
 def _pairs(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Answer":
     from tokctl.analysis.explain import merge_records, pair_counts
     from tokctl.analysis.explain.history import check_step
-    from tokctl.render.inspect.training import pairs as pairs_answer
+    from tokctl.report.inspect.training import pairs as pairs_answer
 
     check_step(tokenizer, step)  # before the texts are read
     found = pair_counts(tokenizer, step, read())
@@ -364,7 +364,7 @@ def _token(
     limit: int | None,
 ) -> "Answer":
     from tokctl.analysis.explain import segmented, token_use
-    from tokctl.render.inspect.tokens import token as token_answer
+    from tokctl.report.inspect.tokens import token as token_answer
 
     history = tokenizer.token_history(token)
     if texts is None:
@@ -382,7 +382,7 @@ def _use(
     tokenizer: "Tokenizer", texts: "Sequence[Source]", errors: str, limit: int | None
 ) -> "Answer":
     from tokctl.analysis.explain import segmented, text_use
-    from tokctl.render.inspect.tokens import use as use_answer
+    from tokctl.report.inspect.tokens import use as use_answer
 
     found = segmented(tokenizer, texts, errors)
     return use_answer(text_use(tokenizer, found, limit), limit)
@@ -393,7 +393,7 @@ def _gap(
 ) -> "Answer":
     from tokctl.analysis.gap import token_gap
     from tokctl.cli.progress import Bars
-    from tokctl.render.inspect.gap import gap as gap_answer
+    from tokctl.report.inspect.gap import gap as gap_answer
 
     with Bars(world) as bars:
         found = token_gap(tokenizer, texts, errors=errors, limit=limit, progress=bars)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli.options import choose
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.cli.progress import Bars

@@ -4,7 +4,7 @@ import typer
 
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 EXAMPLES = """Examples:
 

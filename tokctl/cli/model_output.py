@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.cli import streams
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.formats import Files, Format, Loss

@@ -19,9 +19,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
-from tokctl.files import watched
-from tokctl.values import did_you_mean
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import watched
+from tokctl.core.values import did_you_mean
 
 #: Function that returns the possible values of an option. It is called only when they are needed.
 Values = Callable[[], Iterable[str]]
@@ -612,25 +612,25 @@ def _model_formats() -> Iterable[str]:
 
 def _metrics() -> Iterable[str]:
     from tokctl.analysis.metrics import DEFINITIONS
-    from tokctl.analysis.suite import DEFINITIONS as OF_SUITE
+    from tokctl.extras.suite import DEFINITIONS as OF_SUITE
 
     return ("all", *DEFINITIONS, *OF_SUITE)
 
 
 def _comparison_charts() -> Iterable[str]:
-    from tokctl.render.charts import COMPARE
+    from tokctl.report.charts import COMPARE
 
     return ("list", *COMPARE)
 
 
 def _model_charts() -> Iterable[str]:
-    from tokctl.render.charts import INSPECT
+    from tokctl.report.charts import INSPECT
 
     return ("list", *INSPECT)
 
 
 def _exercises() -> Iterable[str]:
-    from tokctl.analysis.exercises import EXERCISES
+    from tokctl.extras.course.exercises import EXERCISES
 
     return EXERCISES
 
@@ -2019,7 +2019,7 @@ CompareThreads = Annotated[
 
 
 def _candidates() -> Iterable[str]:
-    from tokctl.analysis.recommend import CANDIDATES
+    from tokctl.extras.recommend import CANDIDATES
 
     return (*dict.fromkeys(one.recipe.algorithm for one in CANDIDATES.values()), *CANDIDATES)
 

@@ -7,12 +7,12 @@ import shutil
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from tokctl import systems
-from tokctl.errors import TokctlError
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.cli.world import World
-    from tokctl.render.document import Answer
+    from tokctl.report.document import Answer
 
 #: Settings of the pager unless the environment sets them. `less` quits at once if the text fits
 #: on one screen, passes colours through and leaves the text on the screen; output is UTF-8.
@@ -47,11 +47,11 @@ def write(world: World, answer: Answer, form: str, *, pages: bool) -> None:
     elif form == "plain":
         world.stdout.write(answer.plain().encode())
     elif form == "markdown":
-        from tokctl.render.markdown import markdown
+        from tokctl.report.markdown import markdown
 
         world.stdout.write(markdown(answer).encode())
     else:
-        from tokctl.render.latex import latex
+        from tokctl.report.latex import latex
 
         world.stdout.write(latex(answer).encode())
     world.stdout.flush()
@@ -65,7 +65,7 @@ def draw(world: World, answer: Answer, *, pages: bool) -> None:
         answer: the answer to write.
         pages: show an answer that is longer than the screen in the pager.
     """
-    from tokctl.render.terminal import console, show
+    from tokctl.report.terminal import console, show
 
     terminal = world.stdout_is_terminal
     stream = StringIO()

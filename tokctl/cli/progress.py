@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tokctl.cli.world import event_line
-from tokctl.values import Done, screen_size
+from tokctl.core.values import Done, screen_size
 
 if TYPE_CHECKING:
     from typing import Self

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import options
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import did_you_mean
 from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
@@ -16,7 +17,6 @@ from tokctl.model.parts import (
     is_lossless,
     template_pieces,
 )
-from tokctl.values import did_you_mean
 
 if TYPE_CHECKING:
     from tokctl.model import Marker, Recipe, TrainingStage

@@ -9,7 +9,7 @@ from tokctl.cli import options, paging, streams
 from tokctl.cli.progress import Bars
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.sources import Source
@@ -75,7 +75,7 @@ def recommend(
     world: World = context.obj
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
     form = paging.form(json=json, markdown=markdown, latex=latex)
-    from tokctl.analysis import recommend as recommending
+    from tokctl.extras import recommend as recommending
 
     size = options.size_of("--sample-size", sample_size)
     count = None if params is None else parameters(params)
@@ -106,7 +106,7 @@ def recommend(
             errors=errors,
             progress=bars,
         )
-    from tokctl.render.recommend import recommendation_answer
+    from tokctl.extras.recommend.report import recommendation_answer
 
     named = texts or ([] if sources.lists else ["-"])
     command = found.command(named, _reading(sources, errors))

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
     from tokctl.analysis.explain.summary import UseCurves
     from tokctl.analysis.explain.tokens import TokenCard
-    from tokctl.analysis.suite import Suite
-    from tokctl.render.charts.drawing import Drawing
+    from tokctl.extras.suite import Suite
+    from tokctl.report.charts.drawing import Drawing
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
@@ -72,7 +72,7 @@ def requested_report(
         TokctlError: there is no such chart, a file can't be written, another output is requested
             as well, or the extra `report` is not installed.
     """
-    from tokctl.render import charts
+    from tokctl.report import charts
 
     names = charts.COMPARE if command == "compare" else charts.INSPECT
     if chart == "list":
@@ -99,7 +99,7 @@ def requested_report(
         if path is not None:
             _check(world, option, path)
     if plot is not None:
-        from tokctl.render.charts.drawing import ending_of
+        from tokctl.report.charts.drawing import ending_of
 
         ending_of(plot)
     return report
@@ -138,13 +138,13 @@ def write_comparison(
         if report.html is not None:
             cards[found.name] = _cards(tokenizer, comparison, place)
     if report.html is not None:
-        from tokctl.render.page import compare_page
+        from tokctl.extras.page import compare_page
 
         filled = {name: tokenizer.model for name, tokenizer in models.items()}
         page = compare_page(comparison, cards, uses, suite, filled)
         _write(world, "--html", report.html, page.encode())
     if report.plot is not None:
-        from tokctl.render.charts.figures import compare_drawings
+        from tokctl.report.charts.figures import compare_drawings
 
         _plot(world, report, compare_drawings(comparison, uses))
 
@@ -199,7 +199,7 @@ def write_model(
         measured = compare([(printable(name), tokenizer)], texts, errors=errors)
         use = use_curves(tokenizer, measured.models[0].total.counts.id_counts)
     if report.html is not None:
-        from tokctl.render.page import inspect_page
+        from tokctl.extras.page import inspect_page
 
         size = tokenizer.vocab_size
         walk = [(step * size) // _WALK for step in range(_WALK)] if size > _WALK else range(size)
@@ -218,13 +218,13 @@ def write_model(
         page = inspect_page(name, summary, curves, cards, measured, use, walk, tokenizer.model)
         _write(world, "--html", report.html, page.encode())
     if report.plot is not None:
-        from tokctl.render.charts.figures import inspect_drawings
+        from tokctl.report.charts.figures import inspect_drawings
 
         _plot(world, report, inspect_drawings(summary, curves, use))
 
 
 def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None:
-    from tokctl.render.charts.drawing import chart_bytes, ending_of
+    from tokctl.report.charts.drawing import chart_bytes, ending_of
 
     assert report.plot is not None
     name = report.chart or next(iter(drawings), "")
@@ -236,7 +236,7 @@ def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None
 
 def _write(world: World, option: str, path: str, data: bytes) -> None:
     """Write a file, whole or not at all, and print its path on stdout."""
-    from tokctl.files import whole_file
+    from tokctl.core.files import whole_file
 
     with streams.named(option), whole_file(path) as file:
         file.write(data)

@@ -6,7 +6,7 @@ import signal
 import sys
 from types import FrameType
 
-from tokctl import systems
+from tokctl.core import systems
 
 #: Native modules that crash the process if an exception is raised while they are imported: they
 #: do not check that each name they look up was found.
@@ -52,7 +52,7 @@ def _is_bad_moment(frame: FrameType | None) -> bool:
     That is so while a fragile module is imported, while a function runs that Python itself calls,
     and while a temporary file is created whose name is not recorded yet.
     """
-    if getattr(sys.modules.get("tokctl.files"), "is_making", False):
+    if getattr(sys.modules.get("tokctl.core.files"), "is_making", False):
         return True
     while frame is not None:
         if frame.f_code.co_name in _CALLED_BY_PYTHON:

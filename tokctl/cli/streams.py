@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from tokctl.cli.inputs import status_of
 from tokctl.cli.options import choose
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints
@@ -404,7 +404,7 @@ def output(world: World, path: str | None) -> Iterator[BinaryIO]:
         world.data_on_stdout = True
         yield world.stdout
         return
-    from tokctl.files import whole_file
+    from tokctl.core.files import whole_file
 
     with whole_file(path) as file:
         yield file
@@ -422,7 +422,7 @@ def text_or_bytes(data: bytes) -> str | dict[str, str]:
 
 def json_line(value: object) -> bytes:
     """Return a value as JSON on one line, without a line feed."""
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     return orjson.dumps(value)
 

@@ -11,14 +11,14 @@ import typer
 
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from tokctl._native import Counts
+    from tokctl.extras.ray import Cluster
     from tokctl.model import Recipe
-    from tokctl.ray import Cluster
     from tokctl.sources import Source
     from tokctl.training import Options
     from tokctl.training.parity import CountedLanguages
@@ -224,7 +224,7 @@ def train(
     if not lines:
         streams.refuse_models(files or (), texts, format)
     if plan and cluster:
-        from tokctl.ray import plan as plans
+        from tokctl.extras.ray import plan as plans
 
         train_report.plan(world, *plans.plan(cluster, texts, recipe, chosen), json=json)
         return
@@ -284,7 +284,7 @@ def train(
     if why := formats.obstacle(tokenizer.model):
         world.say(f"note: Hugging Face refuses this file: {printable(why)}")
     if json:
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         facts = train_report.facts(tokenizer, path, timing, replaced=replaced)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
@@ -539,7 +539,7 @@ def check_replaced(
         texts: the texts to train on.
         by_language: the texts and settings of `--lang`; None: not given.
     """
-    from tokctl.files import unwatched
+    from tokctl.core.files import unwatched
     from tokctl.tokenizer import Tokenizer
     from tokctl.training.counting import weigh
     from tokctl.training.training import changed_options

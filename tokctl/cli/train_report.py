@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli.options import spoken
 from tokctl.cli.streams import text_or_bytes
 from tokctl.cli.world import World
-from tokctl.wording import plural
+from tokctl.core.humanize import plural
 
 if TYPE_CHECKING:
     from tokctl._native import Counts
-    from tokctl.ray.plan import Costs, Plan
-    from tokctl.render.training import TrainingStep
+    from tokctl.extras.ray.plan import Costs, Plan
+    from tokctl.report.training import TrainingStep
     from tokctl.tokenizer import Tokenizer
     from tokctl.training import Timing
     from tokctl.training.parity import CountedLanguages
@@ -44,8 +44,8 @@ def report(
     """
     if world.quiet and counts is None:
         return
-    from tokctl.render import training
-    from tokctl.render.terminal import console
+    from tokctl.report import training
+    from tokctl.report.terminal import console
 
     terminal = world.stderr_is_terminal
     to = console(world.stderr, color=world.wants_color(terminal), is_terminal=terminal)
@@ -75,7 +75,7 @@ def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
         json: write JSON.
     """
     if json:
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         found = {"sample": asdict(costs), **asdict(planned)}
         world.stdout.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
@@ -121,7 +121,7 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing, *, replaced: bool) ->
     }
     if tokenizer.model.parity:
         from tokctl.analysis.explain.languages import language_shares
-        from tokctl.render.inspect.training import languages_data
+        from tokctl.report.inspect.training import languages_data
 
         found["languages"] = languages_data(language_shares(tokenizer.model.parity))
     if tokenizer.model.supermerges:
@@ -137,7 +137,7 @@ def list_presets(world: World, *, json: bool) -> None:
     from tokctl.model.presets import PRESETS
 
     if json:
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         presets = [
             {"name": name, "description": text, "recipe": recipe.to_dict()}
@@ -171,7 +171,7 @@ def training_steps(
         counts: the pre-tokens with their counts, in first-seen order.
         steps: the number of merges to show.
     """
-    from tokctl.render.training import StepWord, TrainingStep
+    from tokctl.report.training import StepWord, TrainingStep
     from tokctl.tokenizer import Tokenizer
 
     steps = min(steps, len(tokenizer.merges))

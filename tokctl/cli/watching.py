@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokctl import systems
 from tokctl.cli import streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.errors import TokctlError
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.analysis.replay import Replay
+    from tokctl.extras.watch.app import WatchApp
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
-    from tokctl.watch.app import WatchApp
 
 _INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
 
@@ -142,7 +142,7 @@ def is_light(world: World) -> bool:
 
 def _app_class() -> type[WatchApp]:
     try:
-        from tokctl.watch.app import WatchApp
+        from tokctl.extras.watch.app import WatchApp
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise

@@ -11,7 +11,7 @@ from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from tokctl.cli.inputs import Inputs
-from tokctl.errors import TokctlError, printable
+from tokctl.core.errors import TokctlError, printable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

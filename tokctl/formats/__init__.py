@@ -9,7 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import did_you_mean, no_garbage
 from tokctl.formats.contract import (
     LARGEST_FILE,
     Files,
@@ -21,7 +22,6 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.contract import unreadable as _unreadable
 from tokctl.model import FilledRecipe, Recipe
-from tokctl.values import did_you_mean, no_garbage
 
 __all__ = [
     "FORMATS",
@@ -232,7 +232,7 @@ def recognized(path: str | Path) -> Format | None:
 
 
 def _is_object(line: bytes) -> bool:
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     try:
         return isinstance(orjson.loads(line), dict)

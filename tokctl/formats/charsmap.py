@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tokctl import _native
-from tokctl.errors import CoreError
+from tokctl.core.errors import CoreError
 from tokctl.model.parts import CHARS_MAPS, NORMALIZERS, Part, native_parts
 
 #: The kinds of normalizer whose rules are built into SentencePiece, by the SHA-256 of the rules.

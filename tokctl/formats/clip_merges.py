@@ -11,7 +11,7 @@ import gzip
 import zlib
 from dataclasses import replace
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats import vocab_merges
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files

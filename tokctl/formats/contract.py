@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tokctl.errors import AGAIN as AGAIN
-from tokctl.errors import CoreError, TokctlError
-from tokctl.files import note_read
+from tokctl.core.errors import AGAIN as AGAIN
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.files import note_read
+from tokctl.core.values import cached_property
 from tokctl.model.parts import Part, with_invalid_bytes
-from tokctl.values import cached_property
 
 if TYPE_CHECKING:
     from tokctl._native import ModelFile
@@ -266,7 +266,7 @@ def _orjson(size: int) -> Any:
     import mmap
 
     mmap.mmap(-1, _PARSING[0] + _PARSING[1] * size).close()
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     return orjson
 

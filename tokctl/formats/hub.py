@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl import formats
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import Origin
 
 PREFIX = "hf:"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model import FilledRecipe, Merge
 from tokctl.model.byte_level import BYTE_TOKENS

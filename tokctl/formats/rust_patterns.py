@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence as ListOf
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model.parts import Part
 from tokctl.model.patterns import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokctl import formats
-from tokctl.errors import TokctlError
-from tokctl.files import whole_files, whole_folder
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import whole_files, whole_folder
 from tokctl.formats.contract import Files, InexpressibleError, Loss
 from tokctl.model import FilledRecipe
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats import charsmap, merging
 from tokctl.formats.contract import (
     ANOTHER,

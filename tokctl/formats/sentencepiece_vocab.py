@@ -12,7 +12,7 @@ import math
 import re
 from typing import Any
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats import sentencepiece
 from tokctl.formats.contract import (
     LARGEST_VOCABULARY,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import Source, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files
 from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe

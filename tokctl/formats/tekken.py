@@ -18,8 +18,8 @@ import base64
 import re
 from typing import Any
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import ANOTHER, InexpressibleError, Source, unless_damaged
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken

@@ -21,8 +21,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from tokctl import _native, orjson
-from tokctl.errors import TokctlError
+from tokctl import _native
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
 from tokctl.formats import holes, merging
 from tokctl.formats.contract import (
     AGAIN,

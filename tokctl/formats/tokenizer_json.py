@@ -12,7 +12,7 @@ from itertools import starmap
 from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.lengths import read_lengths
@@ -105,7 +105,7 @@ def write(model: FilledRecipe) -> Files:
     elif pairs:
         private["merges"] = pairs
     inner["tokctl"] = private
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     return {"": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)}
 

@@ -20,8 +20,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
 from tokctl.formats import merging
 from tokctl.formats.contract import (
     Files,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from tokctl import _native
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
 from tokctl.formats.contract import (
     HEAD,
     Files,

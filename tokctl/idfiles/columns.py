@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tokctl.files import whole_files
+from tokctl.core.files import whole_files
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.packing import IDS, Columns
 from tokctl.idfiles.parquet import GROUP_IDS, WRITING_NEEDS_PYARROW, CountedFile, pyarrow
@@ -66,7 +66,7 @@ class JsonlColumns(ColumnWriter):
 
     def write(self, row: Columns) -> None:
         """Write a row as a line."""
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         self.out.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
@@ -159,7 +159,7 @@ class SafetensorsColumns(ColumnWriter):
 
     def finish(self) -> None:
         """Append the tensors that were kept in temporary files, and write the header."""
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         tensors: dict[str, dict[str, Any]] = {}
         place = 0

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 
 class Dtype(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources.blocks import whole_lines
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def from_decimal(
     Raises:
         TokctlError: something is not an id of the model. The message names its line and column.
     """
-    from tokctl.errors import CoreError
+    from tokctl.core.errors import CoreError
 
     line = 1
     for block in whole_lines(blocks):
@@ -69,7 +69,7 @@ def _decoded(tokenizer: Tokenizer, block: bytes, line: int, skip_special: bool) 
     Brackets and commas are replaced by spaces only if a line holds more than numbers. Lengths stay,
     so errors name the right column.
     """
-    from tokctl.errors import CoreError
+    from tokctl.core.errors import CoreError
 
     try:
         return tokenizer.decoder.lines(block, line, skip_special)
@@ -117,7 +117,7 @@ def from_jsonl(
 def _of_object(
     tokenizer: Tokenizer, place: str, line: bytes, field: str, skip_special: bool
 ) -> bytes:
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     hint = f'each line is an object with {field}: {{"{field}": [1, 2]}}'
     try:

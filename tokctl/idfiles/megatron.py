@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import ByteMeter, InputFile, RandomAccessFile, Window

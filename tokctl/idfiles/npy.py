@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.raw import read_numbers

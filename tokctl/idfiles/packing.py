@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 #: Largest number of open sequences.
 OPEN = 64

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
 from tokctl.idfiles.places import Place

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from tokctl import systems
-from tokctl.errors import TokctlError
-from tokctl.files import scratch_folder, sweep, sync_folder, whole_file
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import scratch_folder, sweep, sync_folder, whole_file
 from tokctl.sources import remote
 
 JOURNAL = "journal.jsonl"

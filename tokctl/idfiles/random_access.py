@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from io import FileIO
 from typing import TYPE_CHECKING
 
-from tokctl import systems
-from tokctl.errors import TokctlError
-from tokctl.files import note_read
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import note_read
 from tokctl.idfiles.dtypes import Dtype, numbers
 
 if TYPE_CHECKING:

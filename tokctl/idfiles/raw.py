@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import BinaryIO
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
 from tokctl.sources.blocks import BlockStream

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokctl._native import DecodeStream
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
 from tokctl.idfiles import lines
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
 from tokctl.idfiles.random_access import ByteMeter, InputFile

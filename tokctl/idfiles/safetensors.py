@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.schema import COUNT, OneOf, Satisfies, check, fits
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import BLOCK, InputFile, RandomAccessFile, Window
-from tokctl.schema import COUNT, OneOf, Satisfies, check, fits
 
 #: Names of the tensors of the ids and of their offsets.
 IDS, OFFSETS = "input_ids", "offsets"
@@ -92,7 +92,7 @@ class SafetensorsWriter(IdFileWriter):
         self._out.write(bytes(padding))
         self._offsets.seek(0)
         shutil.copyfileobj(self._offsets, self._out, 1 << 20)
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         self._out.seek(0)
         self._out.write((_FRONT - 8).to_bytes(8, "little"))
@@ -223,7 +223,7 @@ def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
         raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     unreadable = f"{file.name}: its header can't be read"
     try:
@@ -263,7 +263,7 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
     Raises:
         TokctlError: the file is damaged.
     """
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     tensors = stored_tensors(file, hint)
     _, header = _header(file, hint)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
 from tokctl.idfiles.npy import read_npy

@@ -19,11 +19,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
+from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.idfiles.places import JOURNAL, Place
-from tokctl.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.sources import Source
 
 #: Version of the manifest's layout.

@@ -20,8 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
+from tokctl.core.schema import check
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
 from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, Place, cannot, place_at
 from tokctl.idfiles.shard_journal import (
@@ -35,7 +36,6 @@ from tokctl.idfiles.shard_journal import (
     manifest_of,
 )
 from tokctl.idfiles.writer import Target, Written, files_of, open_writer
-from tokctl.schema import check
 
 if TYPE_CHECKING:
     from typing import Self

@@ -26,7 +26,9 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.schema import COUNT, AnyOf
+from tokctl.core.values import Done
 from tokctl.idfiles.chunks import Chunk, ResumePoint
 from tokctl.idfiles.pieces import (
     DamagedPieceError,
@@ -62,10 +64,8 @@ from tokctl.idfiles.writer import (
     Written,
     check_target,
 )
-from tokctl.schema import COUNT, AnyOf
 from tokctl.sources import Archive, Records
 from tokctl.sources.parts import SourcePart, named, parts_of
-from tokctl.values import Done
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

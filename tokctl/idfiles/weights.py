@@ -15,13 +15,13 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokctl.errors import TokctlError
-from tokctl.files import WholeFiles, note_read, whole_files, whole_folder
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import WholeFiles, note_read, whole_files, whole_folder
+from tokctl.core.humanize import plural
+from tokctl.core.schema import PLAIN_NAME, Whole, check, fits
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
 from tokctl.idfiles.safetensors import NewTensor, StoredTensor, copied, stored_tensors
-from tokctl.schema import PLAIN_NAME, Whole, check, fits
-from tokctl.wording import plural
 
 if TYPE_CHECKING:
     import numpy
@@ -307,7 +307,7 @@ class Weights:
 
     def _new_index(self, changed: Mapping[str, NewTensor]) -> bytes:
         """Return the index with the new size of all tensors."""
-        from tokctl import orjson
+        from tokctl.core import orjson
 
         assert self._list is not None
         document = orjson.loads(self._list.read_bytes())
@@ -325,7 +325,7 @@ class Weights:
 
 def _index(path: Path) -> dict[str, Path]:
     """Return the file of each tensor from an index."""
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     none = f"{path} is not an index of safetensors files"
     try:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from tokctl import systems
-from tokctl.errors import TokctlError
-from tokctl.files import WholeFiles, note_read, watched, whole_files
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import WholeFiles, note_read, watched, whole_files
 from tokctl.idfiles import FORMS
 from tokctl.idfiles.chunks import (
     SOURCE_START,
@@ -136,8 +136,8 @@ def write(
         resume: continue where an earlier run into the same folder stopped; needs `shard_size`.
         reading: how to read the paths.
         progress: called with `encode`, the bytes read and their total, or None.
-        engine: what writes the shards, such as `tokctl.ray.Cluster`, with the same bytes. `threads`
-            then has no effect.
+        engine: what writes the shards, such as `tokctl.extras.ray.Cluster`, with the same bytes.
+            `threads` then has no effect.
 
     Returns:
         The number of documents and ids, and for shards the manifest.
@@ -194,7 +194,7 @@ def _noted_sources(sources: Sequence[Source | str | Path], reading: Reading) -> 
 
 
 class ShardEngine(Protocol):
-    """Writer of shards on other machines, such as `tokctl.ray.Cluster`."""
+    """Writer of shards on other machines, such as `tokctl.extras.ray.Cluster`."""
 
     def write_shards(self, stream: ChunkStream, target: Target) -> Written:
         """Write a folder of shards with the same bytes as `tokctl.idfiles.shards.write_shards`."""

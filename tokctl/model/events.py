@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tokctl.errors import AGAIN, TokctlError
+from tokctl.core.errors import AGAIN, TokctlError
 from tokctl.model import byte_level
 
 

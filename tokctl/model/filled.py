@@ -9,13 +9,13 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tokctl.errors import AGAIN, TokctlError
+from tokctl.core.errors import AGAIN, TokctlError
+from tokctl.core.values import cached_property, no_garbage
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.events import Events, Merge
 from tokctl.model.parts import AddedToken, check_added
 from tokctl.model.recipe import Recipe, has_type, strings
-from tokctl.values import cached_property, no_garbage
 
 if TYPE_CHECKING:
     from tokctl._native import StoredModel

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
-from tokctl.values import Brief, did_you_mean
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import Brief, did_you_mean
 
 
 class PartOption(NamedTuple):

@@ -11,7 +11,7 @@ from time import process_time
 from typing import Any
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"

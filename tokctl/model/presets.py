@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import did_you_mean
 from tokctl.model import ALGORITHMS, Marker, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
-from tokctl.values import did_you_mean
 
 #: The default recipe of each algorithm, by the algorithm's name.
 DEFAULTS = {

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields, replace
 from typing import Any, AnyStr, NamedTuple
 
-from tokctl.errors import AGAIN, CoreError, TokctlError
+from tokctl.core.errors import AGAIN, CoreError, TokctlError
+from tokctl.core.values import Brief, did_you_mean
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (
@@ -20,7 +21,6 @@ from tokctl.model.parts import (
     native_parts,
     text_of,
 )
-from tokctl.values import Brief, did_you_mean
 
 #: Allowed values of the fields of a recipe; `ALGORITHMS` lists the algorithms.
 UNITS = ("bytes", "characters")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, cast
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources.blocks import BLOCK_SIZE, BlockStream, ByteSource
 from tokctl.sources.document import Archive, Document, Records
 

@@ -12,9 +12,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from tokctl import systems
-from tokctl.errors import TokctlError
-from tokctl.files import note_read
+from tokctl.core import systems
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import note_read
 
 #: Bytes read at a time. Large enough for threads to share a block; small enough for Ctrl-C, for the
 #: progress bar and for the processor's cache.

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from typing import Protocol
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources.blocks import BLOCK_SIZE
 
 #: Most bytes given to a decompressor at a time, because it copies the input that it does not use;

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tokctl.errors import TokctlError
-from tokctl.files import WholeFiles
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import WholeFiles
 
 Progress = Callable[[int, int], None]  # arguments: bytes done, bytes expected
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 
 class Places(NamedTuple):

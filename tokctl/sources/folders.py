@@ -19,10 +19,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import plural
 from tokctl.sources.blocks import unreadable
 from tokctl.sources.document import Reading
-from tokctl.wording import plural
 
 
 def has_magic(text: str) -> bool:
@@ -294,7 +294,7 @@ def arrow_files(folder: str) -> list[str]:
     listed = Path(folder, "dataset_dict.json")
     if not listed.is_file():
         return _files_of(Path(folder))
-    from tokctl.schema import PLAIN_NAME
+    from tokctl.core.schema import PLAIN_NAME
 
     splits = _read_json(listed, {"splits": [PLAIN_NAME]})["splits"]
     return [file for split in splits for file in _files_of(Path(folder, split))]
@@ -302,7 +302,7 @@ def arrow_files(folder: str) -> list[str]:
 
 def _files_of(folder: Path) -> list[str]:
     path = folder / "state.json"
-    from tokctl.schema import PLAIN_NAME
+    from tokctl.core.schema import PLAIN_NAME
 
     state = _read_json(path, {"_data_files": [{"filename": PLAIN_NAME}]})
     if state.get("_indices_files") or state.get("_indices_data_files"):
@@ -314,7 +314,7 @@ def _files_of(folder: Path) -> list[str]:
 
 
 def _read_json(path: Path, schema: Any) -> dict[str, Any]:
-    from tokctl.schema import check
+    from tokctl.core.schema import check
 
     damaged, hint = f"{path} is damaged", "save the dataset again"
     try:

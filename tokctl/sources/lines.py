@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any, NoReturn
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
 from tokctl.sources.blocks import whole_lines
 from tokctl.sources.document import Batch
 

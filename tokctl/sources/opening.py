@@ -13,7 +13,8 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import brief
 from tokctl.sources.blocks import (
     HEAD,
     ByteSource,
@@ -32,7 +33,6 @@ from tokctl.sources.document import (
     Records,
     Source,
 )
-from tokctl.values import brief
 
 STDIN = "-"
 

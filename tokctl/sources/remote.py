@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources.blocks import BLOCK_SIZE, HEAD, ByteSource
 from tokctl.sources.document import Reading
 from tokctl.sources.folders import FileFilter, has_magic, nothing_in

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.sources.blocks import BlockStream, ByteSource, opened_file, spooled
 from tokctl.sources.document import Batch, Places
 
@@ -342,7 +342,7 @@ def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
         first, *below = path_to(batch.schema, field, name)
         yield from column_batches(batch.column(first), below, field, name, row)
         return
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     batch.validate()
     names = [column for column in batch.schema.names if column in field]

@@ -24,7 +24,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, IdCollector, IdWriter
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.values import Done, cached_property
 from tokctl.sources import (
     BLOCK_SIZE,
     Archive,
@@ -39,7 +40,6 @@ from tokctl.sources import (
 )
 from tokctl.sources.blocks import whole_lines
 from tokctl.tokenizer.encoding import no_id_error
-from tokctl.values import Done, cached_property
 
 if TYPE_CHECKING:
     from tokctl._native import IdArray, Matchers, TokenNames

@@ -9,9 +9,9 @@ from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID
-from tokctl.errors import CoreError, TokctlError
-from tokctl.habits import Answering
-from tokctl.values import brief, cached_property
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.foreign_names import Answering
+from tokctl.core.values import brief, cached_property
 
 if TYPE_CHECKING:
     from tokctl.model import Marker

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.tokenizer.tokenizer import Tokenizer
 
 #: A model of a comparison: a tokenizer, a name with a tokenizer, or the path of a model file.

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, overload
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import brief, cached_property, suggesting_class
 from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, template_pieces
 from tokctl.tokenizer.encoding import (
     Encoding,
@@ -24,7 +25,6 @@ from tokctl.tokenizer.encoding import (
     join,
     windows_of,
 )
-from tokctl.values import brief, cached_property, suggesting_class
 
 STRATEGIES = ("longest-first", "only-first", "only-second")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.values import Brief
 from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
 from tokctl.sources.document import Utf8Checker, check_errors
 from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress
-from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Special, Tokenizer

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokctl import _native
 from tokctl._native import IdArray
-from tokctl.errors import CoreError, TokctlError
-from tokctl.habits import Answering
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.foreign_names import Answering
+from tokctl.core.values import brief, cached_property, suggesting
 from tokctl.model import FilledRecipe, Merge, Recipe, byte_level, encoders
 from tokctl.tokenizer.encoding import (
     Encoding,
@@ -21,7 +22,6 @@ from tokctl.tokenizer.encoding import (
     token_names,
     utf8_of,
 )
-from tokctl.values import brief, cached_property, suggesting
 
 if TYPE_CHECKING:
     import os
@@ -196,8 +196,8 @@ class Tokenizer(Answering):
                 the files of a folder); None: according to names and first bytes.
             progress: receives the state of the training; see `tokctl.training`.
             timing: receives the time of each phase; see `tokctl.training`.
-            engine: what counts the texts, such as `tokctl.ray.Cluster()`; None: this process. The
-                result does not depend on it.
+            engine: what counts the texts, such as `tokctl.extras.ray.Cluster()`; None: this
+                process. The result does not depend on it.
 
         Raises:
             TokctlError: see `tokctl.training.train`.
@@ -421,8 +421,8 @@ class Tokenizer(Answering):
         """Train a tokenizer on pre-tokens with their counts, in the order of the mapping.
 
         Neither normalizers nor pre-tokenizers are applied to `words`, which is a mapping, or the
-        result of `tokctl.arrow.counts_from_table`. `read` is the record of the texts for the model
-        file; None: what the counts alone show. The other arguments are those of `train`.
+        result of `tokctl.extras.arrow.counts_from_table`. `read` is the record of the texts for the
+        model file; None: what the counts alone show. The other arguments are those of `train`.
 
         Raises:
             TokctlError: see `tokctl.training.train_on_counts`.

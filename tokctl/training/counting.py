@@ -19,7 +19,8 @@ from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from tokctl import _native
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.values import Done, available_threads, brief
 from tokctl.model import Recipe
 from tokctl.model.parts import Part, native_parts
 from tokctl.sources import (
@@ -37,7 +38,6 @@ from tokctl.sources import (
 )
 from tokctl.sources.blocks import read_ahead
 from tokctl.training.options import MOST, Options, exact, share
-from tokctl.values import Done, available_threads, brief
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -80,7 +80,7 @@ class TextStats:
 
 
 class Engine(Protocol):
-    """Interface of something that counts texts elsewhere, such as `tokctl.ray.Cluster`."""
+    """Interface of something that counts texts elsewhere, such as `tokctl.extras.ray.Cluster`."""
 
     def count(
         self,

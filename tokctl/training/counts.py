@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tokctl import _native
-from tokctl.errors import TokctlError
-from tokctl.files import whole_file
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import whole_file
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training import counting
 from tokctl.training.counting import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tokctl import _native
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import brief
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.sources import check_errors
-from tokctl.values import brief
 
 if TYPE_CHECKING:
     from decimal import Decimal

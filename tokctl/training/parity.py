@@ -11,14 +11,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from tokctl import _native
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.values import brief
 from tokctl.model import FilledRecipe, ParityRecord, Recipe
 from tokctl.model.byte_level import IN_ID_ORDER
 from tokctl.sources import AUTO, Reading, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Options, Timing, exact
 from tokctl.training.training import explained, first_tokens, limits, record_of, reserved
-from tokctl.values import brief
 
 VARIANTS = ("base", "window")
 MEASURES = ("tokens", "bytes", "characters")

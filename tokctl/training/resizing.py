@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import FilledRecipe, Merge, Recipe
 from tokctl.model.byte_level import BYTES, unspell
 from tokctl.model.parts import AddedToken, check_added, is_lossless

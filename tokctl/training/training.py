@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tokctl import _native
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.values import available_threads
 from tokctl.model import (
     Events,
     FilledRecipe,
@@ -39,7 +40,6 @@ from tokctl.training.options import (
     Timing,
     share,
 )
-from tokctl.values import available_threads
 
 #: Most seed pieces of a Unigram training, and the most characters in a piece: both as in
 #: SentencePiece.

@@ -12,9 +12,9 @@ from tests import systems
 from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
 from tests.tools.shells import ShellCommand, ShellOption, brief
-from tokctl.analysis import suite
 from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
+from tokctl.extras import suite
 from tokctl.formats import FORMATS
 from tokctl.model import ALGORITHMS
 from tokctl.model.presets import PRESETS

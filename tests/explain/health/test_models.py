@@ -17,7 +17,7 @@ from tests.explain.every import NAMES, TEXT, model
 from tests.explain.health.sick import Tokenizer, finding, health, merging, tokens
 from tests.metrics.models import document
 from tokctl.analysis.health import CHECKS, SEVERITIES, Health, check_health
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import byte_level
 from tokctl.model.presets import BPE, preset
 

@@ -68,9 +68,9 @@ BOUNDS = """\
 ## Limits
 
 If the system runs out of memory, a command ends with `error: out of memory` and exit code 2, and
-leaves no file. In Python it raises `tokctl.errors.OutOfMemoryError`, which is a `TokctlError` and a
-`MemoryError`. `python -m tests.faults.exhausted` tests commands with less and less memory. The
-following limits apply however much memory there is:
+leaves no file. In Python it raises `tokctl.core.errors.OutOfMemoryError`, which is a `TokctlError`
+and a `MemoryError`. `python -m tests.faults.exhausted` tests commands with less and less memory.
+The following limits apply however much memory there is:
 
 | what | limit | beyond it |
 |---|--:|---|

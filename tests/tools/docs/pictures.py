@@ -28,7 +28,7 @@ from tokctl.analysis.explain import ScoredWord, count_pre_tokens, read_counts
 from tokctl.analysis.replay import LeadingPair, MergeReplay
 from tokctl.model import Marker, Recipe, byte_level
 from tokctl.model.presets import BPE, DEFAULTS, UNIGRAM
-from tokctl.render.visible import visible
+from tokctl.report.visible import visible
 from tokctl.sources import Document, documents
 from tokctl.sources.corpora import corpus_path
 

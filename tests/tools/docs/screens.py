@@ -263,7 +263,7 @@ _SCREEN = (80, 20)
 def watch() -> str:
     # Here, since they are of the extra `watch`.
     from tokctl.cli.watching import replay_of
-    from tokctl.watch.app import WatchApp
+    from tokctl.extras.watch.app import WatchApp
 
     sources = list(documents([corpus_path("sample")]))
     tokenizer = Tokenizer.train(sources, vocab_size=2000, recipe=preset("sentencepiece-bpe"))

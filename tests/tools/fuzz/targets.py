@@ -18,7 +18,7 @@ from tests.formats.models import RECIPES, filled
 from tests.tools.fuzz.properties import properties
 from tests.tools.fuzz.seeds import CUT, READERS, SHARDED, parted
 from tokctl import TokctlError, Tokenizer, formats, sources
-from tokctl.chat.sandbox import JinjaTemplate
+from tokctl.extras.chat.sandbox import JinjaTemplate
 from tokctl.formats import FORMATS, Hints, InexpressibleError
 from tokctl.idfiles import reader
 from tokctl.sources import Archive, Reading

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 SAME, DIFFERS, UNTRANSLATABLE = "same", "differs", "not translatable"
 

@@ -20,7 +20,7 @@ from tests.tools.zoo.listed import Listed
 from tokctl import Encoding, Tokenizer, Truncation
 from tokctl._native import NO_ID
 from tokctl.analysis.verification import without_lengths
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 #: A kind that is meant: see docs/formats.md.
 BEHIND = "offsets after dropped bytes"

@@ -16,7 +16,7 @@ from tests.tools.zoo.cases import Case, cases, damaged_lists
 from tests.tools.zoo.listed import Listed
 from tests.tools.zoo.peers import Peer, Recorded, TheirError, opened
 from tokctl._native import NO_ID
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 
 #: Seconds of CPU and bytes of memory that one file may take.
 CPU, MEMORY = 1500, 6 << 30

@@ -42,7 +42,8 @@ from tokctl.analysis.comparison.results import (
 )
 from tokctl.analysis.metrics import WORD_RULES
 from tokctl.analysis.texts import Text, read_texts, read_together
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import available_threads
 from tokctl.formats.saving import contents
 from tokctl.sources import Source
 from tokctl.tokenizer.model_names import (
@@ -53,7 +54,6 @@ from tokctl.tokenizer.model_names import (
 )
 from tokctl.tokenizer.tokenizer import Tokenizer, check_threads
 from tokctl.training.counting import digest_of
-from tokctl.values import available_threads
 
 __all__ = [
     "Comparison",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from tokctl.analysis.comparison.results import Comparison, SweepPoint
 from tokctl.analysis.comparison.samples import is_one_token
 from tokctl.analysis.metrics import Absent, Figure, metric_names
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import listed, percent, times
 from tokctl.tokenizer import Tokenizer
-from tokctl.wording import listed, percent, times
 
 
 def findings_of(comparison: Comparison, models: Mapping[str, Tokenizer]) -> tuple[str, ...]:

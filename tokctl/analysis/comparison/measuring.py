@@ -34,11 +34,11 @@ from tokctl.analysis.metrics import (
     tokens_per_line,
 )
 from tokctl.analysis.texts import Text
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.values import available_threads
 from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.resizing import prune
-from tokctl.values import available_threads
 
 # -- Counts of one model on one text -------------------------------------------------------------
 

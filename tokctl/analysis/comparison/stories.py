@@ -28,10 +28,10 @@ from tokctl.analysis.explain.states import (
 )
 from tokctl.analysis.explain.vocabulary import is_byte_token
 from tokctl.analysis.texts import Text, count_words
+from tokctl.core.humanize import listed, times
 from tokctl.tokenizer import Tokenizer
 from tokctl.training.counting import digest_of
 from tokctl.training.training import USUAL_LONGEST_PIECE
-from tokctl.wording import listed, times
 
 #: Number of words that are picked from the sentences.
 STORIES = 6

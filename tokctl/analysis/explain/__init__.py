@@ -1,6 +1,6 @@
 """Explanations of words and tokens, corpus states, and the use of a vocabulary by texts.
 
-Results are plain data; `tokctl.render` shows them.
+Results are plain data; `tokctl.report` shows them.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from weakref import WeakKeyDictionary
 
 from tokctl import _native
 from tokctl._native import NO_ID
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.humanize import plural
 from tokctl.model import Merge, Recipe, Round, byte_level
-from tokctl.wording import plural
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer

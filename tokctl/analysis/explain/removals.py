@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.history import History, Pair, check_symbols, history_of, name_symbols
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model import Events, Removal
 
 if TYPE_CHECKING:

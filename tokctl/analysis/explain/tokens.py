@@ -40,10 +40,10 @@ from tokctl.analysis.explain.vocabulary import (
 )
 from tokctl.analysis.explain.words import Path, paths_of
 from tokctl.analysis.metrics import space_mark
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import Brief
 from tokctl.model import byte_level
 from tokctl.model.parts import AddedToken
-from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer

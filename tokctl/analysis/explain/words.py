@@ -27,10 +27,10 @@ from tokctl.analysis.explain.history import (
     name_symbols,
 )
 from tokctl.analysis.explain.removals import RefinedWord, refined_word
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import Brief
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
-from tokctl.values import Brief
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer

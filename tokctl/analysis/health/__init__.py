@@ -24,10 +24,10 @@ from tokctl.analysis.health.results import (
     TextFacts,
 )
 from tokctl.analysis.health.subject import EncodedTexts, Subject, encode_texts
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import available_threads
 from tokctl.sources import Source, check_errors, open_sources
 from tokctl.tokenizer import Tokenizer
-from tokctl.values import available_threads
 
 __all__ = [
     "CHECKS",

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 from tokctl.analysis.health.results import Answer
 from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.analysis.metrics import Absent
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.holes import filler
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
 from tokctl.model.byte_level import NEVER_IN_UTF8

@@ -12,8 +12,8 @@ from tokctl.analysis.explain.words import pre_tokens_of
 from tokctl.analysis.health.results import Answer, Example
 from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.analysis.metrics import space_mark
+from tokctl.core.humanize import times
 from tokctl.model.parts import AddedToken, native_parts
-from tokctl.wording import times
 
 # -- Unreachable tokens, by the stage that causes it ---------------------------------------------
 

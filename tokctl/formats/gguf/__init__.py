@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import regex
 
 from tokctl._native import ModelFile
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats import charsmap, merging, sentencepiece
 from tokctl.formats.contract import (
     ANOTHER,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.model.parts import PRE_TOKENIZERS, Part
 
 _ANY_CASE = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"

@@ -14,7 +14,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
+from tokctl.core.values import cached_property
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.sentencepiece import (
     BYTE,
@@ -25,7 +26,6 @@ from tokctl.formats.sentencepiece import (
     USER_DEFINED,
 )
 from tokctl.model.parts import POST_PROCESSORS, AddedToken, Part
-from tokctl.values import cached_property
 
 #: Spellings of tokens that end a text: control tokens, whatever their type.
 _ENDS = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.huggingface.classes import CLASSES
 from tokctl.formats.huggingface.components import Json
 

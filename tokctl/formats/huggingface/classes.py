@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS

@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
 from tokctl.model import Recipe

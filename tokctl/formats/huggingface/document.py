@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tokctl import _native
 from tokctl._native import ModelFile
-from tokctl.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError, TokctlError
 from tokctl.formats.contract import (
     ANOTHER,
     Files,
@@ -115,7 +115,7 @@ def write(model: FilledRecipe) -> Files:
     Raises:
         InexpressibleError: the format can't hold a model of this kind.
     """
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     return {"": orjson.dumps(document(model), option=orjson.OPT_APPEND_NEWLINE)}
 
@@ -418,7 +418,7 @@ def written_scores(scores: list[float]) -> list[Any]:
 
     Hugging Face's parser misreads the shortest texts of some scores. These get other texts.
     """
-    from tokctl import orjson
+    from tokctl.core import orjson
 
     texts, _ = _native.texts_for_serde_json(scores)
     return [

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tokctl import orjson
-from tokctl.errors import TokctlError
+from tokctl.core import orjson
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import Files, Loss, Source, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import BACKEND, chosen, refused
 from tokctl.formats.huggingface.classes import (

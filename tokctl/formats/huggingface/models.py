@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.components import Fields, InexpressibleError, Json, unknown_type

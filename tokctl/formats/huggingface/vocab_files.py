@@ -11,7 +11,7 @@ import base64
 import codecs
 from typing import Any, NamedTuple
 
-from tokctl.errors import TokctlError
+from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.huggingface.components import Json
 

@@ -154,7 +154,7 @@ mod mapping {
     use std::ptr::null_mut;
     use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-    /// As `tokctl.errors.OutOfMemoryError` is reported.
+    /// As `tokctl.core.errors.OutOfMemoryError` is reported.
     const MESSAGE: &str = "error: out of memory\nhint: give it less text at a time\n";
 
     /// The process that says the last words: a child that was forked has files of its own.

@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tokctl_core::{memory, Error};
 
-import_exception!(tokctl.errors, CoreError);
-import_exception!(tokctl.errors, OutOfMemoryError);
+import_exception!(tokctl.core.errors, CoreError);
+import_exception!(tokctl.core.errors, OutOfMemoryError);
 
 thread_local! {
     /// What interrupted work in this thread. The core's error does not hold it.

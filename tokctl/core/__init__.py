@@ -1,0 +1,1 @@
+"""What every other room uses: errors, atomic files, differences between systems, JSON, wording."""

@@ -1,0 +1,503 @@
+"""Adaptation of a vocabulary: tokens are removed, others are learned, and old ids map to new ones.
+
+The steps, each of which is optional:
+
+1. Remove the tokens that some texts use least (`tokctl.training.resizing.kept_by_use`), or the
+   residues of merging (`tokctl.extras.adapt.residues`).
+2. Continue training from the tokens that are left, on the same or on other texts. A model with
+ranks
+   is converted to merges first, and back if ranks can express the result.
+3. Add special and other added tokens. 4. Assign ids. Either ids have no gaps and keep their order.
+Or each kept token keeps its id, and
+   new tokens get the freed ids in ascending order. In models whose ids are ranks (tiktoken's), a
+   new token with a freed id would merge before older ones, so new tokens get the ids after the
+   last one. A freed id that is left over is a hole, which a special token `<|unused_ID|>` fills.
+
+A token that was removed in step 1 and learned again in step 2 counts as the same token. It keeps
+its embedding, and also its id if ids are kept and are not ranks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokctl.analysis.explain.usage import segmented
+from tokctl.analysis.metrics import space_mark
+from tokctl.core.errors import TokctlError
+from tokctl.core.files import whole_file
+from tokctl.core.values import Brief, brief, suggesting
+from tokctl.extras.adapt import residues as residue
+from tokctl.formats import merging
+from tokctl.formats.contract import InexpressibleError
+from tokctl.formats.holes import MOST_HOLES, filler
+from tokctl.model import FilledRecipe, Recipe
+from tokctl.model.parts import PRE_TOKENIZERS
+from tokctl.tokenizer import Tokenizer
+from tokctl.training import resizing
+
+if TYPE_CHECKING:
+    from tokctl.extras.adapt.embeddings import CarriedMatrix
+    from tokctl.extras.adapt.moved import MovedTokens
+    from tokctl.sources import Reading, Source
+    from tokctl.training import Progress
+    from tokctl.training.options import Number
+
+    Texts = str | Path | Source | Sequence[str | Path | Source]
+
+
+@dataclass(frozen=True, repr=False)
+class Adaptation(Brief):
+    """The old and the new model, and the new id of each old token.
+
+    Attributes:
+        before: the old model.
+        tokenizer: the new model.
+        ids: new id of each old id; None if the token was removed.
+        holes: new ids without a token, which new fillers have.
+        restored: old ids of tokens that were removed and learned again.
+        uses: number of times that the texts use the removed tokens, and all tokens; None if uses
+            were not counted.
+        residues: the removed residues, and the limits that define them; None if only other tokens
+            were to be removed.
+    """
+
+    before: Tokenizer
+    tokenizer: Tokenizer
+    ids: tuple[int | None, ...]
+    holes: tuple[int, ...] = ()
+    restored: tuple[int, ...] = ()
+    uses: tuple[int, int] | None = None
+    residues: residue.Residues | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of tokens of the new model, without fillers of holes."""
+        return self.tokenizer.vocab_size - len(_fillers(self.tokenizer.model))
+
+    @property
+    def removed(self) -> list[int]:
+        """Old ids of the removed tokens, without holes."""
+        holes = _fillers(self.before.model)
+        return [old for old, new in enumerate(self.ids) if new is None and old not in holes]
+
+    @property
+    def new(self) -> list[int]:
+        """New ids of the tokens that the old model does not have."""
+        known = {*self.ids, *self.holes}
+        return [id_ for id_ in range(self.tokenizer.vocab_size) if id_ not in known]
+
+    def map_lines(self) -> Iterator[bytes]:
+        """Yield one JSON line per token with its old id, its new id (null if removed) and its text.
+
+        The fields are `old`, `new` and `token`. The lines are in the order of the old ids, followed
+        by the new tokens (`old` is null) in the order of their ids, without holes.
+        """
+        from tokctl.core import orjson
+
+        before, after = self.before.tokens, self.tokenizer.tokens
+        old_ones = ((old, new, before[old]) for old, new in enumerate(self.ids))
+        for old, new, token in chain(old_ones, ((None, new, after[new]) for new in self.new)):
+            row = {"old": old, "new": new, "token": token}
+            yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+    def save_map(self, path: str | Path) -> None:
+        """Write `map_lines` to a file, completely or not at all.
+
+        Args:
+            path: the file.
+
+        Raises:
+            TokctlError: the file can't be written.
+        """
+        with whole_file(path) as file:
+            file.writelines(self.map_lines())
+
+    @suggesting
+    def carry_embeddings(
+        self,
+        path: str | Path,
+        output: str | Path,
+        *,
+        tensors: Sequence[str] = (),
+        new_rows: str = "pieces",
+        vectors: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> list[CarriedMatrix]:
+        """Write a language model's weights for the new ids; see `tokctl.extras.adapt.embeddings`.
+
+        Args:
+            path: a safetensors file, the index of several, or the folder that has one of these.
+            output: the new file; for several files, the folder for them and their index.
+            tensors: the matrices with a row for each id; by default those with the usual names of
+                input and output embeddings.
+            new_rows: one of `NEW_ROWS`.
+            vectors: for `focus`, a text file with a vector for each token of the new model: see
+                `tokctl.extras.adapt.focus.combinations`.
+            progress: called with the phase `copy`, the bytes written and their total; for `focus`
+                before that with `focus`, the new tokens done and their total.
+
+        Returns:
+            Facts about each matrix that was written.
+
+        Raises:
+            TokctlError: a file can't be read or written; a matrix is missing or has another size;
+                or the vectors are in another format, or none is for a kept token.
+        """
+        from tokctl.extras.adapt.embeddings import carry
+
+        return carry(self, path, output, tensors, new_rows, vectors, progress)
+
+    def moved(
+        self, texts: Texts, *, threads: int = 1, reading: Reading | None = None
+    ) -> MovedTokens:
+        """Return the kept tokens that some texts lose although no new token covers them.
+
+        See `tokctl.extras.adapt.moved`.
+
+        Args:
+            texts: paths, or sources of `tokctl.sources`; one, or several.
+            threads: number of threads that encode.
+            reading: how to read the paths; None: according to names and first bytes.
+
+        Raises:
+            TokctlError: a text can't be read, or is not UTF-8.
+        """
+        from tokctl.extras.adapt.moved import moved
+
+        return moved(self, _opened(texts, reading), threads)
+
+
+@suggesting
+def adapt(
+    tokenizer: Tokenizer,
+    *,
+    prune: int | None = None,
+    min_uses: int | None = None,
+    residues: Number | None = None,
+    residue_entropy: float | None = None,
+    texts: Texts = (),
+    vocab_size: int | None = None,
+    new_texts: Texts | None = None,
+    special_tokens: Sequence[str] = (),
+    added_tokens: Sequence[str] = (),
+    keep_ids: bool = False,
+    errors: str = "strict",
+    threads: int | None = None,
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Adaptation:
+    """Remove tokens that texts hardly use, and learn new ones.
+
+    Args:
+        tokenizer: the old model; it is not changed.
+        prune: the number of tokens to keep: those that `texts` use most.
+        min_uses: instead of `prune`: tokens that `texts` use fewer times are removed.
+        residues: instead of both: remove residues of merging with at most this FI ratio, above 0
+            and at most 1. Nothing is learned then.
+        residue_entropy: the highest entropy of their neighbours, in bits; None: 2.
+        texts: paths, or sources of `tokctl.sources`; one, or several.
+        vocab_size: the total number of tokens, including `special_tokens` and `added_tokens`; holes
+            don't count.
+        new_texts: the texts from which new tokens are learned; by default `texts`.
+        special_tokens: tokens with ids after the learned tokens, recognized in a text only if the
+            caller allows them.
+        added_tokens: tokens with ids after the special ones, always recognized in a text.
+        keep_ids: whether remaining tokens keep their ids.
+        errors: `strict` or `replace`, for text that is not UTF-8 (character models).
+        threads: the number of threads for counting; None: one per processor that this process may
+            use. The result does not depend on it.
+        reading: how to read the paths; None: according to names and first bytes.
+        progress: see `tokctl.training`.
+
+    Returns:
+        The new model, and how ids changed.
+
+    Raises:
+        TokctlError: a text can't be read; nothing was requested; the size is too small for what
+            must stay, or too large; this model can't be trained further.
+
+    Example:
+        tok = Tokenizer.load("gpt2.tokenizer.json")
+        found = adapt(tok, prune=32_000, texts=["books.txt"], keep_ids=True)
+        found.tokenizer.save("books.json", "huggingface")
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        raise TokctlError(
+            f"the tokenizer can't be {brief(tokenizer)}", "Tokenizer.load(path) reads one"
+        )
+    model = tokenizer.model
+    if model.events is not None or model.supermerges:
+        raise TokctlError(
+            f"a {model.recipe.traits.title} model can't be adapted where tokens were taken away, "
+            "or whole pre-tokens were merged",
+            "adapt the model that it was before, or train it again on the new texts",
+        )
+    added = _Added(special_tokens, added_tokens)
+    prunes = prune is not None or min_uses is not None or residues is not None
+    if not (prunes or vocab_size is not None or added.texts):
+        raise TokctlError(
+            "nothing is to be changed",
+            "say --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
+            "--add-token TOKEN",
+        )
+    if prune is not None and min_uses is not None:
+        raise TokctlError(
+            "a number of tokens and the least use of a token can't both say what goes",
+            "leave --prune or --min-uses out",
+        )
+    if residues is not None:
+        if not (prune is None and min_uses is None and vocab_size is None):
+            raise TokctlError(
+                "residues can't go together with other tokens, and nothing is learned beside them",
+                "leave --prune, --min-uses and --vocab out: adapt the model once with them, and "
+                "what comes of it with --residues",
+            )
+        highest = residue.limits(residues, residue_entropy)
+        model = residue.with_merges(model)
+    elif residue_entropy is not None:
+        raise TokctlError(
+            "residue_entropy is about residues, and none are taken away", "say --residues RATIO"
+        )
+    if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
+        raise TokctlError(f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up")
+    has_texts = bool(texts) or not isinstance(texts, Sequence)
+    if prunes and not has_texts:
+        raise TokctlError(
+            "the texts are missing that say which tokens are used",
+            "give some; tokctl convert --prune takes tokens away without any",
+        )
+    fillers = _fillers(model) if prunes or keep_ids else set()
+    if vocab_size is not None:
+        if new_texts is None and not has_texts:
+            raise TokctlError("there are no texts to learn new tokens from", "give some")
+        model = _extensible(model)
+        if min_uses is None:
+            there = len(model.tokens) - len(fillers)
+            _check_room(there if prune is None else prune, vocab_size, added.count(model))
+    kept = [id_ for id_ in range(len(model.tokens)) if id_ not in fillers]
+    uses = found = None
+    if prunes:
+        counts = _uses(tokenizer, _opened(texts, reading), errors)
+        if residues is not None:
+            found = residue.find(model, counts, *highest)
+            gone = {one.id for one in found.found}.union(fillers)
+            kept = [id_ for id_ in kept if id_ not in gone]
+        else:
+            kept = resizing.kept_by_use(
+                model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
+            )
+            gone = set(range(len(model.tokens))).difference(kept)
+        uses = sum(counts[id_] for id_ in gone), counts.total()
+    if found is not None and found.found:
+        model = residue.without(model, found, fillers)
+    elif len(kept) < len(model.tokens):
+        model = resizing.keeping(model, kept)
+    if vocab_size is not None:
+        _check_room(len(kept), vocab_size, added.count(model))
+        sources = _opened(texts if new_texts is None else new_texts, reading)
+        room = vocab_size - added.count(model)
+        model = _extended(model, tokenizer.model, sources, room, errors, threads, progress)
+    model = added.to(model)
+    again = _learned_again(tokenizer.model, model, kept)
+    new = _numbers(tokenizer.model, kept, again, len(model.tokens), keep_ids=keep_ids)
+    model, holes = _with_holes(model, new)
+    # A hole that was already a hole keeps its id.
+    ids = [id_ if id_ in holes and id_ in fillers else None for id_ in range(tokenizer.vocab_size)]
+    for place, old in chain(enumerate(kept), again.items()):
+        ids[old] = new[place]
+    more = tuple(sorted(holes - fillers))
+    return Adaptation(
+        tokenizer, Tokenizer(model), tuple(ids), more, tuple(sorted(again.values())), uses, found
+    )
+
+
+class _Added:
+    """Special and other tokens to add."""
+
+    def __init__(self, special: Sequence[str], always: Sequence[str]) -> None:
+        for what, texts in (("special", special), ("added", always)):
+            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+                raise TokctlError(f"the {what} tokens can't be {brief(texts)}", "they are texts")
+            if "" in texts:
+                raise TokctlError(f"one of the {what} tokens is empty", "give each a text")
+        self.special, self.always = list(dict.fromkeys(special)), list(dict.fromkeys(always))
+        if both := set(self.special) & set(self.always):
+            raise TokctlError(
+                f"{min(both)!r} can't be a special token and another added token", "leave one out"
+            )
+        self.texts = [*self.special, *self.always]
+
+    def count(self, model: FilledRecipe) -> int:
+        """Return the number of these tokens that the model lacks."""
+        return len(set(self.texts) - {token.text for token in model.added})
+
+    def to(self, model: FilledRecipe) -> FilledRecipe:
+        """Return the model with these tokens."""
+        model = resizing.with_special_tokens(model, self.special)
+        return resizing.with_added_tokens(model, self.always)
+
+
+def _opened(texts: Texts, reading: Reading | None) -> list[Source]:
+    from tokctl.sources import AUTO, opened
+
+    return list(opened(texts, reading or AUTO))
+
+
+def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Counter[int]:
+    """Return how many times texts use each id."""
+    uses: Counter[int] = Counter()
+    for pre_token in segmented(tokenizer, sources, errors):
+        for id_ in pre_token.ids:
+            uses[id_] += pre_token.count
+    return uses
+
+
+def _pairs(model: FilledRecipe) -> Sequence[Sequence[int]]:
+    """Return the pair that each token is made of; all merges if the pairs are unknown."""
+    try:
+        return merging.pairs(model) if model.merges or model.recipe.has_ranks else []
+    except InexpressibleError:
+        return model.merges
+
+
+# -- more tokens --------------------------------------------------------------------------------
+
+
+def _extensible(model: FilledRecipe) -> FilledRecipe:
+    """Return the model, with merges instead of ranks; raise TokctlError if it can't be trained."""
+    try:
+        model = merging.by_merges(model)
+    except InexpressibleError as reason:
+        raise TokctlError(
+            f"new tokens can't be learned: {reason}",
+            "adapt a model whose algorithm merges pairs, or leave --add-token out",
+        ) from None
+    resizing.check_extension(model, model.recipe)
+    return model
+
+
+def _check_room(size: int, vocab_size: int, added: int) -> None:
+    """Raise TokctlError if `vocab_size` leaves no token to learn."""
+    if type(vocab_size) is not int or vocab_size - added <= size:
+        more = f" and {added} that are added" if added else ""
+        raise TokctlError(
+            f"{vocab_size} tokens in all leave nothing to learn: {size} stay{more}",
+            f"ask for more than {size + added}",
+        )
+
+
+def _extended(
+    model: FilledRecipe,
+    before: FilledRecipe,
+    sources: Sequence[Source],
+    size: int,
+    errors: str,
+    threads: int | None,
+    progress: Progress | None,
+) -> FilledRecipe:
+    """Return the model with new tokens learned from texts.
+
+    It is segmented by ranks if the model `before` was and ranks can express the merges.
+    """
+    from tokctl import training
+
+    recipe = _splitting_words(model)
+    old = replace(model, recipe=recipe)
+    options = training.Options(vocab_size=size, extend=old, errors=errors, threads=threads)
+    found = training.train(sources, recipe, options, progress)
+    found = replace(
+        found,
+        recipe=model.recipe,
+        origin=model.origin,
+        companions=model.companions,
+        lengths=model.lengths,
+    )
+    if before.recipe.has_ranks:
+        try:
+            return merging.by_ranks(found, scored=bool(before.scores))
+        except InexpressibleError:
+            pass  # ranks can't express it: it keeps its merges
+    return found
+
+
+def _splitting_words(model: FilledRecipe) -> Recipe:
+    """Return the recipe to learn with.
+
+    In SentencePiece's models a sentence is one pre-token, and no token continues after the sign of
+    a space. To keep new tokens from doing so, the recipe splits before each sign. It also removes
+    line feeds, because SentencePiece learns from lines.
+    """
+    recipe = model.recipe
+    mark = space_mark(recipe)
+    splits = any(part.kind == "metaspace" and part["split"] for part in recipe.pre_tokenizers)
+    if not mark or splits:
+        return recipe
+    ordinary = set(range(len(model.tokens))) - model.reserved_ids
+    if any(mark in model.tokens[id_].decode().lstrip(mark) for id_ in ordinary):
+        return recipe
+    lines = {"kind": "split", "pattern": "\n", "behaviour": "removed"}
+    words = {"kind": "split", "pattern": mark, "behaviour": "merged-with-next"}
+    more = map(PRE_TOKENIZERS.from_dict, (lines, words))
+    return replace(recipe, pre_tokenizers=(*recipe.pre_tokenizers, *more))
+
+
+# -- ids ----------------------------------------------------------------------------------------
+
+
+def _fillers(model: FilledRecipe) -> set[int]:
+    """Return the ids of the special tokens that fill holes."""
+    return {token.id for token in model.added if token.special and token.text == filler(token.id)}
+
+
+def _learned_again(
+    before: FilledRecipe, model: FilledRecipe, kept: Sequence[int]
+) -> dict[int, int]:
+    """Return the old ids of the tokens that were removed and learned again.
+
+    The keys are the indexes of the tokens in `model`, which come after the `kept` ones.
+    """
+    known = before.reserved_ids.union(kept)
+    old_ids = {token: id_ for id_, token in enumerate(before.tokens) if id_ not in known}
+    places = range(len(kept), len(model.tokens))
+    return {at: old_ids[model.tokens[at]] for at in places if model.tokens[at] in old_ids}
+
+
+def _numbers(
+    before: FilledRecipe,
+    kept: Sequence[int],
+    again: Mapping[int, int],
+    size: int,
+    *,
+    keep_ids: bool,
+) -> list[int]:
+    """Return the final id of each of `size` tokens, of which the first are the `kept` ones."""
+    if not keep_ids:
+        return list(range(size))
+    first = len(before.tokens)
+    places = range(len(kept), size)
+    if before.recipe.has_ranks and not before.scores:  # ids are ranks
+        return [*kept, *range(first, first + len(places))]
+    free = iter(sorted(set(range(first + size)).difference(kept, again.values())))
+    return [*kept, *(again[place] if place in again else next(free) for place in places)]
+
+
+def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, set[int]]:
+    """Return the model with the ids `new` and with fillers in its holes, and these holes."""
+    total = max(new) + 1
+    holes = sorted(set(range(total)).difference(new))
+    if len(holes) > max(len(new), MOST_HOLES):
+        raise TokctlError(
+            f"{len(holes):,} ids would be holes, and only {len(new):,} have a token",
+            "number the tokens anew, without keeping ids",
+        )
+    if list(new) == list(range(total)):
+        return model, set()
+    model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
+    if model.training:  # the stages ended at ids that have other tokens now
+        model = replace(model, training=replace(model.training, stage_ends=()))
+    return resizing.renumbered(model, dict(enumerate([*new, *holes]))), set(holes)

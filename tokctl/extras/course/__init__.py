@@ -1,0 +1,1 @@
+"""The tutorial's exercises and their grader."""

@@ -1,0 +1,112 @@
+"""Shards that the workers of a cluster write: `tokctl encode --engine ray --shard-size N`.
+
+    import tokctl.extras.ray
+    from tokctl import Tokenizer, idfiles
+
+    tokenizer = Tokenizer.load("m.json")
+    cluster = tokctl.extras.ray.Cluster("auto")
+    idfiles.write(tokenizer, ["corpus/"], "shards", form="bin", shard_size=10**8, engine=cluster)
+
+`tokctl.idfiles.shared_shards` describes the method; this module runs its tasks on Ray.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any, TypeVar
+
+import ray
+
+from tokctl.extras.ray.tasks import (
+    RETRIES,
+    Home,
+    Tell,
+    Tried,
+    at_home,
+    at_nodes,
+    check_portable,
+    connected,
+    home,
+    run,
+    tried,
+)
+from tokctl.idfiles import shared_shards
+from tokctl.idfiles.shared_shards import Failure, Job
+from tokctl.idfiles.writer import ChunkStream, Target, Written
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def write_shards(
+    stream: ChunkStream,
+    target: Target,
+    address: str | None,
+    part_size: int,
+    tell: Tell | None = None,
+) -> Written:
+    """Write the ids of a stream as shards.
+
+    The folder has the same bytes as with `tokctl.idfiles.shards.write_shards`. All workers must
+    find it at the same path or address.
+
+    Args:
+        stream: the sources and their encoder.
+        target: the folder, the form and the size of a shard.
+        address: address of the cluster; see `Cluster`.
+        part_size: approximate number of bytes of text in a task.
+        tell: called with a line for each task that was repeated because its worker was lost.
+
+    Raises:
+        TokctlError: as `tokctl.idfiles.shards.write_shards`; or stdin is a source, the cluster
+            can't be reached, or the worker of a task died repeatedly. Complete files stay, and the
+            run can be resumed.
+    """
+    for source in stream.sources:
+        check_portable(source)
+    with ExitStack() as stack:
+        # Runs after the workers have ended, if they end with this call.
+        stack.callback(shared_shards.sweep, target)
+        return shared_shards.write_shards(stream, target, _Workers(address, part_size, stack, tell))
+
+
+class _Workers:
+    """Workers of a cluster, connected when the first task runs; see `shared_shards.Workers`."""
+
+    def __init__(
+        self, address: str | None, part_size: int, stack: ExitStack, tell: Tell | None
+    ) -> None:
+        self.part_size = part_size
+        self._address = address
+        self._stack = stack
+        self._tell = tell
+        self._processors: int | None = None
+
+    def run(
+        self, work: Callable[[Job, Task], Result], job: Job, tasks: Iterable[Task]
+    ) -> Iterator[tuple[Task, Result]]:
+        if self._processors is None:
+            self._processors = self._stack.enter_context(connected(self._address))
+        # Sent once, not with each task.
+        packed, here = ray.put(job.packed()), home()
+
+        def start(task: Any) -> list[Any]:
+            named: Any = _work.options(name=f"{work.__name__} {task.name}")
+            return [named.remote(packed, here, work, task)]
+
+        def name(task: Any) -> str:
+            return str(task.name)
+
+        with closing(run(tasks, start, name, self._processors, self._tell)) as running:
+            for task, result, _ in running:
+                if isinstance(result, Failure):
+                    error = at_nodes(result.error())
+                    result = result._replace(message=error.message, hint=error.hint)
+                yield task, result
+
+
+@ray.remote(max_retries=RETRIES)
+def _work(packed: bytes, of: Home, work: Callable[[Job, Task], Result], task: Task) -> Tried:
+    with at_home(of):
+        return tried(work(Job.unpacked(packed), task))

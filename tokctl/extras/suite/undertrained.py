@@ -1,0 +1,175 @@
+"""Tokens on which a language model has hardly been trained: by reach, by use, by embeddings.
+
+Three methods, from the cheapest to the most reliable:
+
+- **unreachable**: no text is encoded to the token, by the trials of
+  `tokctl.analysis.explain.vocabulary`.
+- **never used, rarely used**: by the number of uses of each id in the measured text. Special tokens
+  and byte tokens are left out, as in the health check.
+- **embeddings**: by the embedding matrix of a language model, after Land and Bartolo 2024 ("Fishing
+  for Magikarp", arXiv 2405.05417); `tokctl.analysis.health.embeddings` defines the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokctl.analysis.health import RARE
+from tokctl.analysis.health.embeddings import DEVIATIONS, SHARE, EmbeddingFacts, embedding_facts
+from tokctl.analysis.health.subject import Subject
+from tokctl.analysis.health.use import usable_ids
+from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
+from tokctl.core.errors import TokctlError
+from tokctl.tokenizer import Tokenizer
+
+_LAND = "Land and Bartolo 2024, arXiv 2405.05417"
+_SHARE = "share, 0 to 1"
+
+#: Symbols: V tokens that text can give, without byte tokens; E those of V that are whole characters
+#: and reachable.
+DEFINITIONS = (
+    Definition(
+        "unreachable",
+        "unreachable tokens",
+        "tokens that no trial with their own text gives / V",
+        _SHARE,
+        "neither",
+        _LAND,
+        "Trials can't prove that no text gives a token. Tokens that only serve to build others "
+        "are still needed for merging.",
+    ),
+    Definition(
+        "never_used",
+        "never used",
+        "tokens with n = 0 on the text / V",
+        _SHARE,
+        "neither",
+        "",
+        "It depends on the text as much as on the model: a short text uses few tokens, and a text "
+        "in another language even fewer.",
+    ),
+    Definition(
+        "rarely_used",
+        "rarely used",
+        f"tokens with 0 < n < {RARE} on the text / V",
+        _SHARE,
+        "neither",
+        "",
+        "As for never used. The limit is a convention, and a language model is trained on other "
+        "texts.",
+    ),
+    Definition(
+        "candidates",
+        "candidates by embeddings",
+        f"tokens with an indicator up to that of the lowest {SHARE:.0%} / E",
+        _SHARE,
+        "neither",
+        _LAND,
+        f"It is {SHARE:.0%} by definition, even in a model whose tokens are all well trained: "
+        "these are the tokens to try in prompts. The number of outliers shows whether any are "
+        "under-trained.",
+    ),
+    Definition(
+        "apart",
+        "outlying tokens",
+        f"tokens with an indicator under median - {DEVIATIONS} · 1.4826 · MAD / E",
+        _SHARE,
+        "neither",
+        f"{_LAND}; MAD as spread, Hampel 1974",
+        "In a model with many under-trained tokens, the spread is wide, and mild cases are not "
+        "outliers. A row can be short for reasons other than little training.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class UndertrainedReport:
+    """Tokens of a model that are probably under-trained.
+
+    Attributes:
+        of: Number of tokens that text can give, without byte tokens.
+        unreachable: Ids of unreachable tokens, ascending.
+        undecided: Number of tokens whose trials were cut short; if there are any, no id counts as
+            unreachable.
+        rare: Number of uses below which a token is rare.
+        never_used: Ids of tokens that are never used, ascending.
+        rarely_used: Ids of rare tokens, the rarest first.
+        embeddings: Results from the embeddings; None if none were given, Absent if they show
+            nothing.
+        figures: Values by the names of `DEFINITIONS`, in their order.
+    """
+
+    of: int
+    unreachable: tuple[int, ...]
+    undecided: int
+    rare: int
+    never_used: tuple[int, ...]
+    rarely_used: tuple[int, ...]
+    embeddings: EmbeddingFacts | Absent | None
+    figures: Mapping[str, Figure]
+
+
+def undertrained(
+    tokenizer: Tokenizer,
+    counts: Mapping[int, int],
+    *,
+    embeddings: str | Path | None = None,
+    tensor: str | None = None,
+    indicator: str | None = None,
+    rare: int = RARE,
+) -> UndertrainedReport:
+    """Return the tokens that are probably under-trained.
+
+    Takes about a second for 100,000 tokens, and the time to read the embeddings.
+
+    Args:
+        tokenizer: The model.
+        counts: Number of uses of each id in the measured text (`Counts.id_counts`).
+        embeddings: Safetensors file, as in `embedding_facts`.
+        tensor: Name of the embedding matrix, as in `embedding_facts`.
+        indicator: Indicator of training, as in `embedding_facts`.
+        rare: Number of uses below which a token is rare.
+
+    Raises:
+        TokctlError: As in `embedding_facts`; or a tensor is named without embeddings.
+    """
+    if embeddings is None and tensor is not None:
+        raise TokctlError("a tensor goes with embeddings", "name the file that it is in")
+    subject = Subject(tokenizer, None, limit=None, rare=rare)
+    ids = usable_ids(subject)
+    reach = subject.reach_beside_added
+    wanted = set(ids)
+    unreachable = tuple(id_ for id_ in reach.ids if id_ in wanted)
+    never = tuple(id_ for id_ in ids if not counts.get(id_, 0))
+    rarely = sorted(
+        (id_ for id_ in ids if 0 < counts.get(id_, 0) < rare), key=lambda id_: (counts[id_], id_)
+    )
+    found = None if embeddings is None else embedding_facts(subject, embeddings, tensor, indicator)
+    no_tokens = "the model has no tokens that text could give"
+    undecided = f"{reach.undecided:,} tokens are undecided after {reach.trials:,} trials"
+    if isinstance(found, EmbeddingFacts):
+        candidates = ratio(len(found.candidates), found.of, no_tokens)
+        apart = ratio(found.apart, found.of, no_tokens)
+    else:
+        candidates = apart = found or Absent("no embeddings were given")
+    figures = {
+        "unreachable": Absent(undecided)
+        if reach.undecided
+        else ratio(len(unreachable), len(ids), no_tokens),
+        "never_used": ratio(len(never), len(ids), no_tokens),
+        "rarely_used": ratio(len(rarely), len(ids), no_tokens),
+        "candidates": candidates,
+        "apart": apart,
+    }
+    return UndertrainedReport(
+        of=len(ids),
+        unreachable=unreachable,
+        undecided=reach.undecided,
+        rare=rare,
+        never_used=never,
+        rarely_used=tuple(rarely),
+        embeddings=found,
+        figures=figures,
+    )

@@ -1,0 +1,418 @@
+"""Command results as documents, in one form that all writers take.
+
+A result becomes one `Answer`. `tokctl.report.terminal`, `markdown` and `latex` write its blocks for
+people. Pipes get its records as tab-separated lines, and `--json` writes its data.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from tokctl.report.visible import brief, safe
+
+
+class Span(NamedTuple):
+    """Text with a style.
+
+    `style` holds Rich's style words, such as `bold`, `dim` and `bold green`, or a verdict on a
+    figure: `best`, `better`, `worse` or `unclear`. The best figure of a row ends with a star, for
+    readers who see no colour; writers that print it in bold drop the star.
+    """
+
+    text: str
+    style: str = ""
+
+
+class Tokens(NamedTuple):
+    """Segmentation as tokens side by side; tokens whose index is in `marked` stand out."""
+
+    tokens: Sequence[str]
+    marked: Container[int] = ()
+
+
+class Flow(NamedTuple):
+    """Entries side by side; an entry moves to the next line whole if it fits there."""
+
+    entries: Sequence[Content]
+
+
+Inline = str | Span | Tokens | Flow
+#: Cell or paragraph.
+Content = Inline | list[Inline]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Title of a section; a terminal shows an empty line above it."""
+
+    text: str
+    style: str = "bold"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Empty line on a terminal; Markdown and LaTeX set their own space."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Text in which each part may have its own style.
+
+    The style of a part is added to `style`; `not dim` and `not bold` in a part undo it.
+    """
+
+    content: Content
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Explanation of the arrows behind metrics and of the mark of the best figure in a row."""
+
+    text = "↑ more is better, ↓ less is better, {} best of its row"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """List of lines; with style `dim` they are notes, which a terminal shows without bullets."""
+
+    lines: tuple[str, ...]
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Line to copy: a paragraph of its own that is never wrapped."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """Column of a table.
+
+    Attributes:
+        right: whether cells are aligned to the right, as numbers are.
+        fold: whether long cells wrap; without it they stay on one line.
+        cut: whether long cells that don't wrap may be shortened with an ellipsis.
+        style: style of every cell.
+        width: fixed width in characters; None fits the width to the cells.
+        least: width of the terminal, in characters, below which the column is left out.
+        most: width of the terminal above which the column is left out; such a column is never
+            printed on paper.
+        is_drawing: whether cells are pictures made of characters, which paper leaves out.
+    """
+
+    name: str = ""
+    right: bool = False
+    fold: bool = False
+    cut: bool = False
+    style: str = ""
+    width: int | None = None
+    least: int = 0
+    most: int | None = None
+    is_drawing: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, with a line of column names if `has_head`.
+
+    Attributes:
+        gap: spaces between columns of a table without a head.
+        strong: indices of the rows that stand out.
+        title: title of the frame that a terminal draws around the table; None draws no frame.
+    """
+
+    columns: tuple[Column, ...]
+    rows: Sequence[Sequence[Content]]
+    has_head: bool = False
+    gap: int = 2
+    strong: Container[int] = ()
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures of several models, one column per model; narrow terminals get several tables.
+
+    Attributes:
+        label: name of the first column.
+        lines: label of each line, and one cell per model.
+        shares: for each line, the length of the bar after each figure, from 0 to 1; empty without
+            bars.
+    """
+
+    label: str
+    models: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[Span, ...]], ...]
+    shares: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Segmentations:
+    """Text with its segmentations by several models.
+
+    Attributes:
+        models: names of the models.
+        tokens: tokens of each model, in the order of `models`.
+        columns: for each model its token ranges (first, end). All models have equally many ranges,
+            and ranges with the same index spell the same text.
+    """
+
+    text: str
+    models: tuple[str, ...]
+    tokens: tuple[tuple[str, ...], ...]
+    columns: tuple[tuple[tuple[int, int], ...], ...]
+
+
+class CutReason(NamedTuple):
+    """Segmentation of a word by one model, with the reason for it.
+
+    `others` holds labelled segmentations of the word by the model at other vocabulary sizes.
+    """
+
+    model: str
+    tokens: Sequence[str]
+    reason: str
+    others: Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class ExplainedWord:
+    """Word with a remark on it (`said`) and the segmentations of the models (`cuts`)."""
+
+    word: str
+    said: str
+    cuts: tuple[CutReason, ...]
+
+
+@dataclass(frozen=True)
+class CutWords:
+    """Words with their counts and their segmentations by several models.
+
+    `none` replaces an empty list of words: a longer text for a terminal, a shorter one for paper.
+    """
+
+    models: tuple[str, ...]
+    rows: tuple[tuple[str, int, tuple[tuple[str, ...], ...]], ...]
+    none: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Tree of any depth, of which the upper levels are shown.
+
+    Attributes:
+        root: root node; the children of a node are its `parts`.
+        label: function from a node to the content that stands for it.
+    """
+
+    root: Any
+    label: Callable[[Any], Content]
+
+    def upper(self, deepest: int) -> Iterator[tuple[int, Any]]:
+        """Yield (depth, node) down to depth `deepest`, each node before its parts."""
+        waiting = [(0, self.root)]
+        while waiting:
+            depth, node = waiting.pop()
+            yield depth, node
+            if depth < deepest:
+                waiting += [(depth + 1, part) for part in reversed(node.parts)]
+
+    def levels(self, most: int) -> int:
+        """Return how many levels below the root can be shown whole with at most `most` nodes."""
+        level = [self.root]
+        nodes = 0
+        depth = 0
+        while level and nodes + len(level) <= most:
+            nodes += len(level)
+            level = [part for node in level for part in node.parts]
+            depth += 1
+        return depth - 1
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Chart that runs down a terminal, with a bar and a dot on each line.
+
+    Markdown and LaTeX leave it out: a table holds the same numbers.
+
+    Attributes:
+        names: column names of the label, the bar's number and the dot's number.
+        points: label, the bar's number, the bar's length from 0 to 1, the dot's number, and the
+            dot's position from 0 (`ends[0]`) to 1 (`ends[1]`).
+        ends: lowest and highest number of the dots.
+    """
+
+    names: tuple[str, str, str]
+    points: tuple[tuple[str, str, float, str, float], ...]
+    ends: tuple[str, str]
+
+
+Block = (
+    Heading
+    | Gap
+    | Paragraph
+    | Legend
+    | Bullets
+    | Code
+    | Table
+    | Figures
+    | Segmentations
+    | ExplainedWord
+    | CutWords
+    | Tree
+    | Curve
+)
+#: Fields of one output line.
+Record = Iterable[str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Result of a command; each form is built only when it is written.
+
+    Attributes:
+        command: name of the command, such as `compare` or `inspect`.
+        title: title of the document on paper.
+        blocks: returns the blocks for people, in reading order.
+        records: returns the lines for pipes. Fields contain no tab and no line feed; an empty
+            record is an empty line.
+        data: returns the value for JSON; dataclasses in it become objects of their fields.
+    """
+
+    command: str
+    title: str
+    blocks: Callable[[], Iterable[Block]]
+    records: Callable[[], Iterable[Record]] = tuple
+    data: Callable[[], Any] = dict
+
+    def plain(self) -> str:
+        """Return the records as text: one per line, fields separated by tabs."""
+        return "".join("\t".join(record) + "\n" for record in self.records())
+
+    def json(self) -> bytes:
+        """Return the data as one JSON document that ends with a line feed."""
+        from tokctl.core import orjson
+
+        return orjson.dumps(self.data(), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def segments(tokens: Sequence[str], most: int, marked: Container[int] = ()) -> list[Inline]:
+    """Return the first `most` tokens, and a note with the number of the other tokens.
+
+    Tokens whose index is in `marked` stand out.
+    """
+    shown: list[Inline] = [Tokens([brief(token) for token in tokens[:most]], marked)]
+    if len(tokens) > most:
+        shown.append(Span(f" … {len(tokens) - most:,} more", "dim"))
+    return shown
+
+
+def bracketed(tokens: Sequence[str], marked: Container[int]) -> list[str]:
+    """Return the tokens, with brackets around tokens whose index is in `marked`."""
+    return [f"[{token}]" if place in marked else token for place, token in enumerate(tokens)]
+
+
+def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
+    """Return a table of labels and texts, one pair per row."""
+    rows = [[label, text] for label, text in pairs]
+    return Table((Column(style="dim"), Column(fold=True)), rows, title=title)
+
+
+def on_paper(
+    answer: Answer,
+) -> Iterator[Heading | Paragraph | Legend | Bullets | Code | Table | Tree]:
+    """Yield the blocks for Markdown and LaTeX.
+
+    Blocks whose layout depends on a terminal's width become tables and paragraphs. Pictures made of
+    characters are left out.
+    """
+    for block in answer.blocks():
+        match block:
+            case Gap() | Curve():
+                pass
+            case Paragraph(content, style):
+                yield Paragraph(_in_one_line(content), style)
+            case Table():
+                yield _paper_table(block)
+            case Figures():
+                columns = [
+                    Column(block.label),
+                    *(Column(name, right=True) for name in block.models),
+                ]
+                rows: list[list[Content]] = [
+                    [label, *(Span(cell.text.strip(), cell.style) for cell in cells)]
+                    for label, cells in block.lines
+                ]
+                yield Table(tuple(columns), rows, has_head=True)
+            case Segmentations():
+                yield Paragraph(safe(block.text))
+                yield _named(
+                    ("model", "tokens", ""),
+                    (
+                        [model, str(len(tokens)), Tokens(tokens)]
+                        for model, tokens in zip(block.models, block.tokens, strict=True)
+                    ),
+                )
+            case ExplainedWord():
+                yield Paragraph(f"{safe(block.word)}: {block.said}")
+                yield _named(("model", "tokens", "why"), _reasons(block))
+            case CutWords() if not block.rows:
+                yield Paragraph(block.none[1])
+            case CutWords():
+                yield _named(
+                    ("word", "count", *block.models),
+                    (
+                        [Tokens([word]), f"{count:,}", *map(Tokens, cuts)]
+                        for word, count, cuts in block.rows
+                    ),
+                )
+            case _:
+                yield block
+
+
+def _paper_table(table: Table) -> Table:
+    there = [
+        place
+        for place, column in enumerate(table.columns)
+        if column.most is None and not column.is_drawing
+    ]
+    columns = tuple(table.columns[place] for place in there)
+    # Rows of empty cells are only spacing on a terminal.
+    rows = [[_in_one_line(row[place]) for place in there] for row in table.rows if any(row)]
+    return replace(table, columns=columns, rows=rows)
+
+
+def _named(names: Sequence[str], rows: Iterable[list[Content]]) -> Table:
+    return Table(tuple(map(Column, names)), list(rows), has_head=True)
+
+
+def _reasons(block: ExplainedWord) -> Iterator[list[Content]]:
+    for cut in block.cuts:
+        yield [cut.model, Tokens(cut.tokens), cut.reason]
+        for label, tokens in cut.others:
+            yield [cut.model, Tokens(tokens), label]
+
+
+def _in_one_line(content: Content) -> Content:
+    match content:
+        case str():
+            return content.replace("\n", "; ")
+        case Span(text, style):
+            return Span(text.replace("\n", "; "), style)
+        case list():
+            return [part for one in content if not isinstance(part := _in_one_line(one), list)]
+    return content
+
+
+def text_or_bytes(data: bytes) -> dict[str, str]:
+    """Return `{"text": …}` for UTF-8 data, else `{"bytes": …}` in base64."""
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"bytes": base64.b64encode(data).decode()}

@@ -1,0 +1,562 @@
+"""Training histories as documents: merges, corpus states, pairs, languages and Unigram rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+from tokctl.analysis.explain import (
+    MATCHES,
+    MergeRecord,
+    PairCount,
+    PairCounts,
+    PreTokenState,
+    TokenPattern,
+)
+from tokctl.analysis.explain.languages import LanguageShares
+from tokctl.analysis.metrics import Absent, Figure
+from tokctl.core.humanize import plural
+from tokctl.model import Round
+from tokctl.report.document import (
+    Answer,
+    Block,
+    Column,
+    Content,
+    Curve,
+    Gap,
+    Paragraph,
+    Record,
+    Span,
+    Table,
+    segments,
+)
+from tokctl.report.visible import brief, names, visible
+
+#: Lines of a corpus state or of its pairs that a terminal shows unless `--limit` says otherwise.
+FITTING = 30
+#: Most tokens of one word on a terminal.
+_LONGEST = 60
+
+
+def number(count: int | None, form: str = "d") -> str:
+    """Return a count, or `-` if the file does not say it."""
+    return "-" if count is None else format(count, form)
+
+
+def scored(score: float) -> str:
+    """Return a natural log probability with four decimals."""
+    return f"{score:.4f}"
+
+
+def language_name(language: str | None) -> str:
+    """Return the name of the language that chose a merge; "all" if all chose together."""
+    return "" if language is None else brief(language) if language else "all"
+
+
+def chosen_in(merge: MergeRecord) -> list[str]:
+    """Return the fields of a record that say when and for which language a merge was chosen.
+
+    These are the stage of the training and the language (`-` for all together), if the merge has
+    them.
+    """
+    stage = [] if merge.stage is None else [str(merge.stage)]
+    return stage if merge.language is None else [*stage, visible(merge.language) or "-"]
+
+
+def told_of(merge: MergeRecord, score: str) -> Iterator[str]:
+    """Yield the known facts of a merge, for people.
+
+    The facts are the count, `score` if the merge has one, the stage unless it is the first, and the
+    language that chose the merge.
+    """
+    if merge.count is not None:
+        yield f"count {merge.count:,}"
+    if merge.score is not None:
+        yield f"score {score}"
+    if merge.stage is not None and merge.stage > 1:
+        yield f"stage {merge.stage}"
+    if merge.language is not None:
+        yield f"chosen for {language_name(merge.language)}"
+
+
+def decimal(merge: MergeRecord) -> str:
+    """Return the score with four significant digits; empty without a score."""
+    return "" if merge.score is None else f"{float(merge.score):.4g}"
+
+
+# Merges.
+
+
+def merges(
+    records: Sequence[MergeRecord], total: int, wanted: TokenPattern | None, limit: int | None
+) -> Answer:
+    """Return the document of a list of merges.
+
+    Args:
+        records: merges that were asked for.
+        total: number of steps in the model's history.
+        wanted: tokens that the merges were selected by; None for all merges.
+        limit: most merges to show; None shows all.
+    """
+    shown = records[:limit]
+
+    def blocks() -> Iterator[Block]:
+        if shown:
+            yield merges_table(shown, wanted.names if wanted else ())
+        notes = [] if len(shown) == total else [f"{plural(len(shown), 'step')} of {total:,}"]
+        if len(shown) < len(records):
+            notes.append(f"--limit {len(records)} shows all {len(records):,} that were asked for")
+        if wanted and wanted.how == "is":
+            notes.append(f"in which {brief(wanted.text)} is left, right or made")
+        elif wanted:
+            known = plural(len(wanted.names), "token")
+            how = MATCHES[wanted.how].removeprefix("the ")
+            notes.append(f"of {known} whose {how} {brief(wanted.text)}")
+        if notes:
+            yield Paragraph("; ".join(notes), "dim")
+
+    return Answer(
+        "inspect",
+        "Merges",
+        blocks,
+        lambda: merge_rows(shown),
+        lambda: {"merges": list(map(merge_data, shown))},
+    )
+
+
+def merge_rows(
+    records: Iterable[MergeRecord], name: Callable[[str], str] = visible
+) -> Iterator[Record]:
+    """Yield a record per merge: step, left, right, token, count, and what `chosen_in` returns.
+
+    Before the fields of `chosen_in`, a merge with a score has it exactly and as a decimal. `name`
+    turns a token into its text.
+    """
+    for merge in records:
+        row = [str(merge.step), *map(name, (merge.left, merge.right, merge.token))]
+        row.append(number(merge.count))
+        if merge.score is not None:
+            row += [str(merge.score), decimal(merge)]
+        yield [*row, *chosen_in(merge)]
+
+
+def merge_data(merge: MergeRecord) -> dict[str, Any]:
+    """Return a merge for JSON, with its score as a decimal and exactly, as a fraction."""
+    data = asdict(merge)
+    if merge.language is None:
+        del data["language"]
+    score = data.pop("score")
+    if merge.stage is None:
+        del data["stage"]
+    if score is not None:
+        data |= {"score": float(score), "exact_score": str(score)}
+    return data
+
+
+#: Longest exact score, in characters, beside which the decimals always fit.
+_SHORT = 4
+#: Columns of the table besides its exact scores: steps, tokens, counts, decimals.
+_BESIDE = 60
+
+
+def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) -> Table:
+    """Return a table of merges; tokens in `wanted` are underlined.
+
+    If exact scores are long, a narrow terminal gets no decimals.
+    """
+    counted = any(merge.count is not None for merge in records)
+    has_scores = any(merge.score is not None for merge in records)
+    stages = any(merge.stage is not None for merge in records)
+    longest = max((len(str(merge.score)) for merge in records), default=0)
+    columns = [
+        Column("step", right=True),
+        Column("left", right=True, fold=True),
+        Column("right", fold=True),
+        Column("token", fold=True, style="bold"),
+    ]
+    if counted:
+        columns.append(Column("count", right=True))
+    if has_scores:
+        least = 0 if longest <= _SHORT else _BESIDE + longest
+        columns += [Column("score", right=True), Column("≈", right=True, least=least)]
+    if stages:
+        columns.append(Column("stage", right=True))
+    by_language = any(merge.language is not None for merge in records)
+    if by_language:
+        columns.append(Column("chosen for", fold=True))
+    rows: list[list[Content]] = []
+    for merge in records:
+        row: list[Content] = [f"{merge.step:,}"]
+        for name in (merge.left, merge.right, merge.token):
+            row.append(Span(brief(name), "underline" if name in wanted else ""))
+        row += [number(merge.count, ",")] if counted else []
+        row += [str(merge.score or ""), decimal(merge)] if has_scores else []
+        row += [number(merge.stage)] if stages else []
+        row += [language_name(merge.language)] if by_language else []
+        rows.append(row)
+    return Table(tuple(columns), rows, has_head=True)
+
+
+# Corpus states.
+
+
+def state(
+    step: int, merge: MergeRecord | None, words: Sequence[PreTokenState], limit: int | None
+) -> Answer:
+    """Return the document of a corpus state, which marks the words that the last step changed.
+
+    Args:
+        step: number of the last step.
+        merge: merge of this step; None before the first merge.
+        words: pre-tokens of the state.
+        limit: most words to show; None shows all in records, and a screenful on a terminal.
+    """
+    return Answer(
+        "inspect",
+        "Corpus state",
+        lambda: _state_blocks(merge, words, limit or FITTING),
+        lambda: map(_state_row, words[:limit]),
+        lambda: {"step": step, "merge": merge and merge_data(merge), "words": words[:limit]},
+    )
+
+
+def _state_row(word: PreTokenState) -> Record:
+    """Return count and tokens; for a word that the step changed, also its earlier tokens."""
+    before = [] if word.before is None else [names(word.before)]
+    return [str(word.count), names(word.tokens), *before]
+
+
+def _state_blocks(
+    merge: MergeRecord | None, words: Sequence[PreTokenState], limit: int
+) -> Iterator[Block]:
+    if merge is None:
+        yield Paragraph("Before the first merge", "bold")
+    else:
+        pair = f"{brief(merge.left)} + {brief(merge.right)} → {brief(merge.token)}"
+        yield Paragraph(f"After step {merge.step:,}: {pair}", "bold")
+    columns = (Column(width=1), Column(right=True), Column(fold=True), Column(fold=True))
+    places = _fitting(words, limit)
+    rows: list[list[Content]] = []
+    for before, place in pairwise([-1, *places, len(words)]):
+        if place - before > 1:
+            rows.append(["", "", Span(f"… {plural(place - before - 1, 'word')}", "dim"), ""])
+        if place < len(words):
+            rows.append(_state_cells(words[place]))
+    yield Table(columns, rows, gap=1)
+    notes = [plural(len(words), "word")]
+    if merge:
+        changed = sum(word.changed for word in words)
+        marks = ", marked * and [ ]"
+        notes.append(f"{changed:,} changed by this step" + (marks if changed else ""))
+    if len(places) < len(words):
+        notes.append(f"--limit {len(words)} shows all")
+    yield Paragraph("; ".join(notes), "dim")
+
+
+def _state_cells(word: PreTokenState) -> list[Content]:
+    mark = Span("*", "bold green") if word.changed else ""
+    tokens = segments(word.tokens, _LONGEST, word.places)
+    if word.before is None:
+        return [mark, f"{word.count:,}", tokens, ""]
+    before = [Span("was ", "dim"), *segments(word.before, _LONGEST)]
+    return [mark, f"{word.count:,}", tokens, before]
+
+
+def _fitting(words: Sequence[PreTokenState], limit: int) -> list[int]:
+    """Return the indices of the words to show, in order.
+
+    They are the first words, but up to half of the lines are kept for words that the step changed:
+    the tie rule may have put them at the end.
+    """
+    if len(words) <= limit:
+        return list(range(len(words)))
+    changed = [place for place, word in enumerate(words) if word.changed][: limit // 2]
+    first = [place for place in range(limit) if place not in changed][: limit - len(changed)]
+    return sorted([*first, *changed])
+
+
+# Pairs of a corpus state.
+
+_REFUSED = {
+    "rare": "rarer than the training allows",
+    "long": "longer than the training allows",
+    "words": "of more words than the training allows",
+    "forbidden": "with a text that the training forbids",
+    "special": "a special token",
+    "cut": "cuts a character",
+}
+#: Columns from which a terminal shows the counts of both symbols in columns of their own.
+_WIDE = 92
+
+
+def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> Answer:
+    """Return the document of a corpus state's pairs, with the values that the training compares.
+
+    Args:
+        found: pairs of the state.
+        merged: merge that the model makes next; None after the last one.
+        limit: most pairs to show; None shows all in records, and a screenful on a terminal.
+    """
+    return Answer(
+        "inspect",
+        "Pairs",
+        lambda: _pairs_blocks(found, merged, limit or FITTING),
+        lambda: map(_pair_row, found.pairs[:limit]),
+        lambda: {
+            "step": found.step,
+            "pairs": list(map(_pair_data, found.pairs[:limit])),
+            "unknown": found.unknown,
+            "known": found.known,
+        },
+    )
+
+
+def _pair_row(pair: PairCount) -> Record:
+    """Return the record of a pair: left, right, count, and the step that merges it in the model.
+
+    If the training compares scores, the counts of left and right and the score, exactly and as a
+    decimal, follow.
+    """
+    row = [visible(pair.left), visible(pair.right), str(pair.count), number(pair.step)]
+    if (score := pair.score) is not None:
+        row += [str(pair.left_count), str(pair.right_count), str(score), f"{float(score):.4g}"]
+    return row
+
+
+def _pair_data(pair: PairCount) -> dict[str, Any]:
+    data = asdict(pair)
+    score = pair.score
+    if data.pop("by_score") and score is not None:
+        data |= {"score": float(score), "exact_score": str(score)}
+    return data
+
+
+def _pairs_blocks(found: PairCounts, merged: MergeRecord | None, limit: int) -> Iterator[Block]:
+    after = f"after step {found.step:,}" if found.step else "before the first merge"
+    yield Paragraph(f"Pairs {after}", "bold")
+    shown = found.pairs[:limit]
+    if shown:
+        yield _pairs_table(shown)
+    notes = [plural(len(found.pairs), "pair")]
+    if any(pair.wins for pair in shown):
+        notes.append("the one that would be merged next marked *")
+    if len(shown) < len(found.pairs):
+        notes.append(f"--limit {len(found.pairs)} shows all")
+    yield Paragraph("; ".join(notes), "dim")
+    if found.unknown:
+        count = plural(found.unknown, "pair")
+        yield Paragraph(f"{count} of symbols that the model does not know left out", "dim")
+    for refusal, why in _REFUSED.items():
+        refused = sum(pair.refused == refusal for pair in found.pairs)
+        if refused:
+            yield Paragraph(f"{plural(refused, 'pair')} not merged: {why}, marked -", "dim")
+    if found.pairs and found.by_language:
+        yield Paragraph(
+            "Each language chose by its own text, and this one does not tell which came next: "
+            "pairs are shown by count."
+        )
+    elif found.pairs and not found.known:
+        yield Paragraph(
+            "The file does not say by what its training chose: pairs are shown by count."
+        )
+    winner = next((pair for pair in found.pairs if pair.wins), None)
+    if winner and merged and winner.step != merged.step:
+        other = f"{brief(merged.left)} + {brief(merged.right)}"
+        at = f"at step {merged.step:,}"
+        yield Paragraph(f"The model merged {other} {at}: its own text was another.")
+
+
+def _pairs_table(shown: Sequence[PairCount]) -> Table:
+    by_score = shown[0].by_score
+    columns = [Column(), Column("left", right=True, fold=True), Column("right", fold=True)]
+    columns.append(Column("count", right=True, least=_WIDE if by_score else 0))
+    if by_score:
+        # On a narrow terminal the counts are part of the fraction instead.
+        columns += [Column(name, right=True, least=_WIDE) for name in ("of left", "of right")]
+        columns.append(Column("score", right=True, fold=True, least=_WIDE))
+        columns.append(Column("score", right=True, fold=True, most=_WIDE - 1))
+        columns.append(Column("≈", right=True))
+    columns.append(Column("merged at", right=True))
+    rows: list[list[Content]] = []
+    for pair in shown:
+        mark: Content = Span("*", "bold green") if pair.wins else "-" if pair.refused else ""
+        row = [mark, brief(pair.left), brief(pair.right), f"{pair.count:,}"]
+        if (score := pair.score) is not None:
+            whole = f"{pair.count}/({pair.left_count}·{pair.right_count})"
+            row += [f"{pair.left_count:,}", f"{pair.right_count:,}", str(score), whole]
+            row.append(f"{float(score):.4g}")
+        row.append("never" if pair.step is None else f"{pair.step:,}")
+        rows.append(row)
+    strong = {place for place, pair in enumerate(shown) if pair.wins}
+    return Table(tuple(columns), rows, has_head=True, strong=strong)
+
+
+# Languages of a parity-aware training.
+
+
+def cost_name(measure: str) -> str:
+    """Return the unit of a language's cost under `measure`."""
+    return "tokens" if measure == "tokens" else f"tokens per {measure.removesuffix('s')}"
+
+
+def languages_table(found: LanguageShares) -> Table:
+    """Return a row per language with the merges that it chose and its tokens before and after."""
+    columns = [
+        Column("language", fold=True, style="bold"),
+        Column("merges chosen", right=True),
+        Column("tokens before", right=True),
+        Column("after", right=True),
+    ]
+    divides = found.measure != "tokens"
+    if divides:
+        columns.append(Column(cost_name(found.measure), right=True))
+    rows: list[list[Content]] = []
+    for one in found.languages:
+        row: list[Content] = [brief(one.name), f"{one.merges:,}", f"{one.before:,}"]
+        rows.append([*row, f"{one.after:,}", _written(one.cost_after) if divides else ""])
+    if found.together:
+        rows.append(["all together", f"{found.together:,}", "", "", ""])
+    rows.append(["Gini", "", _written(found.gini_before), _written(found.gini_after), ""])
+    rows = [row[: len(columns)] for row in rows]
+    return Table(tuple(columns), rows, has_head=True)
+
+
+def language_rows(found: LanguageShares) -> Iterator[Record]:
+    """Yield a record per language: name, merges, tokens before and after.
+
+    A record `all` with the merges that all chose together, and a record `gini` with the
+    coefficients before and after, follow.
+    """
+    for one in found.languages:
+        yield visible(one.name), str(one.merges), str(one.before), str(one.after)
+    yield "all", str(found.together)
+    yield "gini", _written(found.gini_before), _written(found.gini_after)
+
+
+def languages_data(found: LanguageShares) -> dict[str, Any]:
+    """Return the languages of a training for JSON."""
+    return {
+        "measure": found.measure,
+        "together": found.together,
+        "languages": {
+            one.name: {"merges": one.merges, "before": one.before, "after": one.after}
+            for one in found.languages
+        },
+        "gini": [
+            None if isinstance(g, Absent) else g for g in (found.gini_before, found.gini_after)
+        ],
+    }
+
+
+def _written(figure: Figure) -> str:
+    return "-" if isinstance(figure, Absent) else f"{figure:.4f}"
+
+
+# Rounds of a Unigram training.
+
+#: Dropped pieces per round on a terminal.
+_EXAMPLES = 8
+
+
+def rounds(records: Sequence[Round]) -> Answer:
+    """Return the document of the rounds of a Unigram training."""
+    return Answer(
+        "inspect",
+        "Rounds of the training",
+        lambda: _rounds_blocks(records),
+        lambda: rounds_rows(records),
+        lambda: {"rounds": rounds_data(records)},
+    )
+
+
+def rounds_rows(records: Sequence[Round], *, examples: bool = True) -> Iterator[Record]:
+    """Yield the records of the rounds.
+
+    A `round` record has the number, pieces, objective, tokens, unused and dropped. `dropped`
+    records follow with number, piece and loss (`-` in a round that cuts by score).
+    """
+    for place, found in enumerate(records, 1):
+        figures = (f"{found.objective:.4f}", f"{found.tokens:.1f}")
+        counts = (str(found.unused), str(found.dropped))
+        yield "round", str(place), str(found.pieces), *figures, *counts
+        for piece, loss in found.examples if examples else ():
+            yield "dropped", str(place), visible(piece), _loss(loss)
+
+
+def _loss(loss: float | None) -> str:
+    return "-" if loss is None else f"{loss:.4g}"
+
+
+def rounds_data(records: Sequence[Round]) -> list[dict[str, Any]]:
+    """Return the rounds for JSON."""
+    return [
+        record._asdict()
+        | {"examples": [{"piece": piece, "loss": loss} for piece, loss in record.examples]}
+        for record in records
+    ]
+
+
+def rounds_table(records: Sequence[Round]) -> Table:
+    """Return a table with the figures of each round."""
+    names = ("round", "pieces", "objective", "tokens", "unused", "dropped")
+    rows = [
+        [
+            f"{place:,}",
+            f"{found.pieces:,}",
+            scored(found.objective),
+            f"{found.tokens:,.0f}",
+            f"{found.unused:,}",
+            f"{found.dropped:,}",
+        ]
+        for place, found in enumerate(records, 1)
+    ]
+    return Table(tuple(Column(name, right=True, cut=True) for name in names), rows, has_head=True)
+
+
+def _rounds_blocks(records: Sequence[Round]) -> Iterator[Block]:
+    """Yield the loss curve, the table with an explanation, and examples of dropped pieces."""
+    yield _loss_curve(records)
+    yield rounds_table(records)
+    for line in (
+        "objective: mean negative log-likelihood of a pre-token, in nats; tokens: expected, "
+        "of the whole text",
+        "unused: expected less than half a time; dropped: by the loss without them, in the "
+        "last round by their score",
+    ):
+        yield Paragraph(line, "dim")
+    for place, found in enumerate(records, 1):
+        if not found.examples:
+            continue
+        yield Gap()
+        by_loss = any(loss is not None for _, loss in found.examples)
+        title = f"Dropped in round {place:,}" + (", with their loss" if by_loss else "")
+        yield Paragraph(title, "bold")
+        pieces = [
+            brief(piece) + ("" if loss is None else f" ({_loss(loss)})")
+            for piece, loss in found.examples[:_EXAMPLES]
+        ]
+        more = found.dropped - len(pieces)
+        left_out = [Span(f", … {more:,} more", "dim")] if more > 0 else []
+        yield Paragraph([", ".join(pieces), *left_out])
+
+
+def _loss_curve(records: Sequence[Round]) -> Curve:
+    """Return the curve of the rounds: a bar for the pieces and a dot for the objective.
+
+    Bars start at 0; dots span the lowest to the highest objective.
+    """
+    lowest, highest = (fit(found.objective for found in records) for fit in (min, max))
+    most = max(found.pieces for found in records) or 1
+    points = tuple(
+        (
+            f"{place:,}",
+            f"{found.pieces:,}",
+            found.pieces / most,
+            scored(found.objective),
+            (found.objective - lowest) / (highest - lowest) if highest > lowest else 0.0,
+        )
+        for place, found in enumerate(records, 1)
+    )
+    return Curve(("round", "pieces", "objective"), points, (f"{lowest:.2f}", f"{highest:.2f}"))
