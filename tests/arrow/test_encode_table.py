@@ -275,8 +275,9 @@ def test_functions_are_pickled_by_name() -> None:
 def test_nothing_imports_it_unasked() -> None:
     code = (
         "import sys, tokctl; tokctl.Tokenizer; "
-        "print('pyarrow' in sys.modules, 'tokctl.extras.arrow' in sys.modules); import
-    tokctl.extras.arrow; print('pyarrow' in sys.modules)" )
+        "print('pyarrow' in sys.modules, 'tokctl.extras.arrow' in sys.modules); "
+        "import tokctl.extras.arrow; print('pyarrow' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False"] * 3
 
