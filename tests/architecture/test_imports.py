@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tokctl
+from tests.tools.house import folder as room
 
 PACKAGE = Path(tokctl.__file__).parent
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -40,11 +41,6 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def room(name: str) -> str:
-    parts = name.split(".")
-    return parts[1] if len(parts) > 1 and parts[0] == "tokctl" else ""
-
-
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_import_rules(path: Path) -> None:
     name = module_name(path)
@@ -54,18 +50,18 @@ def test_import_rules(path: Path) -> None:
     here = room(name)
 
     assert "typer" not in packages or here == "cli", "only cli imports Typer"
-    assert "rich" not in packages or here == "render", "only render imports Rich"
-    assert "textual" not in packages or here == "watch", "only watch imports Textual"
+    assert "rich" not in packages or here == "report", "only report imports Rich"
+    assert "textual" not in packages or here == "extras.watch", "only watch imports Textual"
     assert "tqdm" not in packages or here == "cli", "only cli shows progress"
     drawing = {"altair", "markupsafe", "vl_convert"}
-    assert not packages & drawing or here == "render", "only render draws pages and charts"
-    assert "jinja2" not in packages or here in ("render", "chat"), "pages and chat templates"
+    drawers = ("report", "extras.page")
+    assert not packages & drawing or here in drawers, "only report and page draw"
+    templates = ("extras.page", "extras.chat")
+    assert "jinja2" not in packages or here in templates, "pages and chat templates"
     if here != "cli" and name != "tokctl.__main__":
         assert not {m for m in own if room(m) == "cli"}, "nothing but cli imports cli"
-    if here not in ("cli", "watch"):
-        assert not {m for m in own if room(m) == "watch"}, "only cli imports watch"
-    if here not in ("cli", "render", "watch") and name != "tokctl":
-        assert not {m for m in own if room(m) == "render"}, "only cli imports render"
+    if here != "cli" and not here.startswith("extras") and name != "tokctl":
+        assert not {m for m in own if room(m).startswith("extras")}, "extras are imported by name"
     if name.startswith("tokctl.cli."):
         from tokctl.cli.app import COMMANDS
 

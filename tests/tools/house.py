@@ -58,8 +58,9 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
 
 
 def folder(name: str) -> str:
-    """The room of a module; what stands beside the rooms is a room by itself."""
-    return name.split(".")[1] if "." in name else ""
+    """Return the room of a module: `model`, or `extras.chat` for each of the extras."""
+    parts = name.split(".")[1:]
+    return ".".join(parts[:2]) if parts[:1] == ["extras"] else "".join(parts[:1])
 
 
 @cache
@@ -106,7 +107,7 @@ def folder_edges() -> dict[str, set[str]]:
     for name, others in graph().items():
         if folder(name) in ("", "__main__"):
             continue
-        edges[folder(name)] |= {folder(other) for other in others} - {folder(name), ""}
+        edges[folder(name)] |= {folder(other) for other in others} - {folder(name), "", "extras"}
     return edges
 
 
@@ -115,7 +116,7 @@ def class_names() -> Counter[str]:
     other libraries have the names of these."""
     names: Counter[str] = Counter()
     for name, path in modules().items():
-        if folder(name) == "compat":
+        if folder(name) == "extras.compat":
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names.update(node.name for node in tree.body if isinstance(node, ast.ClassDef))

@@ -15,7 +15,7 @@ from tokctl._native import ModelFile, StoredModel
 from tokctl.core.errors import TokctlError
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
-from tokctl.formats.huggingface.lengths import read_lengths
+from tokctl.formats.huggingface.components import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
 from tokctl.model import (
     Events,

@@ -28,8 +28,7 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
-from tokctl.formats.huggingface.components import Ids, Json
-from tokctl.formats.huggingface.lengths import read_lengths
+from tokctl.formats.huggingface.components import Ids, Json, read_lengths
 from tokctl.formats.huggingface.models import (
     ReadModel,
     drops_unknown,
