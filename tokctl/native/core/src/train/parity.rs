@@ -375,7 +375,7 @@ pub fn train_parity(
     })
 }
 
-// -- which language is served -----------------------------------------------------------
+// -- choice of the language -------------------------------------------------------------
 
 struct Balance {
     /// By language: factor and divisor of its number of tokens.
