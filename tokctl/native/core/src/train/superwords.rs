@@ -172,7 +172,7 @@ struct FirstSteps<'e> {
     removals: usize,
     /// Whether each token has an id, by token number.
     present: Vec<bool>,
-    /// All tokens that ever existed, in the order in which they were first made.
+    /// Tokens that ever existed, in the order in which they were first made.
     order: Vec<u32>,
     /// Number of tokens that have an id.
     size: u64,
