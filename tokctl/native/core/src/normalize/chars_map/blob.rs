@@ -149,7 +149,7 @@ impl Blob {
             .filter(|&(length, _)| text.is_char_boundary(length))
     }
 
-    /// Return whether a key begins with this byte and ends there or goes on with ASCII.
+    /// Return whether a key begins with this byte and ends there or continues with ASCII.
     pub fn touches_ascii(&self, byte: u8) -> bool {
         let Some((next, value)) = self.root().and_then(|root| self.step(root, byte)) else {
             return false;

@@ -58,7 +58,7 @@ struct Rules {
     plain: bool,
     /// Characters beyond ASCII that need a look-up.
     concerned: Concerned,
-    /// Whether a key may begin with ASCII and go on with other characters. True for a blob, of
+    /// Whether a key may begin with ASCII and continue with other characters. True for a blob, of
     /// whose keys `concerned` records only the first character.
     ascii_joins: bool,
     /// Prefilter for [`Rules::untouched`]; None with `ascii_joins`.
