@@ -12,11 +12,13 @@ use crate::unicode;
 /// The characters that are tokens, and the pairs of characters that some token contains.
 #[derive(Debug, Clone)]
 pub struct Borders {
-    /// A bit per code point: whether the character is a token. Code points past the end are not
-    /// tokens.
+    /// A bit per code point: whether the character is a token.
+    ///
+    /// Code points past the end are not tokens.
     tokens: Vec<u64>,
-    /// A bit per hash of two code points: whether a token contains them side by side. A hash
-    /// collision hides a border, and never adds a false one.
+    /// A bit per hash of two code points: whether a token contains them side by side.
+    ///
+    /// A hash collision hides a border, and never adds a false one.
     pairs: Box<[u64]>,
 }
 
@@ -27,7 +29,9 @@ const BITS_PER_PAIR: usize = 2;
 const MOST_BITS: usize = 1 << 20;
 
 impl Borders {
-    /// Collect the borders of a model. `tokens` are all tokens that the model may find in a text.
+    /// Collect the borders of a model.
+    ///
+    /// `tokens` are all tokens that the model may find in a text.
     pub fn of<'t>(tokens: impl Iterator<Item = &'t [u8]> + Clone) -> Self {
         let begins = |byte: &&u8| **byte & 0xC0 != 0x80;
         let pairs: usize = (tokens.clone())
@@ -69,8 +73,8 @@ impl Borders {
 
     #[inline(always)]
     fn pair(&self, left: u32, right: u32) -> (usize, u64) {
-        // Fibonacci hashing: 2^64 divided by the golden ratio. A product's upper bits depend on all
-        // lower bits of the factor.
+        // Fibonacci hashing with 2^64 divided by the golden ratio: the product's upper bits depend
+        // on all lower bits of the key.
         let both = u64::from(left) << 32 | u64::from(right);
         let hash = both.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
@@ -84,7 +88,9 @@ impl Borders {
         word.unwrap_or(0) >> (code % 64) & 1 == 1
     }
 
-    /// Iterate over the byte offsets where `word` can be cut. U+0020 counts as `▁`.
+    /// Iterate over the byte offsets where `word` can be cut.
+    ///
+    /// U+0020 counts as `▁`.
     pub(crate) fn within<'w>(&'w self, word: &'w [u8]) -> BordersWithin<'w> {
         BordersWithin {
             borders: self,
@@ -136,8 +142,9 @@ impl Iterator for BordersWithin<'_> {
     }
 }
 
-/// Return the code point at offset `at` and its length in bytes. An invalid byte gives `None` and
-/// length 1.
+/// Return the code point at offset `at` and its length in bytes.
+///
+/// An invalid byte gives `None` and length 1.
 #[inline(always)]
 fn character(text: &[u8], at: usize) -> (Option<u32>, usize) {
     match text[at] {

@@ -1,4 +1,4 @@
-//! From a text to its ids: normalize, split, segment each pre-token.
+//! Encoding of a text: normalize, split, segment each pre-token.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -38,7 +38,9 @@ pub struct Encoder {
     pub(super) stitching: Once<Option<Box<Stitching>>>,
     /// Bytes of text encoded so far, up to the point where stitching begins to pay.
     pub(super) bytes_seen: AtomicUsize,
-    /// States that no call is using. Each call takes one or makes one.
+    /// States that no call is using.
+    ///
+    /// Each call takes one or makes one.
     states: Pool<CallState>,
     cache_memory: AtomicUsize,
     pub(crate) buffers: Arc<BufferPool>,
@@ -48,9 +50,9 @@ pub struct Encoder {
 pub(crate) struct CallState {
     /// Memory limit of all caches together.
     memory: CacheMemory,
-    /// For calls that want ids only.
+    /// Cache and working memory for calls that want ids only.
     pub(crate) lookup: LookupState,
-    /// For calls that also want the spans of tokens.
+    /// Cache for calls that also want the spans of tokens.
     segments: SegmentCache,
 }
 
@@ -160,7 +162,9 @@ impl Encoder {
         state
     }
 
-    /// Append the ids of `text`. A token that `matchers` find becomes its id.
+    /// Append the ids of `text`.
+    ///
+    /// A token that `matchers` find becomes its id.
     pub fn ids(
         &self,
         text: &[u8],
@@ -329,8 +333,8 @@ impl Encoder {
 
     /// Append the ids of normalized text without added tokens.
     ///
-    /// `first_char` is the number of bytes that came from the first character of the raw text, or 0
-    /// if that character is not in `text`.
+    /// `first_char` is [`Self::first_char`] of the raw text, or 0 if the raw text's first character
+    /// is not in `text`.
     pub(crate) fn normalized_ids(
         &self,
         text: &[u8],

@@ -1,7 +1,7 @@
-//! From pre-tokens to ids, in batches.
+//! Lookup of pre-tokens in batches.
 //!
 //! A scanner calls back with one pre-token after another. The lookup collects them as keys with
-//! hashes, and prefetches the cache lines of their slots. It then looks up the whole batch, so that
+//! hashes, and prefetches the cache lines of their slots. Then it looks up the whole batch, so that
 //! many cache misses overlap.
 
 use std::ops::{Range, RangeInclusive};
@@ -66,7 +66,9 @@ impl LookupState {
     }
 }
 
-/// Looks up the pre-tokens of one text, in order. After a failure, every method does nothing.
+/// Looks up the pre-tokens of one text, in order.
+///
+/// After a failure, every method does nothing.
 pub(crate) struct PreTokenLookup<'b> {
     segmenter: &'b Segmenter,
     text: &'b [u8],
@@ -241,8 +243,9 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// Return a sink that takes pre-tokens as ranges of the text. Only for pre-tokens that are not
-    /// rewritten.
+    /// Return a sink that takes pre-tokens as ranges of the text.
+    ///
+    /// Only for pre-tokens that are not rewritten.
     pub fn places(&mut self) -> GatheredPlaces<'_, Self> {
         GatheredPlaces::new(self)
     }
@@ -355,7 +358,9 @@ impl<'b> PreTokenLookup<'b> {
         Ok(true)
     }
 
-    /// Defer a new pre-token. Returns false if deferring would not pay.
+    /// Defer a new pre-token.
+    ///
+    /// Returns false if the pre-token must be segmented at once.
     fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> Result<bool> {
         let Some(merging) = self.merging else {
             return Ok(false);
@@ -413,7 +418,7 @@ impl<'b> PreTokenLookup<'b> {
         Ok(())
     }
 
-    /// Append the ids of a word that has no [`Key`]: over 15 bytes, or empty.
+    /// Append the ids of a word that is over 15 bytes long, or empty.
     fn append_long(&mut self, word: &[u8], hash: u64) -> Result<()> {
         if !CACHED.contains(&word.len()) {
             return self.append_by_words(word);

@@ -32,8 +32,9 @@ pub struct RemovalEvents {
 }
 
 impl RemovalEvents {
-    /// Return the number of initial symbols of each merged token. Fails if an event names an
-    /// unknown token.
+    /// Return the number of initial symbols of each merged token.
+    ///
+    /// Fails if an event names an unknown token.
     fn widths(&self) -> Result<HashMap<u32, u32>> {
         let end = u64::from(self.size) + u64::from(self.removed);
         let known = |id: u32| u64::from(id) < end;
@@ -75,7 +76,9 @@ fn invalid(message: &str) -> Error {
 /// token can be split in place. Slots wait in a queue for the time of their next event. A pre-token
 /// of n symbols takes O(n log n) for each time that its tokens are made and removed again.
 pub struct EventReplay {
-    /// Gives the initial symbols and the whole words. Its merges are the merges of the events.
+    /// Gives the initial symbols and the whole words.
+    ///
+    /// Its merges are the merges of the events.
     merging: Merging,
     merges: Vec<(u32, u32, u32)>,
     /// Whether a removed token splits into its initial symbols (BoundlessBPE), not into its two
@@ -134,7 +137,9 @@ struct SymbolSlot {
 /// A new event is never earlier than the event taken last.
 enum EventQueue {
     Heap(BinaryHeap<Reverse<(u32, u32)>>),
-    /// Slots by time. The list of the current time is sorted, and `taken` entries of it are done.
+    /// Slots by time.
+    ///
+    /// The list of the current time is sorted, and `taken` entries of it are done.
     Lists {
         slots: Vec<Vec<u32>>,
         time: usize,
@@ -181,7 +186,9 @@ impl EventQueue {
 }
 
 impl EventReplay {
-    /// Make a replay. `merging` gives the initial symbols.
+    /// Make a replay.
+    ///
+    /// `merging` gives the initial symbols.
     pub fn new(merging: Merging, events: RemovalEvents, to_symbols: bool) -> Result<Self> {
         let widths = events.widths()?;
         if events.merges.len() >= INSIDE as usize / 2 {
@@ -278,8 +285,9 @@ impl EventReplay {
         Ok(symbols)
     }
 
-    /// Make the events before the time `limit` among initial symbols. Returns the time of the last
-    /// event.
+    /// Make the events before the time `limit` among initial symbols.
+    ///
+    /// Returns the time of the last event.
     fn replay(
         &self,
         symbols: &mut Vec<Segment>,
@@ -342,7 +350,9 @@ impl EventReplay {
         Ok(last)
     }
 
-    /// Merge the pair at slot `at`, if it is the pair of this time. Returns whether it was.
+    /// Merge the pair at slot `at`, if it is the pair of this time.
+    ///
+    /// Returns whether it was.
     fn merge(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
         let (left, right, token) = self.merges[time as usize / 2];
         let here = slots[at as usize];
@@ -363,7 +373,9 @@ impl EventReplay {
         true
     }
 
-    /// Split the token at slot `at`, if the token is removed at this time. Returns whether it was.
+    /// Split the token at slot `at`, if the token is removed at this time.
+    ///
+    /// Returns whether it was.
     fn remove(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
         let here = slots[at as usize];
         let past = self.histories.get(&here.id);
@@ -444,8 +456,9 @@ impl EventReplay {
 /// merged from.
 pub struct Demolition {
     merging: Merging,
-    /// Merges again after a split, with only the merges that make tokens with an id. `None` for
-    /// Scaffold-BPE.
+    /// Merges again after a split, with only the merges that make tokens with an id.
+    ///
+    /// `None` for Scaffold-BPE.
     again: Option<Box<Merging>>,
     size: u32,
     /// For each token from the number `size` on: the pair of the merge that is undone.
@@ -455,7 +468,9 @@ pub struct Demolition {
 }
 
 impl Demolition {
-    /// Make a model. `lengths` has the bytes of text that each token covers, if its text tells.
+    /// Make a model.
+    ///
+    /// `lengths` has the bytes of text that each token covers, if its text tells.
     ///
     /// With `merges_again`, the parts of a split token and their neighbours merge once more.
     pub fn new(

@@ -73,8 +73,8 @@ impl Segmenter {
         }
     }
 
-    /// Return the byte ranges of the symbols that become tokens, or `None` if the model drops no
-    /// symbol.
+    /// Return the byte ranges of the symbols that become tokens, or `None` if no symbol can be
+    /// dropped.
     pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
         match self {
             Segmenter::Merges(merging) => merging.kept_symbols(pre_token),
@@ -161,7 +161,9 @@ impl Segmentation {
     }
 }
 
-/// A recipe's options for segmenting. Each kind of model reads the ones it uses.
+/// A recipe's options for segmenting.
+///
+/// Each kind of model reads the ones it uses.
 #[derive(Debug, Clone)]
 pub struct SegmenterOptions {
     pub segmentation: Segmentation,
@@ -184,7 +186,9 @@ pub struct SegmenterOptions {
     /// The merges and removals of a model from which tokens were removed; replaces all other
     /// merges.
     pub events: Option<RemovalEvents>,
-    /// Merges across pre-tokens, (left, right, token) in the order learned. Empty for most models.
+    /// Merges across pre-tokens, (left, right, token) in the order learned.
+    ///
+    /// Empty for most models.
     pub supermerges: Vec<(u32, u32, u32)>,
 }
 
@@ -251,8 +255,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
             (Segmentation::Ranks, Units::Characters, Marker::None) => can_cut(&self.tokens, None),
             _ => false,
         };
-        // The unknown token's text says nothing about the text it stands for, so borders can't use
-        // it.
+        // The unknown token's text says nothing about the text it stands for, so words can't be
+        // cut.
         let unknown_is_ordinary = self.tokens().any(|(_, id)| Some(id) == options.unknown_id);
         let drop_unknown = options.unknown == Unknown::Drop;
         let by_words = (by_words && !options.whole_words && !unknown_is_ordinary && !drop_unknown)

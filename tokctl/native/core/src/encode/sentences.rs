@@ -181,13 +181,17 @@ struct SentenceSum<'s> {
     ///
     /// Then the sum is needed only for a word whose ids depend on it.
     near: bool,
-    /// The sentence. Its sum does not include the ids from index `from` on.
+    /// The sentence.
+    ///
+    /// Its sum does not include the ids from index `from` on.
     sentence: Option<Sentence<'s>>,
     /// Index in `out` of the first id that is not in the sum.
     from: usize,
 }
 
-/// Looks up the words of one sentence, in order. Each word has U+0020 for its `▁`, or `▁` itself.
+/// Looks up the words of one sentence, in order.
+///
+/// Each word has U+0020 for its `▁`, or `▁` itself.
 pub(crate) struct SentenceLookup<'s> {
     segmenter: &'s Segmenter,
     sum: Option<SentenceSum<'s>>,
@@ -396,7 +400,9 @@ impl<'s> SentenceLookup<'s> {
         Ok(())
     }
 
-    /// Append the ids of all keys. Returns false if the sum may have been rebased.
+    /// Append the ids of all keys.
+    ///
+    /// Returns false if the sum may have been rebased.
     fn append_all(&mut self, texts: &[u8], count: usize) -> Result<bool> {
         let mut at = 0;
         while at < count {
@@ -439,7 +445,9 @@ impl<'s> SentenceLookup<'s> {
         self.append_new(texts, key, hash)
     }
 
-    /// Append the ids of a key. Returns false if they are not cached.
+    /// Append the ids of a key.
+    ///
+    /// Returns false if they are not cached.
     fn append_cached(&mut self, texts: &[u8], key: Key, hash: u64) -> bool {
         let Some(place) = key.place() else {
             let ids = self.cache.ids_of_key(key, hash);
@@ -500,8 +508,9 @@ impl<'s> SentenceLookup<'s> {
         Ok(true)
     }
 
-    /// Append the ids of a word that is not in the cache. Returns false if the sum may have been
-    /// rebased.
+    /// Append the ids of a word that is not in the cache.
+    ///
+    /// Returns false if the sum may have been rebased.
     fn append_new(&mut self, texts: &[u8], key: Key, hash: u64) -> Result<bool> {
         let (short, length) = key.text();
         let word = match key.place() {
@@ -549,7 +558,9 @@ impl<'s> SentenceLookup<'s> {
         self.sum.as_mut()?.sentence.as_mut()?.knows(word)
     }
 
-    /// Append the ids of a new word, if they don't depend on the sum. Returns false if they do.
+    /// Append the ids of a new word, if they don't depend on the sum.
+    ///
+    /// Returns false if they do.
     fn segment(&mut self, word: &[u8]) -> Result<bool> {
         if let Some(sums) = &mut self.sum {
             let sentence = sums.sentence(self.interrupt);
@@ -578,7 +589,9 @@ impl<'s> SentenceLookup<'s> {
         Ok(())
     }
 
-    /// Add the remaining ids to the sum. Returns false if the sum may have been rebased.
+    /// Add the remaining ids to the sum.
+    ///
+    /// Returns false if the sum may have been rebased.
     fn add_sum(&mut self) -> bool {
         let Some(sums) = &mut self.sum else {
             return true;

@@ -1,11 +1,11 @@
 //! Pre-tokens of many words, stitched together from the tokens of their words.
 //!
-//! For models that merge by rank and whose tokens cross words: SuperBPE (Liu and others 2025), and
-//! any model that splits text at lines, at numbers, or not at all.
+//! Stitching is for models that merge by rank and whose tokens cross words: SuperBPE (Liu and
+//! others 2025), and any model that splits text at lines, at numbers, or not at all.
 //!
 //! Such pre-tokens seldom repeat, but their words do. New pre-tokens are cut at words, the words
 //! are looked up like pre-tokens, and their tokens are stitched together: **a row of tokens is the
-//! result of merging its symbols if each two neighbours are the result of merging the symbols of
+//! result of merging its symbols if every two neighbours are the result of merging the symbols of
 //! the two** (the proof is at `merging::long::merge`). Inside a word, this holds. If merging makes
 //! other tokens of two tokens that meet, the new tokens replace the two, and meet their neighbours
 //! in turn. Wherever the text is cut, the result can only be the row that merging makes.
@@ -32,8 +32,9 @@ pub(super) const STITCHED: usize = 1 << 15;
 /// Number of merges that take as long to analyse as stitching saves per byte of text.
 const MERGES_PER_BYTE: usize = 4;
 
-/// Limit of replaced pairs per byte of a text; the usual number is one per two words. It is not
-/// proven that replacing always ends.
+/// Limit of replaced pairs per byte of a text; the usual number is one per two words.
+///
+/// It is not proven that replacing always ends.
 const MOST_REPLACED: usize = 8;
 
 /// Bytes of the parts of a word that is too long for a [`Key`](crate::packed::Key): long words,
@@ -46,7 +47,7 @@ const PIECE: usize = 12;
 /// Then the next parts are merged as they are and stitched only at their ends, while merges are
 /// few.
 const SPARSE: (usize, usize) = (8, 5);
-/// Number of tokens per new word or pair, at most, for little to be cached.
+/// Tokens per new word or pair: with at most this many, little is cached.
 const FRESH: usize = 16;
 
 /// Number of tokens by which prefetching runs ahead.
@@ -61,7 +62,9 @@ pub(super) struct Stitching {
 }
 
 impl Stitching {
-    /// Analyse a model. `None` if pre-tokens are words, or if the model does more than merge.
+    /// Analyse a model.
+    ///
+    /// `None` if pre-tokens are words, or if the model does more than merge.
     fn of(pre_tokenizer: &PreTokenizer, merging: &Merging) -> Result<Option<Self>> {
         let exceptions = merging.whole.is_some() || merging.superwords.is_some();
         if exceptions || !merging.is_plain() || pre_tokenizer.rewrites() {
@@ -85,18 +88,22 @@ impl Stitching {
 /// [`Junctions::many`].
 type Made = u32;
 const MADE_BITS: u32 = 22;
-/// From this number on, a result is an index of stored tokens.
+/// Lowest number of a result of several tokens, which are in [`Junctions::many`].
 const MANY: Made = 1 << 21;
-/// The two tokens stay as they are.
+/// The result of two tokens that stay as they are.
 const APART: Made = (1 << MADE_BITS) - 1;
 
 /// Pairs in a bucket; a bucket fills half of a cache line.
 const WAYS: usize = 4;
 
-/// A cache of the results of merging pairs of tokens. A bucket holds the last few of its pairs.
+/// A cache of the results of merging pairs of tokens.
+///
+/// A bucket holds the last few of its pairs.
 #[derive(Debug)]
 pub(crate) struct Junctions {
-    /// A power of two of buckets. A slot has a pair, and in its lowest bits the result.
+    /// A power of two of buckets.
+    ///
+    /// A slot has a pair, and in its lowest bits the result.
     buckets: Vec<[u64; WAYS]>,
     pairs: usize,
     /// Buckets at most.
@@ -250,9 +257,11 @@ struct Row<'r> {
     meetings: &'r Meetings,
     junctions: &'r mut Junctions,
     out: &'r mut Vec<u32>,
-    /// Where the current row begins in `out`.
+    /// Start of the current row in `out`.
     first: usize,
-    /// Tokens that come next, last one first. Each has the token before it, next to which it stays.
+    /// Tokens that come next, last one first, as pairs: the token before, and the token itself.
+    ///
+    /// A token stays as it is if the token before is still its neighbour.
     pending: Vec<(u32, u32)>,
     made: Vec<u32>,
     scratch: Vec<u32>,
@@ -278,7 +287,9 @@ impl Row<'_> {
         last != NO_ID && self.meetings.may_merge(last, id)
     }
 
-    /// Append a token. Returns false if too many pairs were replaced.
+    /// Append a token.
+    ///
+    /// Returns false if too many pairs were replaced.
     #[inline(never)]
     fn append(&mut self, mut id: u32) -> Result<bool> {
         self.pending.clear();
@@ -394,7 +405,9 @@ pub(super) struct Stitcher<'s> {
 }
 
 impl<'s> Stitcher<'s> {
-    /// Make a stitcher for a text of `bytes` bytes. `None` if pre-tokens are merged as they are.
+    /// Make a stitcher for a text of `bytes` bytes.
+    ///
+    /// `None` if pre-tokens are merged as they are.
     pub fn of(
         encoder: &'s Encoder,
         bytes: usize,
@@ -655,8 +668,9 @@ mod tests {
 
     const LETTERS: &[u8] = b"ab \n1";
 
-    /// Make random merges of earlier symbols. Some make a token that exists, and some come too
-    /// early.
+    /// Make random merges of earlier symbols.
+    ///
+    /// Some make a token that exists, and some come too early.
     fn merging(below: &mut impl FnMut(usize) -> usize, round: usize) -> Merging {
         let steps = below(60);
         let mut merges = Vec::new();

@@ -1,4 +1,4 @@
-//! From a text to its tokens, each with its span in the raw text.
+//! The tokens of a text, each with its span in the raw text.
 
 use super::encoder::{each_span, Call, Encoder};
 use super::parallel::TextPart;
@@ -19,8 +19,9 @@ pub struct Token {
     pub start: usize,
     /// Byte offset after the last byte in the raw text.
     pub end: usize,
-    /// Number of the pre-token, from 0. An added token counts as a pre-token; a superword has the
-    /// number of its first pre-token.
+    /// Number of the pre-token, from 0.
+    ///
+    /// An added token counts as a pre-token; a superword has the number of its first pre-token.
     pub pre_token: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Cut points inside a pre-token that holds many words marked with `▁`.
 //!
 //! SentencePiece models take a whole sentence as one pre-token, yet few of their tokens cross from
-//! one word into the next: `▁` occurs only at the start of a token, or after another `▁`. If no
+//! one word into the next: `▁` mostly occurs at the start of a token, or after another `▁`. If no
 //! merge joins a `▁` to another character before it, the text on either side of that point never
 //! merges. Words can then be segmented one by one, and cached.
 

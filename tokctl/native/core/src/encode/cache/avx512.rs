@@ -68,7 +68,7 @@ fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) 
             continue;
         }
         // SAFETY: the slot is one of the bucket's two, of 32 bytes each. `filled` is at most four
-        // times the number of keys found inline, plus what was taken from `more_room`, so `spare`
+        // times the number of keys found inline, plus the ids taken from `more_room`, so `spare`
         // has room for four more ids.
         unsafe {
             let slot = bucket.add(2 * (equal & 0x10) as usize);

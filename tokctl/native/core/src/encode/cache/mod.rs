@@ -24,8 +24,9 @@ pub use buffers::{BufferPool, IdNumber, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
 
-/// Memory limit in bytes for all caches of one worker together. Caches start small and grow as a
-/// text needs it.
+/// Memory limit in bytes for all caches of one worker together.
+///
+/// Caches start small and grow as a text needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheMemory(usize);
 
@@ -50,7 +51,9 @@ impl CacheMemory {
         self.0
     }
 
-    /// Return `count` twentieths of the budget, in bytes. The shares of the caches below sum to 20.
+    /// Return `count` twentieths of the budget, in bytes.
+    ///
+    /// The shares of the caches below sum to 20.
     fn parts(self, count: usize) -> usize {
         self.0 / 20 * count
     }
@@ -125,8 +128,9 @@ impl Add for CacheStats {
     }
 }
 
-/// Hashes keys and prefetches the cache lines of their slots. Passed by value in a loop over many
-/// keys, it stays in registers.
+/// Hashes keys and prefetches the cache lines of their slots.
+///
+/// Passed by value in a loop over many keys, it stays in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct PrefetchingHasher<'c> {
     seeds: Seeds,
@@ -223,8 +227,9 @@ impl IdsCache {
         self.short.find(key, hash, self.seeds)
     }
 
-    /// Keep the ids of a key. An empty list is not kept: segmenting the pre-token again costs
-    /// little.
+    /// Keep the ids of a key.
+    ///
+    /// An empty list is not kept: segmenting the pre-token again costs little.
     pub fn insert_key(&mut self, key: Key, hash: u64, ids: &[u32]) {
         if ids.is_empty() {
             return;
@@ -232,7 +237,9 @@ impl IdsCache {
         self.short.insert(key, hash, ids, self.seeds);
     }
 
-    /// Append the ids of a text of over 15 bytes. Returns false if they are not cached.
+    /// Append the ids of a text of over 15 bytes.
+    ///
+    /// Returns false if they are not cached.
     pub fn append_long(&mut self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
         let found = self.long.find(text, hash);
         if let Some(bytes) = found {
@@ -241,7 +248,9 @@ impl IdsCache {
         found.is_some()
     }
 
-    /// Keep the ids of a text of over 15 bytes. An empty list is not kept.
+    /// Keep the ids of a text of over 15 bytes.
+    ///
+    /// An empty list is not kept.
     pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
         if ids.is_empty() {
             return;

@@ -8,7 +8,9 @@
 use super::generations::{Generations, Place};
 use super::CacheStats;
 
-/// Hash and position of a record. An empty slot has length 0.
+/// Hash and position of a record.
+///
+/// An empty slot has length 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordSlot {
     /// Hash of the text; the low bits select the first slot to probe.
@@ -82,7 +84,9 @@ impl RecordTable {
         &self.slots
     }
 
-    /// Return the record of a slot: text and numbers. Empty if the text is only marked as seen.
+    /// Return the record of a slot: text and numbers.
+    ///
+    /// Empty if the text is only marked as seen.
     #[inline]
     fn record(&self, slot: RecordSlot) -> &[u8] {
         self.records

@@ -30,7 +30,9 @@ impl SegmentCache {
         self.table.stats()
     }
 
-    /// Return the segments of `pre_token`. If they are not cached, `segment` appends them.
+    /// Return the segments of `pre_token`.
+    ///
+    /// If they are not cached, `segment` appends them.
     #[inline]
     pub fn get_or_insert(
         &mut self,

@@ -26,7 +26,9 @@ pub(super) const COUNT: u64 = 7 << COUNT_AT;
 /// No key that is looked up has this bit, so [`ShortTable::append_first_hits`] skips the slot.
 const ELSEWHERE: u64 = 1 << 63;
 
-/// A pre-token and its ids. An empty slot has 0 in `high`.
+/// A pre-token and its ids.
+///
+/// An empty slot has 0 in `high`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct KeySlot {
@@ -88,7 +90,9 @@ const PROBES: usize = 8;
 /// are not in the table.
 const PROBES_WHEN_FULL: usize = 2;
 
-/// A table of short pre-tokens and their ids. Entries are replaced, never removed.
+/// A table of short pre-tokens and their ids.
+///
+/// Entries are replaced, never removed.
 #[derive(Debug)]
 pub(crate) struct ShortTable {
     buckets: Vec<Bucket>,
@@ -213,7 +217,9 @@ impl ShortTable {
         self.elsewhere.get(place, *count as usize)
     }
 
-    /// Add a key, or replace its ids. `seeds` are the seeds that `hash` was made with.
+    /// Add a key, or replace its ids.
+    ///
+    /// `seeds` are the seeds that `hash` was made with.
     pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
         if !self.elsewhere.can_hold(ids.len()) {
             return;
@@ -246,8 +252,9 @@ impl ShortTable {
         self.entries * 2 >= self.buckets.len() * 3
     }
 
-    /// Write a slot to the first free slot or the old slot of its key. If none is probed, overwrite
-    /// another key.
+    /// Write a slot to the first free slot or the old slot of its key.
+    ///
+    /// If none is probed, overwrite another key.
     fn place(&mut self, slot: KeySlot, hash: u64) {
         let mask = self.buckets.len() - 1;
         let probes = match self.is_full() {

@@ -40,7 +40,9 @@ pub struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Make a finder. Of tokens with equal texts, the first counts; empty ones are never found.
+    /// Make a finder.
+    ///
+    /// Of tokens with equal texts, the first counts; empty ones are never found.
     pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
         let texts: Vec<&[u8]> = tokens.iter().map(|token| token.text.as_slice()).collect();
         let strings = LongestStarts::new(&texts)
@@ -140,8 +142,9 @@ pub struct Matchers {
 }
 
 impl Matchers {
-    /// Make both sets. `normalized` tokens are spelled as in normalized text; empty tokens are
-    /// never found.
+    /// Make both sets.
+    ///
+    /// `normalized` tokens are spelled as in normalized text; empty tokens are never found.
     pub fn new(raw: Vec<AddedToken>, normalized: Vec<AddedToken>) -> Result<Self> {
         let matcher = |tokens: Vec<AddedToken>| match tokens.is_empty() {
             true => Ok(None),

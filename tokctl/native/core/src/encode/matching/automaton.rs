@@ -3,8 +3,8 @@
 //! An automaton of Aho and Corasick (1975) finds, at each offset, the longest string that *ends*
 //! there. Built from reversed strings and run over the text backwards, it finds the longest string
 //! that *starts* there, as leftmost-longest matching requires. (A forward matcher must read on for
-//! a longer match and go back if there is none. With `a` and `aaa…b`, that takes as many steps per
-//! byte as the longest string has bytes.)
+//! a longer match, and go back if the longer match fails. With `a` and `aaa…b`, that takes as many
+//! steps per byte as the longest string has bytes.)
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,7 +20,9 @@ const ROWS: usize = 1024;
 /// A state of the automaton; all data that a step needs is adjacent.
 #[derive(Clone, Copy)]
 struct State {
-    /// Number of the first child. All children are neighbours.
+    /// Number of the first child.
+    ///
+    /// All children are neighbours.
     child: u32,
     /// Number of children.
     children: u16,
@@ -32,8 +34,9 @@ struct State {
     string: u32,
 }
 
-/// An automaton that finds the longest string at each start. States are numbered breadth first from
-/// the root, 0.
+/// An automaton that finds the longest string at each start.
+///
+/// States are numbered breadth first from the root, 0.
 pub struct LongestStarts {
     states: Vec<State>,
     /// By state: the byte that leads to the state.
@@ -342,8 +345,9 @@ pub struct Matches<'t> {
 }
 
 impl Matches<'_> {
-    /// Return the next offset where a string starts, with the longest string's number. Such matches
-    /// may overlap.
+    /// Return the next offset where a string starts, with the longest string's number.
+    ///
+    /// Such matches may overlap.
     fn next_start(&mut self) -> Option<(usize, u32)> {
         loop {
             if let Some(found) = self.starts.pop() {
@@ -373,7 +377,9 @@ pub struct Longest<'t> {
 }
 
 impl Longest<'_> {
-    /// Choose among the strings of the next stretch. Returns false if there is none.
+    /// Choose among the strings of the next stretch.
+    ///
+    /// Returns false if no stretch is left.
     fn choose(&mut self) -> bool {
         let Some((mut start, mut number)) = self.next.take().or_else(|| self.all.next_start())
         else {

@@ -12,7 +12,7 @@ use crate::{unicode, Interrupt};
 pub enum Unknown {
     /// The whole word is one unknown token, as in BERT.
     Word,
-    /// Only the first character that does not match is unknown; matching continues after it.
+    /// The first character that does not match is unknown; matching continues after it.
     Character,
     /// Characters without a token are dropped.
     Drop,
@@ -149,7 +149,7 @@ fn characters(text: &[u8]) -> usize {
 #[derive(Default)]
 struct LazyAutomaton {
     text: Vec<u8>,
-    /// Where each string ends in `text`, and the string's id.
+    /// End of each string in `text`, and the string's id.
     strings: Vec<(usize, u32)>,
     automaton: Once<Option<LongestStarts>>,
 }
@@ -160,8 +160,9 @@ impl LazyAutomaton {
         self.strings.push((self.text.len(), id));
     }
 
-    /// Find strings in `text` from offset `from` on. `None` if there are too many strings for an
-    /// automaton.
+    /// Find strings in `text` from offset `from` on.
+    ///
+    /// `None` if there are too many strings for an automaton.
     pub fn of<'p>(&'p self, text: &'p [u8], from: usize) -> Option<LongestMatches<'p>> {
         let make = || {
             let starts = std::iter::once(0).chain(self.strings.iter().map(|string| string.0));

@@ -21,7 +21,9 @@ pub struct Words {
 }
 
 impl Words {
-    /// Build a vocabulary. Of equal tokens, the last one counts.
+    /// Build a vocabulary.
+    ///
+    /// Of equal tokens, the last one counts.
     pub fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>, unknown_id: Option<u32>) -> Self {
         Words {
             ids: TokenTable::new(tokens),
@@ -115,7 +117,9 @@ impl TokenSlot {
 }
 
 impl TokenTable {
-    /// Build a table. Of equal tokens, the last one counts.
+    /// Build a table.
+    ///
+    /// Of equal tokens, the last one counts.
     fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
         let tokens: Vec<(&[u8], u32)> = tokens.collect();
         let count = (tokens.len() + tokens.len() / 3 + 1).next_power_of_two();
@@ -161,8 +165,9 @@ impl TokenTable {
         hash as usize & (self.slots.len() - 1)
     }
 
-    /// Return the slot of a token, or the free slot where it would be. At least one slot in four is
-    /// free.
+    /// Return the slot of a token, or the free slot where it would be.
+    ///
+    /// At least one slot in four is free.
     #[inline]
     fn find(&self, text: &[u8], hash: u64) -> usize {
         match Key::short(text) {

@@ -1,8 +1,9 @@
 //! New pre-tokens, deferred until enough of them have come to merge them interleaved.
 //!
-//! If a pre-token that is a token stays whole, the vocabulary is looked up only then, too: the slot
-//! was prefetched when the pre-token was deferred. Meanwhile the ids of later pre-tokens are
-//! appended. When the ids of the new pre-tokens are known, the later ids move back to make room.
+//! If the model keeps a pre-token whole that is a token, the vocabulary is looked up at that time,
+//! too: its slot was prefetched when the pre-token was deferred. Meanwhile the ids of later
+//! pre-tokens are appended. When the ids of the new pre-tokens are known, the later ids move back
+//! to make room.
 
 use super::short::{Interleaved, ABOVE_SMALL, LARGE, MEDIUM, SMALL};
 use super::Merging;
@@ -42,15 +43,15 @@ pub(crate) struct DeferredMerges {
 struct DeferredWord {
     key: Key,
     hash: u64,
-    /// Where its symbols end in `symbols`.
+    /// End of the word's symbols in `symbols`.
     symbols: usize,
     /// Number of ids before it in the output.
     at: usize,
-    /// Where its ids end in `made`.
+    /// End of the word's ids in `made`.
     end: usize,
 }
 
-/// Where the ids of a deferred pre-token come from.
+/// The source of a deferred pre-token's ids.
 #[derive(Debug)]
 enum WordIds {
     /// The pre-token is one token.

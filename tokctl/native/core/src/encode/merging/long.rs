@@ -350,8 +350,9 @@ struct Run {
     count: usize,
 }
 
-/// Limit of the number of runs. If tokens are made of two halves, one run never becomes more,
-/// whatever its length.
+/// Limit of the number of runs.
+///
+/// If tokens are made of two halves, one run never becomes more, whatever its length.
 const RUNS: usize = 128;
 
 /// Return the symbols as a run, if they are all equal.
@@ -429,7 +430,7 @@ const BORDER: usize = 64;
 ///
 /// The lowest rank comes first wherever it is, so merging all symbols at once jumps about in
 /// memory. But distant symbols don't affect each other: **a row of tokens is the result of merging
-/// its symbols if each two neighbours are the result of merging the symbols of the two.**
+/// its symbols if every two neighbours are the result of merging the symbols of the two.**
 ///
 /// Proof: suppose that merging makes something else of the row. Look at the first merge that
 /// crosses a border between two of its tokens. Before it, all merges were inside tokens. Inside
@@ -614,7 +615,9 @@ impl<'r> MergedRow<'r> {
         Ok(two == [*left, *right])
     }
 
-    /// Append the tokens of the next symbols. Returns false if they fit nowhere near the border.
+    /// Append the tokens of the next symbols.
+    ///
+    /// Returns false if they fit nowhere near the border.
     fn append(&mut self, next: &[MergedToken], most: usize) -> Result<bool> {
         let mut around = 0;
         while around <= most {

@@ -1,4 +1,4 @@
-//! What merging by rank makes of two adjacent tokens, decided without merging their symbols.
+//! The result of merging two adjacent tokens by rank, decided without merging their symbols.
 //!
 //! The answer follows from how the two tokens are made. Merges are made in the order of their
 //! ranks, so a rank is a time. At any time, the left token has a last symbol and the right token
@@ -90,8 +90,9 @@ impl Sides {
         }
     }
 
-    /// Return the filter of a token made of two tokens. The parts may have merged with other
-    /// neighbours before.
+    /// Return the filter of a token made of two tokens.
+    ///
+    /// The parts may have merged with other neighbours before.
     fn of_two(one: &Sides, other: &Sides) -> Option<Self> {
         Some(Sides {
             after: other.after,
@@ -148,12 +149,12 @@ fn bits(class: u8) -> u64 {
 /// The result of merging two adjacent tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meeting {
-    /// Both tokens stay as they are.
+    /// The two tokens, unchanged.
     Apart,
-    /// Both become one token.
+    /// A single token.
     One(u32),
-    /// Other tokens: merges across the border come before both are made, the first one of this
-    /// rank.
+    /// Several other tokens: merges across the border come before both are made, the first one of
+    /// this rank.
     Others(u32),
 }
 
@@ -203,7 +204,9 @@ impl Meetings {
         Some(found)
     }
 
-    /// Make a table of the bytes, without longer tokens. `most` is the greatest token id.
+    /// Make a table of the bytes, without longer tokens.
+    ///
+    /// `most` is the greatest token id.
     fn of_bytes(bytes: &[u32], most: u32) -> Option<Self> {
         let most = bytes
             .iter()
@@ -260,8 +263,9 @@ impl Meetings {
         Some(found)
     }
 
-    /// Collect a table if tokens may have several merges. The merge that counts is the one by which
-    /// the token's text becomes the token.
+    /// Collect a table if tokens may have several merges.
+    ///
+    /// The merge that counts is the one by which the token's text becomes the token.
     fn of_several_ways(merges: &Merges, bytes: &[u32]) -> Option<Self> {
         let mut pairs: Vec<(u32, u32, u32)> = merges.pairs().collect();
         pairs.sort_unstable_by_key(|&(left, right, rank)| (rank, left, right));
@@ -295,8 +299,9 @@ impl Meetings {
         self.sides[right as usize].before |= bits(self.sides[left as usize].ends);
     }
 
-    /// Add the token that a merge of two tokens makes. Returns `None` if the token was made before,
-    /// or has no id.
+    /// Add the token that a merge of two tokens makes.
+    ///
+    /// Returns `None` if the token was made before, or has no id.
     fn make(&mut self, id: u32, (left, right): (u32, u32), rank: u32) -> Option<()> {
         let (one, other) = (&self.sides[left as usize], &self.sides[right as usize]);
         let sides = Sides::of_two(one, other)?;
@@ -346,7 +351,9 @@ impl Meetings {
         }
     }
 
-    /// Return whether two tokens may become something else. If false, they stay as they are.
+    /// Return whether two tokens may become something else.
+    ///
+    /// If false, they stay as they are.
     #[inline(always)]
     pub fn may_merge(&self, left: u32, right: u32) -> bool {
         let (one, other) = (&self.sides[left as usize], &self.sides[right as usize]);

@@ -82,8 +82,9 @@ fn check_memory(symbols: usize) -> Result<()> {
     memory::check(symbols.saturating_mul(64))
 }
 
-/// A symbol in a linked list. A node that was merged into its left neighbour has [`NONE`] as
-/// `after`.
+/// A symbol in a linked list.
+///
+/// A node that was merged into its left neighbour has [`NONE`] as `after`.
 struct SymbolNode {
     id: u32,
     length: u32,
@@ -264,8 +265,7 @@ impl Merging {
         }
     }
 
-    /// Return the byte ranges of the symbols that are not dropped, or `None` if the model drops no
-    /// symbols.
+    /// Return the byte ranges of the symbols that are kept, or `None` if no symbol can be dropped.
     pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
         let is_whole = |whole: &Words| whole.id(pre_token).is_some();
         if !self.drop_unknown || self.whole.as_ref().is_some_and(is_whole) {

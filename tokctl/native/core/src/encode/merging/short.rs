@@ -9,7 +9,9 @@ use crate::model::{Alphabet, Merges, PairSlot, NO_ID, NO_RANK, NO_SYMBOL};
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
-/// The most symbols of a row. Most pre-tokens have at most 16, and take less time in a smaller row.
+/// The most symbols of a row.
+///
+/// Most pre-tokens have at most 16, and take less time in a smaller row.
 pub(crate) const LARGE: usize = 128;
 /// Symbols of a medium row, at most.
 pub(crate) const MEDIUM: usize = 64;
@@ -25,9 +27,13 @@ pub(crate) trait Places: Copy {
     /// Return the set of the first `count` positions.
     fn first(count: usize) -> Self;
     fn is_empty(self) -> bool;
-    /// Return the lowest position. Of an empty set, the result is arbitrary.
+    /// Return the lowest position.
+    ///
+    /// Of an empty set, the result is arbitrary.
     fn least(self) -> usize;
-    /// Return the highest position. Of an empty set, the result is arbitrary.
+    /// Return the highest position.
+    ///
+    /// Of an empty set, the result is arbitrary.
     fn greatest(self) -> usize;
     /// Return the set without its lowest position.
     fn without_least(self) -> Self;
@@ -167,15 +173,17 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         self.there = P::first(count);
     }
 
-    /// Make the first merge and prefetch the ranks of the pairs that it creates. Returns false if
-    /// there is no merge.
+    /// Make the first merge and prefetch the ranks of the pairs that it creates.
+    ///
+    /// Returns false if no pair can merge.
     #[inline(always)]
     pub fn merge_first(&mut self, merges: &Merges) -> bool {
         self.merge(merges, least(&self.candidates))
     }
 
-    /// Read the ranks that were prefetched, and make the next merge. Returns false if there is no
-    /// merge.
+    /// Read the ranks that were prefetched, and make the next merge.
+    ///
+    /// Returns false if no pair can merge.
     #[inline(always)]
     pub fn merge_next(&mut self, merges: &Merges) -> bool {
         let (at, before) = (self.at, self.before);
@@ -293,8 +301,9 @@ impl Merging {
         self.plain_symbols(pre_token, out) && self.merge_symbols(first, out)
     }
 
-    /// Merge the symbols from index `first` on. Returns false, and changes nothing, if they are too
-    /// many.
+    /// Merge the symbols from index `first` on.
+    ///
+    /// Returns false, and changes nothing, if they are too many.
     pub(crate) fn merge_symbols(&self, first: usize, out: &mut Vec<u32>) -> bool {
         match out.len() - first {
             0..=SMALL => self.merge_alone::<SMALL, u64>(first, out),

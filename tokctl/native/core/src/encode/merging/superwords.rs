@@ -174,8 +174,9 @@ impl Superwords {
         Ok(())
     }
 
-    /// Like [`Self::join`], for tokens with spans. A superword has the number of its first
-    /// pre-token.
+    /// Like [`Self::join`], for tokens with spans.
+    ///
+    /// A superword has the number of its first pre-token.
     pub fn join_tokens(
         &self,
         tokens: &mut Vec<Token>,

@@ -9,12 +9,12 @@ use crate::lock_free::PoolGuard;
 use crate::memory;
 use crate::pretokenize::{cut_into_pieces, last_cut};
 
-/// Where a text may be cut.
+/// The offsets where a text may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cuts {
     /// After every line feed: each line is a text of its own.
     Lines,
-    /// Where the pre-tokenizer allows; only without normalizers and added tokens.
+    /// At every cut that the pre-tokenizer allows; only without normalizers and added tokens.
     Pieces,
     /// Nowhere: the whole text is encoded at once.
     Nowhere,
@@ -24,8 +24,9 @@ pub enum Cuts {
 /// the sink has them.
 const SHARE: usize = 64 * 1024;
 
-/// Bytes of a text that may wait for a cut, at most. Lengths in results are 32-bit numbers, and
-/// memory would be full sooner.
+/// Bytes of a text that may wait for a cut, at most.
+///
+/// Lengths in results are 32-bit numbers, and memory would be full sooner.
 const MOST_WAITING: usize = u32::MAX as usize;
 
 /// A text with a character that has no id.
@@ -112,8 +113,8 @@ impl BlockEncoder {
 
     /// Append the start of `block`, up to the first cut, to the waiting text.
     ///
-    /// Returns the number of bytes appended, or `None` if there is no cut; then the whole block was
-    /// appended.
+    /// Returns the number of bytes appended, or `None` if the block has no cut; then the whole
+    /// block was appended.
     fn complete(&mut self, encoder: &Encoder, block: &[u8]) -> Result<Option<usize>> {
         self.reserve(block.len())?;
         let taken = match self.cuts {
@@ -191,8 +192,10 @@ impl BlockEncoder {
         }))
     }
 
-    /// Encode shares one by one into `sink`. Returns the first share with a character that has no
-    /// id, and how many of its lines end before that character.
+    /// Encode shares one by one into `sink`.
+    ///
+    /// Returns the first share with a character that has no id, and how many of its lines end
+    /// before that character.
     fn push_shares<S: Sink>(
         &mut self,
         context: &Context,
@@ -211,8 +214,9 @@ impl BlockEncoder {
         Ok(None)
     }
 
-    /// Like [`Self::push_shares`], on several threads. Each thread fills a separate sink for every
-    /// share.
+    /// Like [`Self::push_shares`], on several threads.
+    ///
+    /// Each thread fills a separate sink for every share.
     fn push_by_threads<S: Sink>(
         &self,
         context: &Context,
@@ -252,7 +256,9 @@ impl BlockEncoder {
         Ok(missing)
     }
 
-    /// Cut the text into shares of about equal size. Each share is a text, or whole lines.
+    /// Cut the text into shares of about equal size.
+    ///
+    /// Each share is a text, or whole lines.
     fn shares<'t>(&self, encoder: &Encoder, text: &'t [u8]) -> Vec<&'t [u8]> {
         let ends = match self.cuts {
             Cuts::Lines => line_ends(text, SHARE),
@@ -281,7 +287,9 @@ impl Context<'_> {
     }
 }
 
-/// Return where shares of whole lines end. Each share has at least `size` bytes, except the last.
+/// Return where shares of whole lines end.
+///
+/// Each share has at least `size` bytes, except the last.
 fn line_ends(text: &[u8], size: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut start = 0;

@@ -45,7 +45,7 @@ impl TokenNames {
     /// Append `{"ids":[…],"tokens":[…]}`.
     pub fn append_object(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(b"{\"ids\":[");
-        // An id that is missing is an error in `append` below, because it has no name.
+        // [`NO_ID`] is an error in `append` below, because it has no name.
         append_lines(ids, b',', &mut false, out);
         out.extend_from_slice(b"],\"tokens\":[");
         self.append(ids, out)?;

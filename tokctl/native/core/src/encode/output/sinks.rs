@@ -24,13 +24,15 @@ pub trait Sink: Clone + Send + Sync {
     /// Append the contents of a sink made by [`Self::for_share`].
     fn append(&mut self, share: Self);
 
-    /// Note that the text ends. Another one may begin.
+    /// Note that the text ends.
+    ///
+    /// Another one may begin.
     fn end_text(&mut self) -> Result<()>;
 }
 
 /// The result of pushing ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-/// All ids were taken.
+/// Every id was taken.
 pub enum Pushed {
     All,
     /// A token has no id; this many lines end before it.
@@ -148,7 +150,7 @@ pub enum Form {
     Packed16,
     /// Little-endian numbers of 32 bits.
     Packed32,
-    /// Nothing is written: ids are only counted.
+    /// No output: ids are only counted.
     Counted,
     /// Names of tokens; a line feed where a line ends.
     Named(Arc<TokenNames>),
@@ -169,14 +171,16 @@ pub struct ByteSink {
     pub bytes: Vec<u8>,
     /// Number of ids in `bytes`, including `last_id`.
     pub tokens: u64,
-    /// Number of ids up to the end of each document. Lines count as documents in packed forms and
-    /// by name.
+    /// Number of ids up to the end of each document.
+    ///
+    /// Lines count as documents in packed forms and by name.
     pub ends: Vec<u64>,
 }
 
 impl ByteSink {
-    /// Make an empty sink. With `lines`, each line of a text is a document; `last_id` follows the
-    /// ids of each document.
+    /// Make an empty sink.
+    ///
+    /// With `lines`, each line of a text is a document; `last_id` follows the ids of each document.
     pub fn new(form: Form, lines: bool, last_id: Option<u32>) -> Self {
         ByteSink {
             form,
@@ -253,7 +257,9 @@ impl ByteSink {
         Ok(())
     }
 
-    /// Append ids. In decimal, a space precedes each id except the first of a line or of the text.
+    /// Append ids.
+    ///
+    /// In decimal, a space precedes each id except the first of a line or of the text.
     fn write(&mut self, ids: &[u32]) -> Result<Pushed> {
         if let Form::Decimal = self.form {
             let joined = &mut self.joined;
@@ -385,7 +391,7 @@ fn lines<'i>(ids: &'i mut Vec<u32>, share: &[u8]) -> impl Iterator<Item = &'i [u
     lines.map(|line| &line[..line.len() - 1])
 }
 
-/// Return the position of the first [`NO_ID`], as a number of lines.
+/// Report the first [`NO_ID`] by the number of lines that end before it.
 fn missing_id(ids: &[u32]) -> Pushed {
     let before = ids.iter().take_while(|&&id| id != NO_ID);
     Pushed::MissingId(before.filter(|&&id| id == LINE_END).count() as u64)

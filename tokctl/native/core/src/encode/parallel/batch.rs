@@ -15,9 +15,9 @@ const GROUP: usize = 64 * 1024;
 /// The ids of several texts, concatenated.
 #[derive(Debug, Default)]
 pub struct RaggedIds<N: IdNumber = u32> {
-    /// All ids, text by text.
+    /// Ids of all texts, one text after another.
     pub ids: Ids<N>,
-    /// For each text: where its ids end.
+    /// End of each text's ids in `ids`.
     pub ends: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! One text on several threads, with the ids that one thread gives.
+//! Encoding of one text on several threads, with the ids that one thread gives.
 //!
 //! The text is cut where a cut changes nothing. Without normalizers, it is cut where the
 //! pre-tokenizer allows. With normalizers, it is cut where they allow, and each part is normalized
@@ -63,8 +63,9 @@ enum EncodedPiece<'t> {
 #[derive(Default)]
 struct Ends {
     head: Vec<u8>,
-    /// Ids between the cuts, and the text after the last one. `None` if there is no cut: then
-    /// `head` is the whole part.
+    /// Ids between the cuts, and the text after the last one.
+    ///
+    /// `None` if the part has no cut: then `head` is the whole part.
     middle: Option<(Vec<u32>, Vec<u8>)>,
 }
 

@@ -128,7 +128,8 @@ impl Encoder {
         let Some(first) = safe_cut(stretch, from.max(start + 1) - start) else {
             return Ok(None);
         };
-        // Normalize the text between safe offsets on each side, to see what is beside the cut.
+        // Normalize the text between safe offsets on each side, to see the characters beside the
+        // cut.
         let (mut before, mut at) = (first, first);
         while before > 0 && (before == at || !is_safe(stretch, before)) {
             before -= 1;

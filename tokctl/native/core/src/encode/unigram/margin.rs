@@ -12,7 +12,7 @@
 //! 1. No partial sum exceeds B = (|S| + n m)(1 + 2^-10): k roundings enlarge it by a factor of at
 //!    most (1 + u)^k, and k is at most 128. Rounding to nearest changes a sum by at most `u` times
 //!    the sum. (A sum too small for this bound is exact.) So |f(S) - (S + E)| <= n u B.
-//! 2. The search keeps the highest sum at every offset. Rounding is monotone: x <= y implies r(x +
+//! 2. The search keeps the highest sum at every offset. Rounding is monotone: if x <= y, then r(x +
 //!    s) <= r(y + s). So the search's sum at the end of the word is the highest f(S) of all
 //!    segmentations, and the path that it traces back has this sum.
 //! 3. If the E of one segmentation exceeds the E of every other by more than 2 n u B, its f(S) is
@@ -22,9 +22,9 @@
 //! - n m. The sum after the word is then made by adding the scores one by one, as the search does.
 //!
 //! The gap is found as follows. From some offset on, perhaps only from the end of the word, another
-//! segmentation has the pieces of the best one. Up to this offset it comes by another last piece,
-//! so its sum there is at most the second highest. So the gap is the least difference between the
-//! two highest sums of different last pieces, over the offsets on the best path. These sums are
+//! segmentation has the pieces of the best one. It reaches this offset by another last piece, so
+//! its sum there is at most the second highest. So the gap is the least difference between the two
+//! highest sums of different last pieces, over the offsets on the best path. These sums are
 //! computed in 32 bits from scores rounded to 32 bits, with an error of at most 4 n 2^-24 n m, by
 //! 1.
 //!
@@ -35,9 +35,9 @@
 //! at a sum of at most 100,000, its sums are at most B = (100,000 + n m)(1 + 2^-10). At most one of
 //! its offsets is rebased: all later sums drop by the same number, and are small afterwards. If the
 //! word begins at a higher sum, it starts from 0. Rebasing is one more monotone step of a path, and
-//! changes a sum by at most 2 u B. So f(S) of a path of k pieces is within (k + 2) u B of its exact
-//! value. Let u B be added to every score. Then the best path, of k pieces, is the best after any
-//! sum if it exceeds every other path by more than (2 k + 4) u B.
+//! changes a sum by at most 2 u B. So f(S) of a path of k pieces is within (k + 2) u B of the exact
+//! sum. Let u B be added to every score. Then the best path, of k pieces, is the best after any sum
+//! if it exceeds every other path by more than (2 k + 4) u B.
 
 use super::viterbi::MAX_SUM;
 use super::{Precision, Unigram, UNKNOWN};

@@ -281,8 +281,9 @@ fn piece(text: &[u8], id: u32) -> Result<Piece> {
     })
 }
 
-/// Return the length in bytes of the character at offset `at`. Each invalid byte counts as a
-/// character.
+/// Return the length in bytes of the character at offset `at`.
+///
+/// Each invalid byte counts as a character.
 #[inline]
 fn character(text: &[u8], at: usize) -> usize {
     match text[at] {
@@ -301,8 +302,9 @@ fn characters(text: &[u8]) -> usize {
     count
 }
 
-/// Piece number of an unknown character, minus the length of the character in bytes. No piece has
-/// so high a number.
+/// Piece number of an unknown character, before the character's length in bytes is added.
+///
+/// No piece has so high a number.
 pub(crate) const UNKNOWN: u32 = u32::MAX - 8;
 
 /// Turns the pieces of a path, first to last, into segments, and unknown stretches into tokens.
@@ -310,8 +312,9 @@ pub(crate) struct Emitter<'e> {
     model: &'e Unigram,
     text: &'e [u8],
     out: &'e mut Vec<Segment>,
-    /// Offset after the last piece taken. The bytes from `written` to `taken` are an unknown
-    /// stretch that may continue.
+    /// Offset after the last piece taken.
+    ///
+    /// The bytes from `written` to `taken` are an unknown stretch that may continue.
     taken: usize,
     written: usize,
 }

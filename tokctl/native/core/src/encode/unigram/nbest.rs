@@ -209,7 +209,7 @@ struct LatticeNode {
     pub best: f64,
 }
 
-/// All pieces that occur in a text, as nodes.
+/// A lattice: all pieces that occur in a text, as nodes.
 struct PieceLattice {
     /// Sorted by end, then by start.
     nodes: Vec<LatticeNode>,

@@ -54,7 +54,7 @@ impl Unigram {
     /// Draw from all segmentations, from front to end.
     ///
     /// SentencePiece sums from the front and draws from the end, which gives the same
-    /// probabilities. This order need not keep the pieces.
+    /// probabilities. Drawing from the front need not keep the pieces.
     fn sample_all(
         &self,
         text: &[u8],

@@ -314,13 +314,15 @@ impl SentenceState {
     }
 }
 
-/// Ids from this limit on have no score in [`IdScores`]. No vocabulary is so large.
+/// Ids from this limit on have no score in [`IdScores`].
+///
+/// No vocabulary is so large.
 const MAX_IDS: usize = 1 << 24;
 
-/// What each token id adds to a sum.
+/// The number that each token id adds to a sum: the score of its piece.
 ///
-/// That is the score of its piece. Of the byte tokens of an unknown character, the first has the
-/// unknown score, the others 0. Different pieces may have the same id; see [`Self::match_scores`].
+/// Of the byte tokens of an unknown character, the first adds the unknown score, the others 0.
+/// Different pieces may have the same id; see [`Self::match_scores`].
 pub(crate) struct IdScores {
     scores: Vec<f32>,
     /// By piece: its id, if the id's score equals the piece's score; else [`NO_ID`].
@@ -373,8 +375,9 @@ impl IdScores {
         self.ids.get(piece as usize).copied().unwrap_or(NO_ID)
     }
 
-    /// Return whether the scores of the segments' ids are `scores`, in this order. Scores of 0 are
-    /// ignored.
+    /// Return whether the scores of the segments' ids are `scores`, in this order.
+    ///
+    /// Scores of 0 are ignored.
     pub(crate) fn match_scores(&self, segments: &[Segment], scores: &[f64]) -> bool {
         let id_scores = segments.iter().map(|segment| self.score(segment.id));
         let scores = scores.iter().map(|&score| score as f32);

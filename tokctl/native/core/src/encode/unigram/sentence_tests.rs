@@ -19,8 +19,9 @@ fn model(pieces: &[(String, f64)], precision: Precision) -> Unigram {
     Unigram::new(pieces, options).unwrap()
 }
 
-/// Check that both searches give equal segments and bitwise equal sums. Returns the number of
-/// words, and of words that were searched.
+/// Check that both searches give equal segments and bitwise equal sums.
+///
+/// Returns the number of words, and of words that were searched.
 fn check(model: &Unigram, text: &str) -> (usize, usize) {
     let mut expected = Vec::new();
     let sum = model

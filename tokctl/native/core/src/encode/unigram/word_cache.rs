@@ -25,7 +25,9 @@ pub(crate) struct WordStep {
 /// The cache entry of a word: where its steps are, and when they are valid.
 #[derive(Clone, Copy)]
 pub(crate) struct CachedWord {
-    /// Limit of the preceding sum, see [`super::margin`]. Not above 0 if the word must be searched.
+    /// Limit of the preceding sum, see [`super::margin`].
+    ///
+    /// Not above 0 if the word must be searched.
     limit: f32,
     /// Index of the first step, in the generation numbered `generation`.
     steps: u32,

@@ -106,8 +106,9 @@ impl Lines {
         self.write_one_by_one(ids, to, 0)
     }
 
-    /// Like [`Self::write`], from byte `at` of `to` on and one by one. Returns the offset after the
-    /// last byte.
+    /// Like [`Self::write`], from byte `at` of `to` on and one by one.
+    ///
+    /// Returns the offset after the last byte.
     #[inline(always)]
     fn write_one_by_one(&mut self, ids: &[u32], to: &mut [u8], mut at: usize) -> Option<usize> {
         for &id in ids {
