@@ -6,27 +6,29 @@
 //! Let `S` be the best sum where a word begins. Let `u` be half the distance from 1 to the next
 //! number (2^-24 for 32 bits, 2^-53 for 64), `n` the number of characters in the word, and `m` the
 //! highest absolute score of a piece found in the word. A segmentation with the scores s1 … sk,
-//! where k <= n, has the sum f(S) = r(…r(r(S + s1) + s2)… + sk), where r rounds. Let E be s1 + … +
-//! sk.
+//! where k <= n, has the sum f(S) = r(…r(r(S + s1) + s2)… + sk), where r rounds. Let E be
+//! s1 + … + sk.
 //!
 //! 1. No partial sum exceeds B = (|S| + n m)(1 + 2^-10): k roundings enlarge it by a factor of at
 //!    most (1 + u)^k, and k is at most 128. Rounding to nearest changes a sum by at most `u` times
 //!    the sum. (A sum too small for this bound is exact.) So |f(S) - (S + E)| <= n u B.
-//! 2. The search keeps the highest sum at every offset. Rounding is monotone: if x <= y, then r(x +
-//!    s) <= r(y + s). So the search's sum at the end of the word is the highest f(S) of all
+//! 2. The search keeps the highest sum at every offset. Rounding is monotone: if x <= y, then
+//!    r(x + s) <= r(y + s). So the search's sum at the end of the word is the highest f(S) of all
 //!    segmentations, and the path that it traces back has this sum.
 //! 3. If the E of one segmentation exceeds the E of every other by more than 2 n u B, its f(S) is
-//!    the highest by 1. By 2., the search finds this segmentation, whatever the rule for ties.
+//!    the highest, by point 1. By point 2, the search finds this segmentation, whatever the rule
+//!    for ties.
 //!
-//! So a word with such a gap keeps its best segmentation as long as |S| < gap / (2 n u (1 + 2^-10))
-//! - n m. The sum after the word is then made by adding the scores one by one, as the search does.
+//! So a word with such a gap keeps its best segmentation as long as
+//! |S| < gap / (2 n u (1 + 2^-10)) - n m. The sum after the word is then made by adding the scores
+//! one by one, as the search does.
 //!
 //! The gap is found as follows. From some offset on, perhaps only from the end of the word, another
 //! segmentation has the pieces of the best one. It reaches this offset by another last piece, so
 //! its sum there is at most the second highest. So the gap is the least difference between the two
 //! highest sums of different last pieces, over the offsets on the best path. These sums are
-//! computed in 32 bits from scores rounded to 32 bits, with an error of at most 4 n 2^-24 n m, by
-//! 1.
+//! computed in 32 bits from scores rounded to 32 bits. By point 1, their error is at most
+//! 4 n 2^-24 n m.
 //!
 //! SentencePiece rebases a sum above 100,000 (see [`MAX_SUM`]). B must stay below that limit as
 //! well.
