@@ -102,7 +102,7 @@ pub fn rewrite(word: &[u8], out: &mut Vec<u8>) {
 
 /// Splitter of a text into the words that [`Tidy`] would write, without a copy of the text.
 ///
-/// A word has a U+0020 for each leading `▁`, and neither a space nor `▁` after those.
+/// A word begins with a U+0020 for each leading `▁`, and has no other space or `▁`.
 pub struct SpacedWords {
     steps: TidySteps,
     /// Whether the text had a word already.

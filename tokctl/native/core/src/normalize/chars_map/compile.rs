@@ -17,8 +17,8 @@ pub type CharsMapRules = BTreeMap<String, String>;
 
 /// Return the `precompiled_charsmap` of `rules`; no bytes for no rules.
 ///
-/// Fails if a key is empty or longer than [`LONGEST_KEY`] bytes, a key or value holds a NUL, more
-/// than [`MOST_PREFIXES`] keys begin one another, or the values take 2 GiB or more.
+/// Fails if a key is empty or longer than 1,024 bytes, if a key or value holds a NUL, if a key has
+/// more than 30 others as prefixes, or if the values take 2 GiB or more.
 pub fn compile(rules: &CharsMapRules) -> Result<Vec<u8>> {
     let invalid = |what: &str| Err(Error::Invalid(format!("a rule {what}")));
     if rules.is_empty() {

@@ -1,8 +1,8 @@
 //! [`Lanes`] of AVX2 and AVX-512.
 //!
 //! A [`HasAvx2`] or [`HasAvx512`] exists only if the processor was checked. The operations on lanes
-//! are inlined into the functions at the end of this file, which need one of these values. Nothing
-//! else makes lanes.
+//! are inlined into the functions at the end of this file, which need the proof. Nothing else
+//! makes lanes.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
