@@ -71,10 +71,10 @@ fn invalid(message: &str) -> Error {
 
 /// Replays merges and removals in the order of the training.
 ///
-/// An event has a time: a merge has twice its rank, and the removals after it have that number plus
-/// 1. A symbol takes as many slots as it has initial symbols, as in training, so that a removed
-/// token can be split in place. Slots wait in a queue for the time of their next event. A pre-token
-/// of n symbols takes O(n log n) for each time that its tokens are made and removed again.
+/// An event has a time: twice the rank for a merge, and one more for the removals after the merge.
+/// A symbol takes as many slots as it has initial symbols, as in training, so that a removed token
+/// can be split in place. Slots wait in a queue for the time of their next event. A pre-token of n
+/// symbols takes O(n log n) for each time that its tokens are made and removed again.
 pub struct EventReplay {
     /// Gives the initial symbols and the whole words.
     ///
