@@ -400,8 +400,8 @@ const LARGE: usize = 4 * PIECE;
 impl Counter {
     /// Count whole documents, with the result of feeding and ending them one by one.
     ///
-    /// With `weights`, a document's weight multiplies the current one; a document of weight 0 is not
-    /// counted.
+    /// With `weights`, a document's weight multiplies the current one; a document of weight 0 is
+    /// not counted.
     pub fn feed_documents(&mut self, texts: &[&[u8]], weights: Option<&[u64]>) -> Result<()> {
         if self.is_open() {
             self.end_document()?;

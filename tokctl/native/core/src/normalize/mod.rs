@@ -62,16 +62,16 @@ impl Edges {
 /// Normalizer with its options, a member of a chain.
 #[derive(Debug, Clone)]
 pub enum Normalizer {
-    /// Deletes every line feed and carriage return, with no replacement, as the notebooks do after
+    /// Delete every line feed and carriage return, with no replacement, as the notebooks do after
     /// reading with universal newlines.
     DeleteNewlines,
     Nfc,
     Nfd,
     Nfkc,
     Nfkd,
-    /// Replaces each character by its full lower-case mapping.
+    /// Replace each character by its full lower-case mapping.
     Lowercase,
-    /// Removes every mark (general category M). Accents are separate marks only after `Nfd` or
+    /// Remove every mark (general category M). Accents are separate marks only after `Nfd` or
     /// `Nfkd`.
     StripAccents,
     /// Hugging Face's `BertNormalizer`. If its configuration leaves `strip_accents` open, pass the
@@ -86,25 +86,25 @@ pub enum Normalizer {
     CharsMap(CharsMap),
     /// Hugging Face's `Nmt`.
     Nmt,
-    /// Replaces each run of U+0020 by one. SentencePiece's `remove_extra_whitespaces` is this step,
-    /// then `StripSpaces` on both sides.
+    /// Replace each run of U+0020 by one U+0020. SentencePiece's `remove_extra_whitespaces` is this
+    /// step, then `StripSpaces` on both sides.
     CollapseSpaces,
-    /// Removes Unicode white space at the chosen ends of the text.
+    /// Remove Unicode white space at the chosen ends of the text.
     Strip {
         left: bool,
         right: bool,
     },
-    /// Removes U+0020 at the chosen ends of the text.
+    /// Remove U+0020 at the chosen ends of the text.
     StripSpaces {
         left: bool,
         right: bool,
     },
-    /// Replaces every match of `pattern` by `content`.
+    /// Replace every match of `pattern` by `content`.
     Replace {
         pattern: Search,
         content: String,
     },
-    /// Prepends this string to a text that is not empty.
+    /// Prepend this string to a text that is not empty.
     Prepend(String),
     /// SentencePiece's dummy space: U+0020 before the text, or after it with `behind`
     /// (`Normalizer::Normalize` of normalizer.cc). If no text is left, the space depends on the

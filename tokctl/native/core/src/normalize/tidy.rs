@@ -25,11 +25,11 @@ pub struct Tidy {
 
 #[derive(Debug, Clone, Copy)]
 enum TidySteps {
-    /// Removes leading spaces, makes one of each run, and with `lead` puts one before a text that
-    /// is left. Then takes each `▁` for a space, removes trailing spaces, and writes the other
-    /// spaces as `▁`.
+    /// Remove leading spaces, make one of each run, and with `lead` put one before a text that is
+    /// left. Then take each `▁` for a space, remove trailing spaces, and write the other spaces as
+    /// `▁`.
     Joined { lead: bool },
-    /// Puts a space before the text with `lead`, then writes each space as `▁`.
+    /// Put a space before the text with `lead`, then write each space as `▁`.
     Marked { lead: bool },
 }
 

@@ -9,7 +9,7 @@ use crate::unicode::{LETTER, LOWER, UPPER, WORD};
 /// [`super::wide`] looks up the other letters.
 #[derive(Clone, Copy, Default)]
 pub struct Letters {
-    /// Bytes of these letters.
+    /// Bytes of the letters that were found.
     pub covered: u64,
     /// Bytes of upper-case letters; a letter of neither case has both classes.
     upper: u64,
