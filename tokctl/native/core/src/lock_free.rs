@@ -20,7 +20,7 @@ pub struct Slot<T> {
     /// Null, or a pointer from `Box::into_raw`; the thread that swaps the pointer out owns the
     /// value.
     place: AtomicPtr<T>,
-    /// Makes the slot `Send` and `Sync` only if the boxed value is.
+    /// Marker that makes the slot `Send` and `Sync` only if the boxed value is.
     owned: PhantomData<Box<T>>,
 }
 

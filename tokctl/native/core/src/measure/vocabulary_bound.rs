@@ -227,17 +227,17 @@ impl Words {
 /// `words.symbols`.
 struct Candidates<'w> {
     words: &'w Words,
-    /// By position: first edge, that is, string from the position of two symbols, then of three,
-    /// and so on.
+    /// First edge of each position, and the end of the last position's edges. The edges of a
+    /// position are the repeated strings that start there: of two symbols, of three, and so on.
     first: Vec<usize>,
-    /// By position: the count of the shortest string without an edge; 0 if the pre-token ends
-    /// before.
+    /// Count of the shortest string without an edge, for each position where a string can start;
+    /// 0 if the pre-token ends before.
     tails: Vec<u64>,
     /// Share of each edge, as a fraction of the price.
     shares: Vec<Number>,
     /// Index of each edge in `places`; [`NONE`] for an edge whose share is fixed.
     place_of: Vec<u32>,
-    /// By string with moving shares: start of its edges in `places`.
+    /// Start in `places` of the edges of each string with moving shares.
     strings: Vec<usize>,
     /// (edge, count of the pre-token), grouped by string.
     places: Vec<(u32, f32)>,

@@ -5,8 +5,8 @@ use super::NO_ID;
 /// Map from characters to ids in pages of 256, so that a look-up reads two entries.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CharIds {
-    /// By page: index of its ids, or [`Self::NO_PAGE`]. Pages after the last one with ids are left
-    /// out.
+    /// Index of each page in `ids`, or [`Self::NO_PAGE`]. Pages after the last one with ids are
+    /// missing.
     pages: Vec<u32>,
     ids: Vec<[u32; Self::PAGE]>,
 }

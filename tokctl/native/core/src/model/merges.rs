@@ -363,7 +363,7 @@ struct Sorted<'t> {
     /// First eight bytes, length and number of each token in one number, so that sorting needs no
     /// indirection.
     order: Vec<u128>,
-    /// By token number: the next eight bytes. With them, the text itself is hardly ever read.
+    /// Next eight bytes of each token. With them, the text itself is hardly ever read.
     second: Vec<u64>,
 }
 

@@ -30,7 +30,7 @@ struct Neighbour {
 
 #[derive(Default)]
 struct NeighbourCounts {
-    /// By symbol: 1 + its index in `found`, or 0.
+    /// For each symbol: 1 + its index in `found`, or 0.
     index: Vec<u32>,
     found: Vec<Neighbour>,
     /// Entries of the present batch: (index in `found`, position of the gained pair).

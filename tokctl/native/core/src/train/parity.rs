@@ -98,11 +98,11 @@ pub struct ParityTraining {
     pub global_merges: usize,
     /// Number of distinct pre-tokens in all training texts together.
     pub pre_tokens: usize,
-    /// By language: tokens of the measured text before the first merge (`before`) and after the
+    /// Tokens of each language's measured text, before the first merge (`before`) and after the
     /// last (`after`).
     pub before: Vec<u64>,
     pub after: Vec<u64>,
-    /// By language: the divisor of the measured text.
+    /// Divisor of each language's measured text.
     pub lengths: Vec<u64>,
 }
 
@@ -378,13 +378,13 @@ pub fn train_parity(
 // -- choice of the language -------------------------------------------------------------
 
 struct Balance {
-    /// By language: factor and divisor of its number of tokens.
+    /// Factor and divisor of each language's number of tokens.
     weights: Vec<(u64, u128)>,
     window: Option<Window>,
     last: VecDeque<usize>,
-    /// By language: how often it is among the last choices.
+    /// How often each language is among the last choices.
     times: Vec<u64>,
-    /// By language: whether its training text has no pair left.
+    /// Whether each language's training text has no pair left.
     exhausted: Vec<bool>,
 }
 
