@@ -118,6 +118,7 @@ fn is_last_break<const WHOLE: bool>(view: &View) -> bool {
         }
         at += length;
     }
-    // The run reaches the end of the text, after which the blocks continue with blanks.
+    // The run reaches the end of the text, after which the blocks continue with blanks. With
+    // `WHOLE`, white space at the end is one pre-token, so nothing starts after the line break.
     !WHOLE
 }
