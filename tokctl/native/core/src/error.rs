@@ -4,6 +4,7 @@ use std::fmt;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Error of the core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// The caller's progress callback asked to stop (Ctrl-C).

@@ -175,6 +175,7 @@ impl<T: Send + Sync> Once<T> {
         })
     }
 
+    /// Return the value, and create it with `make` on first use.
     #[inline]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         match self.get_or_try_init(|| Ok::<T, Infallible>(make())) {

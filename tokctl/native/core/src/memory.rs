@@ -202,6 +202,8 @@ mod mapping {
         NAMES.swap(new, Ordering::AcqRel);
     }
 
+    /// Report that memory has run out and end the process, if [`super::last_words`] was called in
+    /// it.
     pub fn say_last_words() {
         // SAFETY: the calls allocate nothing and use only memory that exists; the names are null,
         // or came from a box that is never freed.

@@ -167,6 +167,7 @@ impl Default for Seeds {
 }
 
 impl Seeds {
+    /// Return the hash of a key.
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
         fold(key.low ^ self.0[0], key.high ^ self.0[1])

@@ -85,6 +85,7 @@ impl TokenEntry {
 }
 
 impl TextTable {
+    /// Add a text under the next number.
     pub fn push(&mut self, text: &[u8]) {
         let mut entry = [0; WIDTH];
         if text.len() <= LENGTH {
@@ -104,6 +105,7 @@ impl TextTable {
         self.entries.len()
     }
 
+    /// Return the text with this number, or None.
     pub fn get(&self, number: usize) -> Option<&[u8]> {
         let entry = self.entries.get(number)?;
         match entry.0[LENGTH] {

@@ -170,6 +170,7 @@ impl FormGiven<'_> {
     }
 }
 
+/// Return the cuts with this name.
 pub fn cuts_named(name: &str) -> PyResult<Cuts> {
     match name {
         "lines" => Ok(Cuts::Lines),

@@ -74,6 +74,7 @@ pub fn last_words(names: Vec<OsString>) {
     memory::last_words(names);
 }
 
+/// Return the exception for [`Error::Invalid`].
 pub fn invalid(message: String) -> PyErr {
     to_python(Error::Invalid(message))
 }

@@ -577,6 +577,7 @@ pub struct IntCache(Mutex<Table>);
 type Table = Vec<Option<Py<PyInt>>>;
 
 impl IntCache {
+    /// Return a list of ints.
     pub fn list<'py, N: IdNumber>(
         &self,
         py: Python<'py>,

@@ -10,6 +10,7 @@ use tokctl_core::unicode;
 use crate::errors::{bytes, invalid, to_python};
 use crate::pattern::python_pattern;
 
+/// Read a list of normalizers.
 pub fn chain(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<Chain> {
     let mut normalizers = Vec::new();
     for part in parts.try_iter()? {

@@ -114,6 +114,7 @@ impl Flow<'_> {
         self.step(|node, next| node.gap(next))
     }
 
+    /// Pass on a whole token.
     pub fn token(&mut self, text: &[u8]) -> Result<()> {
         self.begin()?;
         self.bytes(text)?;

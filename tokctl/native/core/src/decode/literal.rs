@@ -17,6 +17,7 @@ pub struct Literal {
 }
 
 impl Literal {
+    /// Prepare a search for `text`. Return an error if it is empty.
     pub fn new(text: &str) -> Result<Arc<Self>> {
         if text.is_empty() {
             let message = "a decoder can't replace an empty string";
@@ -73,6 +74,7 @@ impl LiteralSearch {
         LiteralSearch { literal, held: 0 }
     }
 
+    /// Search the next part of the text, and emit texts and matches in order.
     pub fn bytes(
         &mut self,
         mut text: &[u8],

@@ -128,6 +128,7 @@ impl Decoder {
         Ok(texts)
     }
 
+    /// Return the decoded text as bytes. With `skip_special`, special tokens are skipped.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_onto(ids, skip_special, &mut out)?;

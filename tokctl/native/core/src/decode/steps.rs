@@ -119,6 +119,7 @@ pub enum StepPart {
 }
 
 impl StepPart {
+    /// Return the context that the part needs.
     pub fn scope(&self) -> Scope {
         match self {
             StepPart::Replace(..)
@@ -142,6 +143,7 @@ impl StepPart {
         }
     }
 
+    /// Return the initial state of the part for one decoding.
     pub fn node(&self) -> Box<dyn StepNode> {
         match self {
             StepPart::Replace(literal, content) => Box::new(Replace::new(literal, content, false)),

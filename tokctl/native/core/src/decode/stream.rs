@@ -41,6 +41,7 @@ impl Stream {
         }
     }
 
+    /// Add an id, like [`Self::extend`].
     pub fn push(&mut self, id: u32) -> Result<&[u8]> {
         self.extend(&[id])
     }

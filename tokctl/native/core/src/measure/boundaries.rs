@@ -62,6 +62,7 @@ impl Boundaries {
         place / BITS * BITS
     }
 
+    /// Return the number of boundaries.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|bits| u64::from(bits.count_ones())).sum()
     }

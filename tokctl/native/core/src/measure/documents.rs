@@ -23,6 +23,7 @@ pub struct Documents<'t> {
 }
 
 impl<'t> Documents<'t> {
+    /// Check that the documents cover the text, and that their sizes and weights fit.
     pub fn new(text: &'t [u8], ends: &'t [usize], weights: Option<&'t [u64]>) -> Result<Self> {
         let invalid = |what: &str| Err(Error::Invalid(what.into()));
         if !ends.is_sorted() || ends.last().copied().unwrap_or_default() != text.len() {
@@ -58,6 +59,7 @@ impl<'t> Documents<'t> {
         (start, self.ends[number])
     }
 
+    /// Return how often a document counts.
     pub fn weight(&self, number: usize) -> u64 {
         self.weights.map_or(1, |weights| weights[number])
     }

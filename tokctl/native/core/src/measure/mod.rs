@@ -30,6 +30,7 @@ use shares::{RangeCounts, Shares};
 
 /// Number of counts per range of text.
 pub const COUNTS: usize = 8;
+/// Counts of a range of text; see the constants below for their indices.
 pub type Row = [u64; COUNTS];
 
 /// Indices of the counts in a [`Row`].
@@ -53,6 +54,7 @@ fn add(to: &mut Row, row: &Row) {
     }
 }
 
+/// Options of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasureOptions {
     pub unknown: Option<u32>,

@@ -25,6 +25,7 @@ pub(super) struct RangeCounts {
 }
 
 impl RangeCounts {
+    /// Count the range `start..end` of `text`, whose tokens are `tokens`.
     pub fn of(
         text: &[u8],
         (start, end): (usize, usize),
@@ -138,6 +139,7 @@ impl Shares {
         }
     }
 
+    /// Add the next range of the text.
     pub fn join(&mut self, share: RangeCounts) {
         if let (Some(all), Some(own)) = (&mut self.boundaries, &share.boundaries) {
             all.join(share.start, own);
@@ -174,6 +176,7 @@ impl Shares {
         }
     }
 
+    /// Return the sum of all ranges, with the given counts of ids.
     pub fn finish(mut self, ids: Vec<(u32, u64)>) -> Measured {
         if self.open[BYTES] > 0 {
             self.end_line();

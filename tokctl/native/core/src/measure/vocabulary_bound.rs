@@ -80,6 +80,7 @@ impl Symbols {
     }
 }
 
+/// Options of the bound.
 #[derive(Debug, Clone, Copy)]
 pub struct BoundOptions {
     pub symbols: Symbols,

@@ -8,6 +8,7 @@ use crate::model::NO_ID;
 use crate::pretokenize::Scanner;
 use crate::unicode::stretches;
 
+/// Definition of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordRule {
     /// Maximal runs of characters other than white space.

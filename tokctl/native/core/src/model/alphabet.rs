@@ -30,6 +30,7 @@ pub enum Alphabet {
     Characters(Box<CharAlphabet>),
 }
 
+/// Ids of the 256 bytes.
 #[derive(Debug, Clone)]
 pub struct ByteAlphabet {
     ids: [u32; 256],
@@ -37,6 +38,7 @@ pub struct ByteAlphabet {
     all_pair: bool,
 }
 
+/// Ids of the characters and of the marker.
 #[derive(Debug, Clone)]
 pub struct CharAlphabet {
     marker: Marker,

@@ -111,6 +111,7 @@ fn rank(slot: u64, pair: u64) -> u32 {
 }
 
 impl PairRanks {
+    /// Grow the table for `pairs` pairs, so that at least half of the slots stay empty.
     pub fn reserve(&mut self, pairs: usize) {
         let wanted = (pairs * 2).next_power_of_two();
         if wanted > self.slots.len() {

@@ -128,6 +128,7 @@ const NO_ENTRY: u32 = (1 << (32 - LABEL_BITS)) - 1;
 /// Base of nodes without children. The first block holds only the root.
 const NO_CHILDREN: u32 = 0;
 
+/// Node of the double array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
     base: u32,

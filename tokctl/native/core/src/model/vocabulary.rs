@@ -29,10 +29,12 @@ impl Vocabulary {
         id
     }
 
+    /// Return the id of a token, or None.
     pub fn id(&self, token: &[u8]) -> Option<u32> {
         self.ids.find(&self.tokens, token)
     }
 
+    /// Return the string of an id, or None.
     pub fn token(&self, id: u32) -> Option<&[u8]> {
         self.tokens.get(id as usize)
     }

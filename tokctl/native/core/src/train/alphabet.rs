@@ -83,6 +83,7 @@ fn seen(occurrences: &[u64]) -> impl Iterator<Item = char> + '_ {
         .filter_map(|(code, _)| char::from_u32(code))
 }
 
+/// Return a pre-token as text, or an error if it is not UTF-8.
 pub(super) fn text(pre_token: &[u8]) -> Result<&str> {
     std::str::from_utf8(pre_token).map_err(|_| Error::Invalid("a pre-token is not UTF-8".into()))
 }
@@ -166,6 +167,7 @@ pub(super) fn initial_symbols(vocabulary: &Vocabulary, options: &Options) -> Alp
     }
 }
 
+/// Return the error for a symbol that is spelled like a special token.
 pub fn spelled_like_a_special_token(symbol: &[u8]) -> Error {
     Error::Invalid(format!(
         "a special token is spelled like {:?}, a symbol of the alphabet",
@@ -173,6 +175,8 @@ pub fn spelled_like_a_special_token(symbol: &[u8]) -> Error {
     ))
 }
 
+/// Return an error if the requested vocabulary size is less than `least` or does not fit 32-bit
+/// ids.
 pub fn check_size(requested: u64, least: u64) -> Result<()> {
     if requested < least {
         return Err(Error::VocabularyTooSmall { requested, least });

@@ -20,6 +20,7 @@ use crate::model::Merge;
 
 type QueueEntry = (u64, Reverse<TieKey>, PairId);
 
+/// Selector by count: see the module.
 pub struct ByCount {
     heap: BinaryHeap<QueueEntry>,
     /// Lowest level whose pairs are in the heap.

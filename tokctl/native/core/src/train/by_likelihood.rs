@@ -110,6 +110,7 @@ struct SymbolState {
     version: u32,
 }
 
+/// Selector by likelihood: see the module.
 pub struct ByLikelihood {
     pairs: Vec<PairState>,
     symbols: Vec<SymbolState>,

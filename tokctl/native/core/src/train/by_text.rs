@@ -15,6 +15,7 @@ use crate::model::{Marker, Merge, Units, Vocabulary};
 /// (text of the left side, text of the right side), compared in this order.
 type PairText = (Rc<[u8]>, Rc<[u8]>);
 
+/// Selector by count, then text: see the module.
 pub struct ByText {
     /// Pairs with a count below `level`. A pair whose count has fallen since it was pushed is
     /// pushed again when it surfaces.

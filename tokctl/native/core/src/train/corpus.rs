@@ -28,6 +28,7 @@ const EDGE: u32 = INSIDE | WIDE;
 /// Exclusive upper bound of ids and widths.
 const LIMIT: u32 = 1 << 30;
 
+/// Index of a symbol's first slot.
 pub type Place = u32;
 
 /// Estimated memory per symbol: a slot, an entry in the position lists of its pair and of a pair
@@ -37,6 +38,7 @@ const BYTES_PER_SYMBOL: usize = 15;
 /// Bytes of pre-tokens that are segmented in one call.
 const START_BATCH: usize = 4 << 20;
 
+/// Segmented pre-tokens and the counts of their symbols: see the module.
 pub struct Corpus {
     slots: Vec<u32>,
     words: WordIndex,
@@ -187,6 +189,7 @@ impl Corpus {
         *known = count.max(*known);
     }
 
+    /// Return the weighted count of a symbol; 0 for a symbol that never occurred.
     pub fn symbol_count(&self, symbol: u32) -> u64 {
         self.symbol_counts
             .get(symbol as usize)
@@ -342,6 +345,7 @@ impl Corpus {
         self.words.at(place)
     }
 
+    /// Return whether the corpus keeps the scan order of its words, for `rewritten-last`.
     pub fn keeps_scan_order(&self) -> bool {
         self.scan_order.is_some()
     }
@@ -360,6 +364,7 @@ impl Corpus {
     }
 }
 
+/// Neighbours of a symbol: (position, symbol) before it, and the symbol after it.
 pub struct AdjacentSymbols {
     pub before: Option<(Place, u32)>,
     pub after: Option<u32>,
@@ -378,6 +383,7 @@ struct WordEnds {
     before: u32,
 }
 
+/// Map from slots to word numbers.
 #[derive(Default)]
 pub struct WordIndex {
     blocks: Vec<WordEnds>,

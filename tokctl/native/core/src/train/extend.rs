@@ -18,6 +18,8 @@ pub struct Extend {
 }
 
 impl Extend {
+    /// Return the model's vocabulary, or an error if two tokens are equal or a merge has an unknown
+    /// id.
     pub fn vocabulary(&self) -> Result<Vocabulary> {
         let mut vocabulary = Vocabulary::default();
         for (id, token) in self.tokens.iter().enumerate() {

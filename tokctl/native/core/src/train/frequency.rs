@@ -20,6 +20,7 @@ pub enum TokenKind {
     Characters,
 }
 
+/// Options of a word or character training.
 #[derive(Debug, Clone)]
 pub struct FrequencyOptions {
     pub kind: TokenKind,
@@ -41,6 +42,7 @@ pub struct FrequencyOptions {
     pub limits: Limits,
 }
 
+/// Result of a word or character training.
 #[derive(Debug, Clone)]
 pub struct FrequencyTraining {
     /// Tokens by id.

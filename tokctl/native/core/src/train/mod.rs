@@ -78,6 +78,7 @@ impl Criterion {
     }
 }
 
+/// Options of a training by merges.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub criterion: Criterion,
@@ -131,6 +132,7 @@ impl Options {
     }
 }
 
+/// Reason why training stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The vocabulary reached its target size.
@@ -139,6 +141,7 @@ pub enum Stop {
     Exhausted,
 }
 
+/// Result of a training by merges.
 #[derive(Debug, Clone)]
 pub struct Training {
     pub vocabulary: Vocabulary,

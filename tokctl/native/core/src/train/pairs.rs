@@ -78,6 +78,7 @@ const FREE: PairId = PairId::MAX;
 
 const LEAST: usize = 64;
 
+/// Hash table from two symbols to their pair.
 pub struct PairTable {
     /// (part of the hash, pair); the number of slots is a power of two.
     slots: Vec<(u32, PairId)>,
@@ -174,6 +175,7 @@ impl PairTable {
 /// Number of positions stored inline, beside the length.
 const INLINE: usize = 3;
 
+/// List of positions, inline while short.
 #[derive(Debug)]
 pub enum PairPlaces {
     Inline { length: u8, at: [Place; INLINE] },
@@ -262,6 +264,7 @@ impl PairPlaces {
     }
 }
 
+/// Number of a pair, in the order in which pairs first appeared.
 pub type PairId = u32;
 
 struct Pair {
@@ -290,6 +293,7 @@ struct Length {
     text: u64,
 }
 
+/// Every pair that ever occurred in a corpus, with its present count and positions.
 pub struct Pairs {
     pairs: Vec<Pair>,
     ids: PairTable,
@@ -352,6 +356,7 @@ impl Pairs {
         self.pairs.len()
     }
 
+    /// Return the left and the right symbol of a pair.
     pub fn symbols(&self, pair: PairId) -> (u32, u32) {
         let pair = &self.pairs[pair as usize];
         (pair.left, pair.right)
@@ -377,6 +382,7 @@ impl Pairs {
         }
     }
 
+    /// Return the weighted count of a pair.
     pub fn count(&self, pair: PairId) -> u64 {
         self.pairs[pair as usize].count
     }

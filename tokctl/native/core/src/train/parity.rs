@@ -80,6 +80,7 @@ pub enum GlobalMerges {
     Share(u64, u64),
 }
 
+/// Options of parity-aware training, beside those of ordinary training.
 #[derive(Debug, Clone)]
 pub struct ParityOptions {
     pub global_merges: GlobalMerges,
@@ -90,6 +91,7 @@ pub struct ParityOptions {
     pub targets: Vec<(u64, u64)>,
 }
 
+/// Result of parity-aware training.
 #[derive(Debug, Clone)]
 pub struct ParityTraining {
     pub training: Training,
@@ -377,6 +379,7 @@ pub fn train_parity(
 
 // -- choice of the language -------------------------------------------------------------
 
+/// State from which the next language is chosen.
 struct Balance {
     /// Factor and divisor of each language's number of tokens.
     weights: Vec<(u64, u128)>,

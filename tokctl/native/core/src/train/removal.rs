@@ -58,6 +58,7 @@ pub struct TrainingEvents {
     pub removals: Vec<TokenRemoval>,
 }
 
+/// State of a training with removals.
 struct Refinement<'o> {
     options: &'o Options,
     vocabulary: Vocabulary,
@@ -87,6 +88,7 @@ struct MergedToken {
     places: Vec<Place>,
 }
 
+/// Train with removals by `rule`. A model can't be extended.
 pub fn train(
     counts: &Counts,
     options: &Options,

@@ -18,10 +18,12 @@ impl<'j> JsonScanner<'j> {
         JsonScanner { text, at: 0 }
     }
 
+    /// Return the offset of the cursor in bytes.
     pub fn place(&self) -> usize {
         self.at
     }
 
+    /// Return the byte at the cursor, or None at the end.
     #[inline]
     pub fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()

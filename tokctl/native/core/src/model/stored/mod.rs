@@ -43,6 +43,7 @@ pub struct Lists {
     pub columns: [Option<Vec<u64>>; 4],
 }
 
+/// Merges of a file, by the ids of their sides.
 #[derive(Debug, Default)]
 pub enum MergeList {
     #[default]

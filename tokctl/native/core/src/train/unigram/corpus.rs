@@ -15,6 +15,7 @@ pub struct CorpusSegment {
     pub count: u64,
 }
 
+/// Character codes of all segments, each followed by [`END`].
 #[derive(Debug)]
 pub struct UnigramCorpus {
     /// Characters by code point. The character with code `c` is `characters[c - 1]`, so codes sort

@@ -20,6 +20,7 @@ const LONG: usize = 1 << 12;
 /// Number of characters between two checks whether the thread should stop.
 const LOOK: u32 = 1 << 16;
 
+/// Result of an E step.
 #[derive(Debug)]
 pub struct Expectation {
     /// Expected count of each piece.
@@ -36,6 +37,7 @@ pub struct Model<'m> {
     pub probabilities: &'m [f64],
 }
 
+/// Do the E step over all `blocks` of the corpus.
 pub fn expect(
     model: &Model,
     blocks: &[std::ops::Range<usize>],

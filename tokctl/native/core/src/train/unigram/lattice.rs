@@ -22,6 +22,7 @@ const LEAST_BLOCK: usize = 1 << 16;
 /// Number of positions between two progress calls.
 const ASK: usize = 1 << 16;
 
+/// Edges of all positions in the corpus: see the module.
 #[derive(Debug)]
 pub struct Lattice {
     /// The edges from position `at` are `starts[at]..starts[at + 1]`.

@@ -35,6 +35,7 @@ use corpus::UnigramCorpus;
 use expectation::{expect, Model};
 pub use options::UnigramTrainingOptions;
 
+/// Piece of a trained model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
     pub text: Vec<u8>,
@@ -59,6 +60,7 @@ pub struct Round {
     pub highest: Vec<Dropped>,
 }
 
+/// Piece that a round dropped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropped {
     pub text: Vec<u8>,
@@ -66,6 +68,7 @@ pub struct Dropped {
     pub loss: Option<f64>,
 }
 
+/// Result of a Unigram training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnigramTraining {
     /// Pieces by score descending, then text. Their ids follow those of the special tokens and byte

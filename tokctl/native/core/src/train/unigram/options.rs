@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 
+/// Options of a Unigram training.
 #[derive(Debug, Clone)]
 pub struct UnigramTrainingOptions {
     /// Target vocabulary size: special tokens, byte tokens and pieces.
@@ -48,6 +49,7 @@ impl Default for UnigramTrainingOptions {
 }
 
 impl UnigramTrainingOptions {
+    /// Return an error if an option is out of range.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if !(self.shrinking_factor > 0.0 && self.shrinking_factor < 1.0) {

@@ -70,6 +70,7 @@ impl Pieces {
         }
     }
 
+    /// Return the probability of each piece.
     pub fn probabilities(&self) -> Vec<f64> {
         self.scores.iter().map(|score| score.exp()).collect()
     }

@@ -18,6 +18,7 @@ const BUCKET_BITS: u32 = 16;
 /// Number of shares into which the buckets are divided for the threads.
 const SHARES: usize = 64;
 
+/// Sorted suffixes: see the module.
 #[derive(Debug)]
 pub struct Suffixes {
     /// Positions in the corpus. Suffixes that are equal up to the depth are adjacent.
@@ -28,6 +29,7 @@ pub struct Suffixes {
 }
 
 impl Suffixes {
+    /// Sort the suffixes of all segments by their first `depth` characters.
     pub fn new(
         corpus: &UnigramCorpus,
         depth: u8,
