@@ -1,32 +1,34 @@
-//! What can go wrong inside the core, in words that the caller can pass on.
+//! Errors of the core, with messages that the caller can pass on.
 
 use std::fmt;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Error of the core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// The caller's progress callback asked to stop (Ctrl-C).
     Interrupted,
-    /// The requested vocabulary is smaller than alphabet plus special tokens.
+    /// The requested vocabulary is smaller than the alphabet plus the special tokens.
     VocabularyTooSmall { requested: u64, least: u64 },
-    /// A value that does not fit the type that holds it.
+    /// A value does not fit its type.
     TooLarge(String),
-    /// The system has no memory for what this input needs.
+    /// The system has no memory for this input.
     OutOfMemory,
-    /// An id that the vocabulary does not have.
+    /// An id is not in the vocabulary. Positions count ids from 0.
     UnknownId { position: u64, id: u32 },
-    /// An id outside the vocabulary, in a text of ids. Columns count bytes from 1.
+    /// An id in a text of ids is outside the vocabulary. Columns count bytes from 1.
     IdOutside { line: u64, column: u64, id: u32 },
-    /// A word that is no id, in a text of ids.
+    /// A word in a text of ids is not an id.
     NotAnId {
         line: u64,
         column: u64,
         word: String,
     },
-    /// A character of the text of this number has no id, and those of its form are all ids.
+    /// A character of the text with this number has no id, and its output form has no way to show a
+    /// missing id.
     NoId(usize),
-    /// A vocabulary, merge list or option that contradicts itself.
+    /// A vocabulary, merge list or option contradicts itself.
     Invalid(String),
 }
 

@@ -1,7 +1,7 @@
-//! Numbered jobs for several threads, their results taken in the order of the numbers.
+//! Numbered jobs for several threads, with results taken in the order of the numbers.
 //!
-//! Encoding, measuring, counting and Unigram training share this: a queue of job numbers, and a
-//! reorder buffer that passes results on as soon as all before them were passed on.
+//! Encoding, measuring, counting and Unigram training share a queue of job numbers and a reorder
+//! buffer. The buffer passes a result on as soon as all earlier results were passed on.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,34 +14,34 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::memory::{self, is_exhausted};
 
-/// Polled now and then in long work; true stops it, with [`Error::Interrupted`].
+/// Callback polled regularly during long work; true stops the work with [`Error::Interrupted`].
 pub type Interrupt<'i> = &'i (dyn Fn() -> bool + Sync);
 
-/// The calling thread polls for an interrupt at least this often while others work.
+/// Maximum time between two polls by the calling thread while it waits for other threads.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The jobs `0..count`. What they are must not depend on `threads`; then the result does not
-/// either, down to the rounding of sums.
+/// The jobs `0..count`. Their division must not depend on `threads`; then results do not depend on
+/// `threads` either, down to the rounding of sums.
 #[derive(Clone, Copy)]
 pub(crate) struct Jobs {
     pub count: usize,
     pub threads: usize,
 }
 
-/// One of the threads.
+/// State and interrupt of one thread.
 pub(crate) struct Worker<'i, S> {
-    /// What it keeps from job to job.
+    /// State kept from job to job.
     pub state: S,
     pub interrupt: Interrupt<'i>,
 }
 
 impl Jobs {
-    /// Does all jobs on up to so many threads, the calling one among them, and gives the results
-    /// to `take` in the order of the jobs. Each thread makes its own `state`. Of several errors
-    /// one comes.
+    /// Do all jobs on up to `threads` threads, including the calling one, and pass the results to
+    /// `take` in the order of the jobs.
     ///
-    /// No thread waits for another one that takes results: that one takes what has come
-    /// meanwhile, too.
+    /// Each thread creates its own `state`. If several jobs fail, one of their errors is returned.
+    /// No thread waits while another one takes results: the taking thread also takes results that
+    /// arrive meanwhile.
     pub fn in_order<S, R: Send>(
         self,
         interrupt: Interrupt,
@@ -60,7 +60,7 @@ impl Jobs {
         }
         let (next, order) = (AtomicUsize::new(0), Reorder::new(take));
         let worker = |interrupt: Interrupt| {
-            // A thread for which nothing is left needs no state.
+            // A thread without a job needs no state.
             let Some(mut number) = self.claim(&next) else {
                 return Ok(());
             };
@@ -89,7 +89,7 @@ impl Jobs {
         })
     }
 
-    /// The results of all jobs, in order; see [`Self::in_order`].
+    /// Return the results of all jobs, in order; see [`Self::in_order`].
     pub fn collect<S, R: Send>(
         self,
         interrupt: Interrupt,
@@ -104,9 +104,10 @@ impl Jobs {
         Ok(all)
     }
 
-    /// As [`Self::in_order`], but the calling thread only reports progress: so `progress`, which
-    /// answers false to stop the work, may be a function that other threads can't call, and is
-    /// called however long a job takes.
+    /// Like [`Self::in_order`], but the calling thread only reports progress.
+    ///
+    /// `progress` returns false to stop the work. It may be a function that other threads can't
+    /// call, and it is called regularly however long a job takes.
     pub fn in_order_reporting<R: Send>(
         self,
         progress: &mut dyn FnMut() -> bool,
@@ -143,22 +144,22 @@ impl Jobs {
         }
     }
 
-    /// The number of a job that no thread has claimed yet.
+    /// Return the number of a job that no thread has claimed yet.
     fn claim(self, next: &AtomicUsize) -> Option<usize> {
         let number = next.fetch_add(1, Ordering::Relaxed);
         (number < self.count).then_some(number)
     }
 }
 
-/// The bytes of a thread's handle. Rust's library takes them from the system's allocator and not
-/// from ours (since 1.93), and ends the process where it gets none.
+/// Size of a thread's handle in bytes. Rust's library allocates handles with the system's allocator
+/// and not with ours (since 1.93), and aborts the process on failure.
 const HANDLE: usize = 48;
 
-/// Runs `worker` on so many new threads, or as many as the system has, and `own` on this one, and
-/// waits for all. Where it has none, this one runs `worker`, too.
+/// Run `worker` on up to `threads` new threads and `own` on the calling thread, and wait for all.
 ///
-/// Only the calling thread may see a signal (Python's handlers run in its main thread), so it
-/// goes on polling while it waits, and `stop` stops the others.
+/// If the system has no threads left, the calling thread also runs `worker`. Only the calling
+/// thread may see a signal (Python's handlers run in its main thread), so it keeps polling while it
+/// waits, and `stop` stops the others.
 fn with_threads(
     threads: usize,
     stop: &AtomicBool,
@@ -197,15 +198,15 @@ fn with_threads(
     })
 }
 
-/// Takes results in any order and passes them on in the order of their numbers.
+/// Buffer that takes results in any order and passes them on in the order of their numbers.
 struct Reorder<T, S> {
     waiting: Mutex<Waiting<T>>,
-    /// What results are passed on to.
+    /// Receiver of the results.
     sink: Mutex<S>,
 }
 
 struct Waiting<T> {
-    /// The number of the result that is passed on next.
+    /// Number of the result that is passed on next.
     next: usize,
     early: BTreeMap<usize, T>,
 }
@@ -221,7 +222,7 @@ impl<T, S> Reorder<T, S> {
         }
     }
 
-    /// Passes a result on if it is its turn, and those that waited for it.
+    /// Store a result, and pass on all results that are next in order.
     fn push(
         &self,
         number: usize,
@@ -242,8 +243,8 @@ impl<T, S> Reorder<T, S> {
                 pass(&mut sink, made)?;
             }
             drop(sink);
-            // A result may have come between the last look and the release of the lock; its
-            // thread has gone on.
+            // A result may have arrived between the last check and the release of the lock, and its
+            // thread did not wait.
             if !waiting().is_ready() {
                 return Ok(());
             }
@@ -263,7 +264,7 @@ impl<T> Waiting<T> {
     }
 }
 
-/// Texts side by side that have together `size` bytes or a little more, as one job.
+/// Group adjacent texts into jobs of `size` bytes or slightly more. Return ranges of text numbers.
 pub(crate) fn groups(
     lengths: impl ExactSizeIterator<Item = usize>,
     size: usize,
@@ -350,7 +351,7 @@ mod tests {
             true => Ok(()),
             false => Err(wait(worker.interrupt)),
         };
-        // The calling thread may do all jobs before another one has begun.
+        // The calling thread may do all jobs before another thread starts.
         let result = jobs(3, 3).collect(&interrupt, || (), work);
         assert!(result.is_ok() || result == Err(Error::Interrupted));
         assert!(result.is_ok() || polls.load(Ordering::Relaxed) > 2);

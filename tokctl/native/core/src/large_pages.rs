@@ -1,8 +1,8 @@
-//! Large pages, where much memory is about to be touched.
+//! Large pages for memory that is about to be touched.
 //!
-//! The first touch of a page costs far more than what is written to it, and a table spread
-//! over thousands of small pages costs a walk through the page tables at nearly every look-up.
-//! Where 250 small pages take 550 µs, a large one takes 50.
+//! The first touch of a page costs far more than writing to it. A table spread over thousands of
+//! small pages costs a walk through the page tables at nearly every look-up. Touching 250 small
+//! pages takes 550 µs, one large page 50 µs.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,22 +10,23 @@ use std::mem::MaybeUninit;
 
 use crate::memory::allocated;
 
-/// Bytes of a large page, and of a small one, on most systems. Where they are others, nothing but
-/// the gain is lost.
+/// Bytes of a large page and of a small one on most systems. On other systems only the gain is
+/// lost.
 const LARGE: usize = 2 << 20;
 const SMALL: usize = 4 << 10;
 
-/// As much memory as is written to once gets large pages. They are seldom memory that was used just
-/// now; in a virtual machine the host may have to find it first, which takes longer than they save.
+/// Maximum bytes of large pages for memory that is written only once. Large pages are seldom memory
+/// that was in use just before; in a virtual machine the host may first have to find it, which
+/// takes longer than they save.
 const MOST_ONCE: usize = 16 << 20;
 
-/// Fewer bytes than this are not worth a large page.
+/// Minimum size in bytes that is worth a large page.
 const LEAST: usize = LARGE / 2;
 
-/// Room for so many values, in whole large pages where that pays.
+/// Return a capacity for `count` values: whole large pages, if they pay, minus a small page.
 ///
-/// It is a small page less than they have. No vector that grows by itself comes to such a size, so
-/// that it tells [`Allocator`] what is wanted.
+/// No vector that grows by itself reaches such a size, so the size tells [`Allocator`] to use large
+/// pages.
 fn whole_pages<T>(count: usize) -> usize {
     let bytes = count.saturating_mul(size_of::<T>());
     match bytes.saturating_add(SMALL).checked_next_multiple_of(LARGE) {
@@ -34,12 +35,12 @@ fn whole_pages<T>(count: usize) -> usize {
     }
 }
 
-/// Room for so many values, all of which are going to be written.
+/// Return an empty vector with capacity for `count` values, all of which will be written.
 pub fn with_room<T>(count: usize) -> Vec<T> {
     Vec::with_capacity(whole_pages::<T>(count))
 }
 
-/// A table of so many values, all of which are going to be used.
+/// Return a table of `size` values, all of which will be used.
 pub(crate) fn table<T: Clone>(size: usize, value: T) -> Vec<T> {
     let mut table = with_room(size);
     ask(table.spare_capacity_mut());
@@ -47,8 +48,8 @@ pub(crate) fn table<T: Clone>(size: usize, value: T) -> Vec<T> {
     table
 }
 
-/// Makes room for `next` ids, and at once for those of the `rest` of a text, of which `done`
-/// bytes gave `ids`: what is not used in the end is never touched.
+/// Reserve space for `next` ids, and at once for the ids of the `rest` of a text, of which `done`
+/// bytes gave `ids` ids. Memory that stays unused is never touched.
 #[cold]
 pub fn reserve_projected<N>(
     out: &mut Vec<N>,
@@ -60,21 +61,22 @@ pub fn reserve_projected<N>(
         return out.reserve(next);
     }
     let more = (ids as u128 * rest as u128 / done as u128) as usize;
-    // At least by half, and as for an id in two bytes, so that a text whose end is unlike its start
-    // is not copied: a comment before code has half as many ids to the byte.
+    // Grow by at least half, and by an id per two bytes, so that a text whose end is unlike its
+    // start is not copied: a comment before code has half as many ids per byte.
     let more = more.saturating_add(more / 2);
     let more = more.max(rest / 2).max(out.len());
     let mut room = out.len().saturating_add(next).saturating_add(more);
-    // Whoever keeps the ids of a short text should not keep a large page that is mostly empty.
+    // The ids of a short text should not keep a large page that is mostly empty.
     if room.saturating_mul(size_of::<N>()) >= LARGE / 4 * 3 {
         room = whole_pages::<N>(room);
     }
     out.reserve_exact(room - out.len());
 }
 
-/// The allocator of all of tokctl's native code: the system's, but for what [`whole_pages`] makes room
-/// for. That is a mapping of its own, which starts at the border of a large page; a usual
-/// allocation starts anywhere in one, and the system makes none of what is around its ends.
+/// Allocator of all native code of tokctl: the system's, except for sizes from [`whole_pages`].
+///
+/// Such an allocation is a mapping of its own that starts at a large page boundary. A normal
+/// allocation starts anywhere in a large page, and the system makes no large pages at its two ends.
 #[derive(Debug)]
 pub struct Allocator;
 
@@ -82,9 +84,9 @@ fn is_mapped(layout: Layout) -> bool {
     cfg!(target_os = "linux") && layout.size() % LARGE == LARGE - SMALL && layout.align() <= SMALL
 }
 
-// SAFETY: whether memory is mapped or the system's depends on nothing but its layout, which whoever
-// frees or resizes it has to give as it was when it was allocated. The system's methods get what
-// this one got.
+// SAFETY: whether memory is mapped or the system's depends only on its layout. Callers who free or
+// resize memory must pass the layout with which it was allocated. The system's methods get the
+// arguments of this method unchanged.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match is_mapped(layout) {
@@ -104,7 +106,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         match is_mapped(layout) {
-            // SAFETY: of this size it was mapped, and the caller needs it no more.
+            // SAFETY: memory of this size was mapped, and the caller no longer uses it.
             true => unsafe { mapping::free(memory, layout.size() + SMALL) },
             // SAFETY: as the caller promises.
             false => unsafe { System.dealloc(memory, layout) },
@@ -112,14 +114,15 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller sees to it that `size` is not zero and not too large.
+        // SAFETY: the caller guarantees that `size` is not zero and not too large.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         if !is_mapped(layout) && !is_mapped(wanted) {
-            // SAFETY: as the caller promises; where it fails, `memory` is as it was.
+            // SAFETY: as the caller promises; on failure, `memory` is unchanged.
             return allocated(|| unsafe { System.realloc(memory, layout, size) });
         }
         let grows = is_mapped(layout) && is_mapped(wanted) && size > layout.size();
-        // SAFETY: both are as large as what is moved or copied, and the new one overlaps nothing.
+        // SAFETY: both blocks are at least as large as what is moved or copied, and they do not
+        // overlap.
         unsafe {
             let new = self.alloc(wanted);
             if new.is_null() {
@@ -141,17 +144,18 @@ mod mapping {
     use super::{LARGE, MOST_ONCE};
     use std::ptr::null_mut;
 
-    /// Zeros; null where the system has no more. `size` is a number of large pages.
+    /// Map `size` bytes of zeros, a multiple of a large page. Return null if the system has no more
+    /// memory.
     pub fn new(size: usize) -> *mut u8 {
         let mut start = map(size);
-        // Linux before 6.7 puts it anywhere.
+        // Linux before 6.7 may map at any address.
         if !start.is_null() && !start.addr().is_multiple_of(LARGE) {
-            // SAFETY: just mapped, and nobody has seen it.
+            // SAFETY: just mapped, and nobody else has the address.
             unsafe { free(start, size) };
             start = map(size + LARGE);
             let before = start.addr().next_multiple_of(LARGE) - start.addr();
             if !start.is_null() {
-                // SAFETY: the ends of what was just mapped, behind which `size` bytes are left.
+                // SAFETY: the two ends of the new mapping, between which `size` bytes remain.
                 unsafe {
                     free(start, before);
                     start = start.add(before);
@@ -160,7 +164,7 @@ mod mapping {
             }
         }
         if !start.is_null() {
-            // SAFETY: changes no contents, and what does not succeed is only slower.
+            // SAFETY: the advice changes no contents; if it fails, access is only slower.
             unsafe { libc::madvise(start.cast(), size.min(MOST_ONCE), libc::MADV_HUGEPAGE) };
         }
         start
@@ -169,7 +173,7 @@ mod mapping {
     fn map(size: usize) -> *mut u8 {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: new memory, anywhere.
+        // SAFETY: maps new memory at any address.
         let start = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
         match start == libc::MAP_FAILED {
             true => null_mut(),
@@ -177,21 +181,21 @@ mod mapping {
         }
     }
 
-    /// Moves memory without a look at its bytes: a first touch of other pages would take longer than
-    /// to copy them.
+    /// Move memory by remapping its pages, which is faster than copying bytes to untouched pages.
     ///
     /// # Safety
-    /// Both are mapped, and have so many bytes. Nobody else uses them, and nobody uses `from` again.
+    /// `from` and `to` must be mapped for `size` bytes. Nobody else may use either, and nobody may
+    /// use `from` again.
     pub unsafe fn move_pages(from: *mut u8, to: *mut u8, size: usize) {
-        // What has large pages from the start is a mapping of its own to the system, which moves one
-        // at a time.
+        // To the system, the part with large pages is a mapping of its own, and it moves one
+        // mapping at a time.
         let first = size.min(MOST_ONCE);
         for (at, size) in [(0, first), (first, size - first)] {
             if size == 0 {
                 continue;
             }
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-            // SAFETY: as promised; where the pages can't be moved, nothing has happened to them.
+            // SAFETY: as promised; if the pages can't be moved, they are unchanged.
             unsafe {
                 let (from, to) = (from.add(at), to.add(at));
                 let moved = libc::mremap(from.cast(), size, size, flags, to.cast::<u8>());
@@ -204,7 +208,7 @@ mod mapping {
     }
 
     /// # Safety
-    /// They are mapped, and nobody uses them any more.
+    /// The bytes must be mapped, and nobody may use them any more.
     pub unsafe fn free(start: *mut u8, size: usize) {
         if size > 0 {
             // SAFETY: as promised.
@@ -213,7 +217,7 @@ mod mapping {
     }
 }
 
-/// Never used: see [`is_mapped`].
+/// Stand-in that is never called: see [`is_mapped`].
 #[cfg(not(target_os = "linux"))]
 mod mapping {
     pub fn new(_: usize) -> *mut u8 {
@@ -225,27 +229,27 @@ mod mapping {
     pub unsafe fn free(_: *mut u8, _: usize) {}
 }
 
-/// Says that the start of `memory`, which somebody else allocated, is about to be written to.
+/// Advise the system that the start of `memory`, allocated elsewhere, will be written.
 pub fn advise_start<T>(memory: &[MaybeUninit<T>]) {
     let most = MOST_ONCE / size_of::<T>().max(1);
     ask(&memory[..most.min(memory.len())]);
 }
 
-/// Says that all of `memory` is going to be used. What is not touched stays free.
+/// Advise the system that all of `memory` will be used. Untouched pages stay free.
 fn ask<T>(memory: &[MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
         let bytes = size_of_val(memory);
-        // Less than that holds no large page for sure.
+        // Memory of this size may not contain a whole large page.
         if bytes < LARGE {
             return;
         }
         let start = memory.as_ptr().cast::<u8>().cast_mut();
         let before = start.addr() % SMALL;
-        // SAFETY: the advice changes no contents, only how large the pages are that the system
-        // makes at the first touch; every page passed holds at least a byte of `memory`. The
-        // result is of no interest: without large pages everything is the same, but slower.
-        // (Systems with larger pages refuse what does not start at one.)
+        // SAFETY: the advice changes no contents, only the size of the pages that the system makes
+        // at the first touch; every page passed holds at least a byte of `memory`. The result is
+        // ignored: without large pages everything works the same, but slower. (Systems with larger
+        // pages refuse an address that is not a page boundary.)
         unsafe {
             let first = start.wrapping_sub(before).cast();
             libc::madvise(first, before + bytes, libc::MADV_HUGEPAGE);
@@ -255,16 +259,16 @@ fn ask<T>(memory: &[MaybeUninit<T>]) {
     let _ = memory;
 }
 
-/// Says that nobody needs what is in `memory`: the system takes the pages back when it needs them,
-/// and until then they can be written to again without a first touch.
+/// Advise the system that the contents of `memory` are no longer needed. The system takes the pages
+/// back when it needs them; until then they can be written again without the cost of a first touch.
 pub fn free_lazily<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(target_os = "linux")]
     {
         let start = memory.as_mut_ptr().cast::<u8>();
         let skipped = start.align_offset(SMALL);
         let length = size_of_val(memory).saturating_sub(skipped) / SMALL * SMALL;
-        // SAFETY: only whole pages inside `memory` may lose their contents, which count as not
-        // initialized anyway, and the exclusive reference says that no one else reads them.
+        // SAFETY: only whole pages inside `memory` may lose their contents, which count as
+        // uninitialized anyway, and the exclusive reference guarantees that nobody else reads them.
         unsafe {
             libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_FREE);
         }

@@ -1,11 +1,11 @@
 //! The loops of tokctl that touch every byte or every pair.
 //!
-//! The folders are named after the places that text passes, in order:
-//! [`normalize`], [`pretokenize`], [`count`], [`train`]; and for a finished model
-//! [`encode`] and [`decode`]; [`measure`] counts what came out. [`model`] is what training fills
-//! in and encoding reads. Nothing here knows Python, opens a file or prints.
+//! The modules follow the path of a text: [`normalize`], [`pretokenize`], [`count`], [`train`]; and
+//! for a finished model [`encode`] and [`decode`]. [`measure`] computes statistics of the results.
+//! [`model`] holds what training fills in and encoding reads. This crate does not know Python, open
+//! files or print.
 //!
-//! `train` and `encode` may use `model`, and never each other.
+//! `train` and `encode` may use `model`, but never each other.
 
 pub mod count;
 pub mod decode;
@@ -34,8 +34,8 @@ pub use jobs::Interrupt;
 #[global_allocator]
 static ALLOCATOR: large_pages::Allocator = large_pages::Allocator;
 
-/// Does what would otherwise be done by whichever thread comes first, under a lock: a process that
-/// forks at that moment would leave its child with it. To be called before there are threads.
+/// Initialize what the first thread would otherwise initialize under a lock. If a process forked at
+/// that moment, the child would inherit the held lock. Call this before any threads exist.
 pub fn prepare() {
     memory::recover();
     let _ = packed::Seeds::default();

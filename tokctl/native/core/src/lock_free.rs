@@ -1,9 +1,9 @@
-//! What threads share without locks.
+//! Values shared by threads without locks.
 //!
-//! A process may fork while another of its threads works. Of a lock that is held at that moment the
-//! child gets a copy that no thread releases, and would wait for it forever. So what an encoder
-//! remembers from call to call lies in places that are swapped as one pointer: in the child there
-//! is what was there, or nothing, never something half done.
+//! A process may fork while another of its threads works. The child gets a copy of every lock held
+//! at that moment; no thread releases the copy, so the child would wait forever. An encoder
+//! therefore keeps state between calls in slots that are swapped as one pointer. In the child, a
+//! slot holds its old value or nothing, never something half done.
 #![allow(unsafe_code)]
 
 use std::convert::Infallible;
@@ -15,33 +15,34 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread;
 
-/// A place for one value.
+/// Slot for one value.
 pub struct Slot<T> {
-    /// Null, or what `Box::into_raw` gave; the thread that swaps it out owns it.
+    /// Null, or a pointer from `Box::into_raw`; the thread that swaps the pointer out owns the
+    /// value.
     place: AtomicPtr<T>,
-    /// As safe to send and to share as the value.
+    /// Marker that makes the slot `Send` and `Sync` only if the boxed value is.
     owned: PhantomData<Box<T>>,
 }
 
 impl<T: Send> Slot<T> {
-    /// The value, unless another thread took it first.
+    /// Take the value out, unless the slot is empty or another thread took the value first.
     pub fn take(&self) -> Option<Box<T>> {
-        // A look first: a swap would take the cache line from other threads.
+        // Loaded first: a swap would take the cache line from other threads.
         if self.place.load(Ordering::Relaxed).is_null() {
             return None;
         }
         let taken = self.place.swap(ptr::null_mut(), Ordering::Acquire);
-        // SAFETY: a pointer that is not null came from a box (`put`), and the swap has made sure
-        // that no other thread gets it.
+        // SAFETY: a pointer that is not null came from a box (`put`), and the swap guarantees that
+        // no other thread gets it.
         (!taken.is_null()).then(|| unsafe { Box::from_raw(taken) })
     }
 
-    /// Puts it here, or gives it back where something is already.
+    /// Put a value into the slot, or give it back if the slot is not empty.
     pub fn put(&self, value: Box<T>) -> Option<Box<T>> {
         let new = Box::into_raw(value);
         let (free, done) = (ptr::null_mut(), Ordering::Release);
         let put = (self.place).compare_exchange(free, new, done, Ordering::Relaxed);
-        // SAFETY: `new` came from a box, and did not get into the place.
+        // SAFETY: `new` came from a box, and was not stored in the slot.
         put.is_err().then(|| unsafe { Box::from_raw(new) })
     }
 }
@@ -59,7 +60,7 @@ impl<T> Drop for Slot<T> {
     fn drop(&mut self) {
         let last = *self.place.get_mut();
         if !last.is_null() {
-            // SAFETY: it came from a box, and no other thread can reach the place any more.
+            // SAFETY: the pointer came from a box, and no other thread can reach the slot any more.
             drop(unsafe { Box::from_raw(last) });
         }
     }
@@ -71,7 +72,8 @@ impl<T> fmt::Debug for Slot<T> {
     }
 }
 
-/// How many values a [`Pool`] keeps: one for each processor, and more for threads that wait.
+/// Return the number of values that a [`Pool`] keeps: one per processor, but at least 64 for
+/// threads that wait.
 pub(crate) fn kept() -> usize {
     static KEPT: Lazy<usize> = Lazy::new(|| {
         thread::available_parallelism()
@@ -81,7 +83,7 @@ pub(crate) fn kept() -> usize {
     *KEPT
 }
 
-/// Values that are not in use at the moment: as many as threads have at hand.
+/// Values that no thread uses at the moment.
 #[derive(Debug)]
 pub(crate) struct Pool<T>(Box<[Slot<T>]>);
 
@@ -96,7 +98,7 @@ impl<T: Send> Pool<T> {
         self.0.iter().find_map(Slot::take)
     }
 
-    /// Keeps it, or drops it where there are enough.
+    /// Keep a value, or drop it if the pool is full.
     pub fn put(&self, mut value: Box<T>) {
         for slot in &*self.0 {
             match slot.put(value) {
@@ -106,7 +108,7 @@ impl<T: Send> Pool<T> {
         }
     }
 
-    /// Looks at each value. One that is looked at is not there for others meanwhile.
+    /// Call `look` with each value in the pool. Other threads can't take a value during its call.
     pub fn each(&self, mut look: impl FnMut(&T)) {
         for slot in &*self.0 {
             if let Some(value) = slot.take() {
@@ -120,7 +122,7 @@ impl<T: Send> Pool<T> {
 }
 
 impl<T: Send> Pool<T> {
-    /// One of the values, or a new one, which comes back when it is dropped.
+    /// Take a value, or create one. The value returns to the pool when the guard is dropped.
     pub fn acquire(&self, new: impl FnOnce() -> T) -> PoolGuard<'_, T> {
         PoolGuard {
             value: ManuallyDrop::new(self.take().unwrap_or_else(|| Box::new(new()))),
@@ -129,7 +131,7 @@ impl<T: Send> Pool<T> {
     }
 }
 
-/// See [`Pool::acquire`].
+/// Value on loan from a pool: see [`Pool::acquire`].
 pub(crate) struct PoolGuard<'p, T: Send> {
     value: ManuallyDrop<Box<T>>,
     pool: &'p Pool<T>,
@@ -153,14 +155,16 @@ impl<T: Send> DerefMut for PoolGuard<'_, T> {
 
 impl<T: Send> Drop for PoolGuard<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: it is taken here alone, and what is dropped is not used afterwards.
+        // SAFETY: the value is taken out only by this method, and is not used after the drop.
         self.pool
             .put(unsafe { ManuallyDrop::take(&mut self.value) });
     }
 }
 
-/// A value that is made on its first use. Threads that ask at the same time may each make
-/// it; one of the values, which are alike, stays.
+/// Value that is created on first use.
+///
+/// Threads that ask at the same time may each create one; the values must be alike, and one of them
+/// stays.
 pub(crate) struct Once<T>(Slot<T>);
 
 impl<T: Send + Sync> Once<T> {
@@ -171,6 +175,7 @@ impl<T: Send + Sync> Once<T> {
         })
     }
 
+    /// Return the value, and create it with `make` on first use.
     #[inline]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         match self.get_or_try_init(|| Ok::<T, Infallible>(make())) {
@@ -179,12 +184,12 @@ impl<T: Send + Sync> Once<T> {
         }
     }
 
-    /// The same; where `make` fails, the next call makes it.
+    /// Like [`Self::get_or_init`]; if `make` fails, the next call tries again.
     #[inline]
     pub fn get_or_try_init<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let place = self.0.place.load(Ordering::Acquire);
-        // SAFETY: what is not null came from a box and is never taken out again before the place
-        // itself is dropped, which borrows from it outlast as little as they do its owner.
+        // SAFETY: a pointer that is not null came from a box, and is never taken out before the
+        // slot is dropped. Borrows of the value borrow `self`, so they can't outlive the slot.
         match unsafe { place.as_ref() } {
             Some(value) => Ok(value),
             None => Ok(self.init(Box::new(make()?))),
@@ -194,12 +199,12 @@ impl<T: Send + Sync> Once<T> {
     #[cold]
     fn init(&self, value: Box<T>) -> &T {
         drop(self.0.put(value));
-        // SAFETY: as above; now one is there, this or that of a faster thread.
+        // SAFETY: as above; now the slot holds a value, this one or that of a faster thread.
         unsafe { &*self.0.place.load(Ordering::Acquire) }
     }
 }
 
-/// The copy makes its own value on first use.
+/// The copy creates its own value on first use.
 impl<T> Clone for Once<T> {
     fn clone(&self) -> Self {
         Once::default()
@@ -218,7 +223,7 @@ impl<T> fmt::Debug for Once<T> {
     }
 }
 
-/// The same for a static, with how it is made.
+/// Like [`Once`], for a static, with the function that creates the value.
 pub(crate) struct Lazy<T> {
     once: Once<T>,
     make: fn() -> T,

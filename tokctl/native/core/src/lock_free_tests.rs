@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::Arc;
 use std::thread;
 
-/// Counts how many of it there are.
+/// Value that counts how many of its kind exist.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {

@@ -1,14 +1,16 @@
-//! What happens where the system has no more memory.
+//! Behaviour when the system has no more memory.
 //!
-//! Rust ends the process where an allocation fails, unless whoever allocates asks whether it did.
-//! Where input decides how much is allocated at a time, [`reserve`] asks, and the work ends with
-//! [`Error::OutOfMemory`]. All other allocations are many and small, or grow bit by bit. For them there
-//! is an **overdraft**: address space that is kept and never touched. The allocator gives it back to
-//! the system when an allocation fails for the first time, and tries again. From then on
-//! [`is_exhausted`] says so to whoever polls for an interrupt, and the work ends in the same way before
-//! the overdraft is used up; [`recover`] fills it up for the next.
+//! Rust aborts the process when an allocation fails, unless the caller checks for failure. Where
+//! input decides how much is allocated at once, [`reserve`] checks, and the work ends with
+//! [`Error::OutOfMemory`]. All other allocations are many and small, or grow bit by bit.
 //!
-//! Where even that does not suffice, a process that is nothing but a command has [`last_words`].
+//! For those there is an **overdraft**: reserved address space that is never touched. When an
+//! allocation fails for the first time, the allocator returns the overdraft to the system and tries
+//! again. From then on [`is_exhausted`] is true, which whoever polls for an interrupt sees. So the
+//! work ends with the error before the overdraft is used up, and [`recover`] reserves a new
+//! overdraft.
+//!
+//! If even that is not enough, a process that runs a single command has [`last_words`].
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -18,10 +20,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 
-/// More than all threads allocate between two polls, but for what [`reserve`] asks for.
+/// Size of the overdraft in bytes: more than all threads allocate between two polls, apart from
+/// what [`reserve`] checks.
 pub const OVERDRAFT: usize = 64 << 20;
 
-/// Less than this is not asked for: the overdraft has it.
+/// Minimum size in bytes that [`check`] tries to allocate. Less comes from the overdraft.
 const LEAST: usize = 1 << 20;
 
 static OVERDRAFT_AT: AtomicPtr<u8> = AtomicPtr::new(null_mut());
@@ -29,22 +32,23 @@ static EXHAUSTED: AtomicBool = AtomicBool::new(false);
 static EXHAUSTIONS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Does this thread ask whether its allocation failed?
+    /// Whether this thread checks for failure of its current allocation.
     static ASKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has an allocation failed that nobody asked about? Then all work should end soon.
+/// Return whether an allocation failed without a check. All work should then end soon.
 #[inline]
 pub fn is_exhausted() -> bool {
     EXHAUSTED.load(Ordering::Relaxed)
 }
 
-/// How often that has happened: work that was stopped asks whether that was why.
+/// Return the number of such failures. Stopped work compares it with an earlier value to learn why
+/// it was stopped.
 pub fn exhaustions() -> usize {
     EXHAUSTIONS.load(Ordering::Relaxed)
 }
 
-/// Fills the overdraft up, before work and after it. False where there is no memory for it.
+/// Reserve the overdraft again, before and after work. Return false if there is no memory for it.
 pub fn recover() -> bool {
     if OVERDRAFT_AT.load(Ordering::Relaxed).is_null() && cfg!(target_os = "linux") {
         let new = mapping::new(OVERDRAFT);
@@ -61,7 +65,8 @@ pub fn recover() -> bool {
     true
 }
 
-/// What an allocation gives, or gives when the overdraft has been given back.
+/// Return the result of an allocation; if it fails, return the overdraft to the system and try
+/// again.
 #[inline(always)]
 pub(crate) fn allocated(attempt: impl Fn() -> *mut u8) -> *mut u8 {
     let memory = attempt();
@@ -82,7 +87,7 @@ fn failed(attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
     if !overdraft.is_null() {
         mapping::free(overdraft, OVERDRAFT);
     }
-    // Without an overdraft another thread may have given it back just now.
+    // Tried even without an overdraft, since another thread may have returned it just now.
     let memory = attempt();
     if memory.is_null() {
         mapping::say_last_words();
@@ -90,7 +95,8 @@ fn failed(attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
     memory
 }
 
-/// Makes room for so many values, in a vector that input makes long.
+/// Reserve space for `more` values, in a vector whose length depends on input. Return
+/// [`Error::OutOfMemory`] if there is no memory.
 #[inline]
 pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     if values.capacity() - values.len() >= more {
@@ -103,24 +109,26 @@ pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 fn reserve_slowly<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     asking(|| {
         let twice = values.try_reserve(more);
-        // Less than twice as much, and yet a share of it: else it would be moved at each step.
+        // Grow by less than twice, but by a share of the length: otherwise each step would move the
+        // vector.
         twice.or_else(|_| values.try_reserve_exact(more.max(values.len() / 8)))
     })
 }
 
-/// As [`reserve`], for exactly so many values.
+/// Like [`reserve`], for exactly `more` values.
 pub fn reserve_exact<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     asking(|| values.try_reserve_exact(more))
 }
 
-/// An empty vector with room for so many values.
+/// Return an empty vector with space for `count` values.
 pub fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve_exact(&mut values, count)?;
     Ok(values)
 }
 
-/// Can so many bytes be had? For what allocates in many places, by the size of its input.
+/// Return an error if `bytes` bytes can't be allocated. For work that allocates in many places, by
+/// the size of its input.
 pub fn check(bytes: usize) -> Result<()> {
     if bytes < LEAST {
         return Ok(());
@@ -129,8 +137,8 @@ pub fn check(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Allocates so many bytes and frees them: the system's allocator has them for the next that asks for
-/// as many, which may be one that can't give the overdraft back.
+/// Allocate `bytes` bytes and free them. The system's allocator then has memory for the next
+/// request of this size, which may come from code that can't return the overdraft.
 pub fn make_room(bytes: usize) {
     drop(black_box(Vec::<u8>::with_capacity(bytes)));
 }
@@ -142,8 +150,10 @@ fn asking<E>(allocate: impl FnOnce() -> std::result::Result<(), E>) -> Result<()
     result.map_err(|_| Error::OutOfMemory)
 }
 
-/// From now on a process that can't go on at all says that memory has run out, deletes the files
-/// `names` and ends with exit code 2; before, it aborts, as Rust does. Without names it takes no memory.
+/// Define how a process ends that has no memory at all: it reports that memory has run out, deletes
+/// the files `names` and exits with code 2.
+///
+/// Before this call it aborts, as Rust does. With no names the call allocates nothing.
 pub fn last_words(names: Vec<std::ffi::CString>) {
     mapping::set_last_words(names);
 }
@@ -154,18 +164,18 @@ mod mapping {
     use std::ptr::null_mut;
     use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-    /// As `tokctl.core.errors.OutOfMemoryError` is reported.
+    /// Message in the form of `tokctl.core.errors.OutOfMemoryError`.
     const MESSAGE: &str = "error: out of memory\nhint: give it less text at a time\n";
 
-    /// The process that says the last words: a child that was forked has files of its own.
+    /// Process that may end with the message: a forked child has files of its own.
     static PROCESS: AtomicI32 = AtomicI32::new(0);
     static NAMES: AtomicPtr<Vec<CString>> = AtomicPtr::new(null_mut());
 
-    /// Null where there is no more.
+    /// Map `size` bytes; null if the system has no more memory.
     pub fn new(size: usize) -> *mut u8 {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: new memory, anywhere.
+        // SAFETY: maps new memory at any address.
         let start = unsafe { libc::mmap(null_mut(), size, protection, flags, -1, 0) };
         match start == libc::MAP_FAILED {
             true => null_mut(),
@@ -173,26 +183,30 @@ mod mapping {
         }
     }
 
-    /// Takes back what [`new`] gave, which nobody ever used.
+    /// Unmap memory from [`new`] that was never used.
     pub fn free(start: *mut u8, size: usize) {
-        // SAFETY: whoever swapped the pointer has it alone, and there is no reference into it.
+        // SAFETY: the caller swapped the pointer out and owns it alone; no reference points into
+        // the memory.
         unsafe { libc::munmap(start.cast(), size) };
     }
 
     pub fn set_last_words(names: Vec<CString>) {
-        // SAFETY: asks a number.
+        // SAFETY: only returns a number.
         PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
         let new = match names.is_empty() {
             true => null_mut(),
             false => Box::into_raw(Box::new(names)),
         };
-        // The old ones stay: another thread may be at them. They are few, and small.
+        // The old names are never freed: another thread may be reading them. They are few and
+        // small.
         NAMES.swap(new, Ordering::AcqRel);
     }
 
+    /// Report that memory has run out and end the process, if [`super::last_words`] was called in
+    /// it.
     pub fn say_last_words() {
-        // SAFETY: calls that allocate nothing, with memory that is there; the names are null, or what
-        // was made of a box and is never freed.
+        // SAFETY: the calls allocate nothing and use only memory that exists; the names are null,
+        // or came from a box that is never freed.
         unsafe {
             if libc::getpid() != PROCESS.load(Ordering::Acquire) {
                 return;
@@ -207,7 +221,7 @@ mod mapping {
     }
 }
 
-/// Elsewhere there is no overdraft.
+/// Stand-in for other systems, which have no overdraft.
 #[cfg(not(target_os = "linux"))]
 mod mapping {
     pub fn new(_: usize) -> *mut u8 {

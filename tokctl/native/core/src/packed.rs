@@ -1,5 +1,5 @@
-//! A short pre-token in two machine words, and a quick hash of it: what counts and caches are
-//! looked up by.
+//! A short pre-token packed in two machine words, and a fast hash of it: the keys of counting
+//! tables and caches.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -7,12 +7,14 @@ use std::sync::OnceLock;
 
 use hashbrown::DefaultHashBuilder;
 
-/// The longest pre-token that a key holds.
+/// Maximum length of a pre-token in a key, in bytes.
 pub(crate) const LONGEST: usize = 15;
 
-/// The bytes of a pre-token of 1 to 15 bytes, zeros behind them, and its length in the last
-/// byte: no two pre-tokens have the same key. The four highest bits are free for whoever keeps
-/// it, and the key of all zeros is no pre-token's.
+/// Packed pre-token of 1 to 15 bytes: its bytes, padded with zeros, and its length in the last
+/// byte.
+///
+/// No two pre-tokens have equal keys. The four highest bits are always 0, so that a table can use
+/// them. The key of all zeros belongs to no pre-token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub(crate) struct Key {
@@ -20,10 +22,10 @@ pub(crate) struct Key {
     pub high: u64,
 }
 
-/// Where the length stands in the upper word.
+/// Bit offset of the length in the upper word.
 const LENGTH_AT: u32 = 56;
 
-/// What keeps the first bytes of a window of 16, by their number.
+/// Masks that keep the first n bytes of a window of 16, indexed by n.
 static MASKS: [(u64, u64); 16] = masks();
 
 const fn masks() -> [(u64, u64); 16] {
@@ -38,7 +40,7 @@ const fn masks() -> [(u64, u64); 16] {
 }
 
 impl Key {
-    /// Of the first bytes of a window, at most 15.
+    /// Pack the first `length` bytes of a window, at most 15.
     #[inline(always)]
     fn of_window(window: &[u8; 16], length: usize) -> Self {
         let (low, high) = halves(window);
@@ -49,8 +51,10 @@ impl Key {
         }
     }
 
-    /// The key of `text[start..end]`, if that has 1 to 15 bytes and does not stand at the end of
-    /// the text: sixteen bytes are read at once, and what is too much is masked out.
+    /// Return the key of `text[start..end]`, or None if the span does not have 1 to 15 bytes or
+    /// starts less than 16 bytes before the end of the text.
+    ///
+    /// Sixteen bytes are read at once, and the bytes after the span are masked out.
     #[inline(always)]
     pub fn in_window(text: &[u8], start: usize, end: usize) -> Option<Self> {
         let length = end.wrapping_sub(start);
@@ -61,20 +65,22 @@ impl Key {
         Some(Key::of_window(window, length))
     }
 
-    /// The key of `text[start..end]`, which is 1 to 15 bytes long.
+    /// Return the key of `text[start..end]`, which must be 1 to 15 bytes long.
     #[inline(always)]
     pub fn of_range(text: &[u8], start: usize, end: usize) -> Self {
         Key::in_window(text, start, end).unwrap_or_else(|| Key::of(&text[start..end]))
     }
 
-    /// The key of a text of 1 to 15 bytes.
+    /// Return the key of a text of 1 to 15 bytes, or a key of all zeros for any other length.
     #[inline]
     pub fn of(text: &[u8]) -> Self {
         Key::short(text).unwrap_or_default()
     }
 
-    /// The key of a text that is short enough, and not empty. Its first and its last bytes are
-    /// read, which overlap: a copy of any number of bytes takes longer.
+    /// Return the key of a text, or None if the text does not have 1 to 15 bytes.
+    ///
+    /// Reads the first and the last bytes, which overlap: copying a variable number of bytes takes
+    /// longer.
     #[inline]
     pub fn short(text: &[u8]) -> Option<Self> {
         let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
@@ -102,13 +108,13 @@ impl Key {
         })
     }
 
-    /// The key of no text: there are no zeros behind its one byte.
+    /// Key of no text: its length is 1, but its second byte is not zero.
     pub const NONE: Self = Key {
         low: u64::MAX,
         high: 1 << LENGTH_AT,
     };
 
-    /// In place of a key: where a longer pre-token (or an empty one) is in its text.
+    /// Return the span of a longer (or empty) pre-token in place of a key.
     #[inline]
     pub fn of_place(start: usize, length: usize) -> Self {
         Key {
@@ -117,20 +123,20 @@ impl Key {
         }
     }
 
-    /// The place that stands here, if it is no key.
+    /// Return the span, if this is a span in place of a key.
     #[inline(always)]
     pub fn place(self) -> Option<Range<usize>> {
         let (start, length) = (self.low as usize, self.high as usize);
         (self.high >> LENGTH_AT == 0).then_some(start..start.wrapping_add(length))
     }
 
-    /// Bytes of the pre-token whose key this is.
+    /// Return the length of the pre-token in bytes.
     #[inline]
     pub fn length(self) -> usize {
         (self.high >> LENGTH_AT) as usize & LONGEST
     }
 
-    /// The text again, and its length.
+    /// Unpack the text; return the bytes, of which the first `length` count, and `length`.
     pub fn text(self) -> ([u8; 16], usize) {
         let all = u128::from(self.high) << 64 | u128::from(self.low);
         (all.to_le_bytes(), self.length())
@@ -143,8 +149,10 @@ fn halves(window: &[u8; 16]) -> (u64, u64) {
     (all as u64, (all >> 64) as u64)
 }
 
-/// Random numbers of this process, so that no text can be made of colliding pre-tokens. They are
-/// the same everywhere in it: a hash serves every table that a pre-token is looked up in.
+/// Random numbers of this process, so that no text can be crafted from colliding pre-tokens.
+///
+/// They are equal in the whole process, so that one hash serves every table in which a pre-token is
+/// looked up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds(pub [u64; 2]);
 
@@ -159,12 +167,13 @@ impl Default for Seeds {
 }
 
 impl Seeds {
+    /// Return the hash of a key.
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
         fold(key.low ^ self.0[0], key.high ^ self.0[1])
     }
 
-    /// The same of a text of any length.
+    /// Return the hash of a text of any length but 0.
     #[inline]
     pub fn hash_any(self, text: &[u8]) -> u64 {
         match text.len() > LONGEST {
@@ -173,7 +182,7 @@ impl Seeds {
         }
     }
 
-    /// The same of a text of over 15 bytes.
+    /// Return the hash of a text of over 15 bytes.
     #[inline]
     pub fn hash_long(self, text: &[u8]) -> u64 {
         let mut hash = self.0[0] ^ text.len() as u64;
@@ -182,13 +191,14 @@ impl Seeds {
             let all = part.first_chunk().map_or((0, 0), halves);
             hash = fold(all.0 ^ hash, all.1 ^ self.0[1]);
         }
-        // The last sixteen bytes, which may overlap with what went before.
+        // The last sixteen bytes, which may overlap the chunks before.
         let last = text.last_chunk().map_or((0, 0), halves);
         fold(last.0 ^ hash, last.1 ^ self.0[1] ^ hash.rotate_left(32))
     }
 }
 
-/// The halves of the product of two numbers: each bit of it depends on all of both.
+/// Return the exclusive or of the two halves of a product: each of its bits depends on all bits of
+/// `a` and `b`.
 #[inline(always)]
 pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -262,7 +272,7 @@ mod tests {
                 count += 1;
             }
         }
-        // Of 64 bits, so that even one pair that collides would be strange.
+        // Hashes have 64 bits, so even one collision would be suspicious.
         assert!(hashes.len() >= count - 1, "{} of {count}", hashes.len());
     }
 }

@@ -1,20 +1,21 @@
-//! Patterns that the core does not search for itself.
+//! Patterns that the core does not match itself.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::error::Result;
 
-/// A pattern whose matches the caller finds: a regular expression of Python's `regex`
-/// package, for one. The core knows only this.
+/// Pattern whose matches the caller finds, for example a regular expression of Python's `regex`
+/// package.
 pub trait Pattern: Debug + Send + Sync {
-    /// Byte ranges of the matches in `text`, ascending and not overlapping. One with equal ends is
-    /// empty, and none such stands where the match before it ends. A byte that is not UTF-8 is a
-    /// character of its own.
+    /// Return the byte ranges of the matches in `text`, ascending and without overlaps.
+    ///
+    /// A range with equal ends is an empty match; none starts where the match before it ends. A
+    /// byte that is not UTF-8 counts as one character.
     fn find(&self, text: &[u8]) -> Result<Vec<(usize, usize)>>;
 }
 
-/// What is looked for in a text.
+/// Search term in a text.
 #[derive(Debug, Clone)]
 pub enum Search {
     Literal(String),

@@ -1,5 +1,4 @@
-//! Random numbers from a seed: the same seed gives the same numbers everywhere. They are not fit
-//! for secrets.
+//! Random numbers from a seed: one seed gives one sequence on every system. Not fit for secrets.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a counter that is hashed.
 #[derive(Debug, Clone)]
@@ -21,7 +20,7 @@ impl SplitMix64 {
     }
 }
 
-/// xoshiro256++ (Blackman and Vigna 2019), its state filled by SplitMix64 from one seed.
+/// xoshiro256++ (Blackman and Vigna 2019), with its state filled by SplitMix64 from one seed.
 #[derive(Debug, Clone)]
 pub struct Rng([u64; 4]);
 
@@ -39,13 +38,13 @@ impl Rng {
         result
     }
 
-    /// Uniform in 0..1, in steps of 2^-53.
+    /// Return a uniform number in 0..1, in steps of 2^-53.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// The place of a weight, drawn in proportion to it; weights need not add up to 1.
-    /// (The last place if they are no numbers.)
+    /// Return the index of a weight, drawn in proportion to it. Weights need not add up to 1. If
+    /// they are not numbers, return the last index.
     pub fn choose(&mut self, weights: &[f64]) -> usize {
         let mut left = self.unit() * weights.iter().sum::<f64>();
         let place = weights.iter().position(|weight| {
@@ -56,7 +55,8 @@ impl Rng {
     }
 }
 
-/// Random numbers for tests, the same in every run: each call gives one below its argument.
+/// Return a generator for tests with one sequence per seed. Each call returns a number below its
+/// argument.
 #[cfg(test)]
 pub(crate) fn random_below(seed: u64) -> impl FnMut(usize) -> usize {
     let mut numbers = SplitMix64::new(seed);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn splitmix_gives_the_published_numbers() {
-        // From the seed 1234567: the sequence printed with its reference code.
+        // Sequence printed with the reference code for the seed 1234567.
         let mut numbers = SplitMix64::new(1_234_567);
         let published = [
             6_457_827_717_110_365_317,

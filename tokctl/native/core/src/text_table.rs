@@ -1,7 +1,7 @@
-//! Texts by number, as of tokens by their ids, laid out so that copying one costs one load and one
-//! store.
+//! Table of texts by number (such as tokens by id), laid out so that copying a text costs one load
+//! and one store.
 
-// The inner loops index without a check of every id: see `TextTable::knows`.
+// The inner loops index without checking every id: see `TextTable::knows`.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -13,27 +13,27 @@ use crate::pretokenize::Level;
 
 /// Bytes of an entry, and of every copy.
 const WIDTH: usize = 16;
-/// The place of an entry's length: the last one, so that so many bytes can stand before it.
+/// Index of an entry's length byte: the last byte, so that the bytes before it hold the text.
 const LENGTH: usize = WIDTH - 1;
-/// Ids that are checked at a time, and then worked on.
+/// Number of ids that are checked at a time, and then processed.
 const SOME: usize = 256;
-/// Ids are asked for so many places before they are needed: between the checks, the processor
-/// doesn't see that they are read one after the other.
+/// Distance in ids by which ids are prefetched: between the checks, the processor's own prefetcher
+/// does not detect the sequential reads.
 const AHEAD: usize = 1024;
-/// Ids in a line of the processor's cache.
+/// Number of ids in a cache line.
 const LINE: usize = 16;
-/// Texts that are copied at a time.
+/// Number of texts that are copied at a time.
 const TOGETHER: usize = 8;
-/// Room for them, however long they are.
+/// Bytes that the copied texts take at most.
 pub const WINDOW: usize = TOGETHER * WIDTH;
-/// In the place of a length: the text stands apart. No other length has this bit, and none is
-/// greater.
+/// Length byte of an entry whose text is stored separately. No real length has this bit, and none
+/// is greater.
 const APART: u8 = WIDTH as u8;
 
-/// A text of up to [`LENGTH`] bytes and its length; or where a longer one stands, and its length
-/// (two little-endian numbers of 8 and 7 bytes).
+/// Text of up to [`LENGTH`] bytes and its length. For a longer text: its offset in `apart` and its
+/// length, as two little-endian numbers of 8 and 7 bytes.
 ///
-/// Aligned, so that no entry lies in two lines of the processor's cache.
+/// Aligned, so that no entry spans two cache lines.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 struct TokenEntry([u8; WIDTH]);
@@ -42,13 +42,13 @@ struct TokenEntry([u8; WIDTH]);
 #[derive(Default)]
 pub struct TextTable {
     entries: Vec<TokenEntry>,
-    /// Their last bytes once more, closer together: for callers that need nothing else.
+    /// Copies of the entries' last bytes, packed densely for callers that need only the lengths.
     lengths: Vec<u8>,
-    /// The texts that fit in no entry, end to end.
+    /// Texts that do not fit an entry, end to end.
     apart: Vec<u8>,
 }
 
-/// A byte of memory that is written to: one that holds something already, or one that does not.
+/// Byte of output memory, initialized or not.
 pub trait OutputByte: Copy {
     fn places(bytes: [u8; WIDTH]) -> [Self; WIDTH];
     fn place(byte: u8) -> Self;
@@ -75,7 +75,7 @@ impl OutputByte for MaybeUninit<u8> {
 }
 
 impl TokenEntry {
-    /// Where a text that stands apart starts and ends.
+    /// Return the range in `apart` of a text that is stored separately.
     fn range(&self) -> std::ops::Range<usize> {
         let [a, b, c, d, e, f, g, h, rest @ ..] = self.0;
         let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]) as usize;
@@ -85,6 +85,7 @@ impl TokenEntry {
 }
 
 impl TextTable {
+    /// Add a text under the next number.
     pub fn push(&mut self, text: &[u8]) {
         let mut entry = [0; WIDTH];
         if text.len() <= LENGTH {
@@ -104,6 +105,7 @@ impl TextTable {
         self.entries.len()
     }
 
+    /// Return the text with this number, or None.
     pub fn get(&self, number: usize) -> Option<&[u8]> {
         let entry = self.entries.get(number)?;
         match entry.0[LENGTH] {
@@ -112,7 +114,8 @@ impl TextTable {
         }
     }
 
-    /// How long the texts of `ids` are together, without those that `skipped` says.
+    /// Return the total length of the texts of `ids` in bytes, without texts for which `skipped` is
+    /// true. Return [`Error::UnknownId`] for an id outside the table.
     pub fn size(&self, ids: &[u32], skipped: impl Fn(usize) -> bool) -> Result<usize> {
         let mut size = 0;
         for (number, some) in parts(ids).enumerate() {
@@ -128,12 +131,12 @@ impl TextTable {
             let (mut short, mut any) = (0, 0);
             let mut add = |&id: &u32| {
                 let number = id as usize;
-                // SAFETY: the table knows all of `some`, and has as many lengths as entries.
+                // SAFETY: the table knows all of `some`, and has one length per entry.
                 let length = unsafe { *self.lengths.get_unchecked(number) };
                 short += usize::from(length) * usize::from(!skipped(number));
                 any |= length;
             };
-            // In groups of a fixed size, so that the compiler unrolls the loop.
+            // Groups of a fixed size let the compiler unroll the loop.
             let groups = some.chunks_exact(TOGETHER);
             groups.remainder().iter().for_each(&mut add);
             groups.for_each(|group| group.iter().for_each(&mut add));
@@ -145,29 +148,30 @@ impl TextTable {
         Ok(size)
     }
 
-    /// Are all of `ids` numbers of texts? Without a branch for each of them.
+    /// Return whether all `ids` are in the table, without a branch per id.
     fn knows(&self, ids: &[u32]) -> bool {
         #[cfg(target_arch = "x86_64")]
         if Level::get().avx2().is_some() {
-            // SAFETY: the processor has what the function is compiled for.
+            // SAFETY: the processor has the features for which the function is compiled.
             return unsafe { are_below_avx2(ids, self.len()) };
         }
         are_below(ids, self.len())
     }
 
-    /// The same where some of them stand apart.
+    /// Return the total length if some texts are stored separately.
     fn size_with_apart(&self, ids: &[u32], skipped: impl Fn(usize) -> bool) -> usize {
         let numbers = ids.iter().map(|&id| id as usize);
         let length = |number| self.get(number).unwrap_or_default().len();
         numbers.filter(|&id| !skipped(id)).map(length).sum()
     }
 
-    /// Writes the texts of `ids` to the start of `out`, which must have the size that
-    /// [`Self::size`] gives for them, or more; the rest of it, or None where it was too small.
+    /// Write the texts of `ids` to the start of `out`. Return the rest of `out`, or None if `out`
+    /// is too small or an id is unknown.
     ///
-    /// A short text is copied with all the entry behind it: what is too much is written over by
-    /// the next text. Several are copied at a time, each of which waits for the lengths before it
-    /// alone. Where there is no room for that, at the end, they are copied one by one.
+    /// `out` must have at least the size that [`Self::size`] returns. A short text is copied with
+    /// its whole entry, and the next text overwrites the excess. Texts are copied in groups, in
+    /// which each copy waits only for the lengths before it. At the end, where `out` has no room
+    /// for a group, they are copied one by one.
     pub fn fill<'o, P: OutputByte>(
         &self,
         ids: &[u32],
@@ -196,10 +200,11 @@ impl TextTable {
         Some(room)
     }
 
-    /// How long the texts are together; None where one of them stands apart or is skipped.
+    /// Write the texts of a group to `to`. Return their total length, or None if a text is stored
+    /// separately or skipped.
     ///
     /// # Safety
-    /// The table knows all ids.
+    /// The table must know all ids.
     #[inline(always)]
     unsafe fn fill_group<P: OutputByte>(
         &self,
@@ -212,9 +217,9 @@ impl TextTable {
         let mut any_skipped = false;
         let start = place;
         for &id in ids {
-            // SAFETY: as promised, there is such an entry. No length is above that of an entry, so
-            // that the text with this number in the group ends within as many entries, of which
-            // `to` has one for each; `place` never leaves it, but for its end.
+            // SAFETY: as promised, the entry exists. No length exceeds the width of an entry, so
+            // text number n of the group (from 1) ends within n entries, and `to` has space for one
+            // entry per text; `place` never leaves `to`, except for its end.
             unsafe {
                 let entry = self.entries.get_unchecked(id as usize);
                 place.cast::<[P; WIDTH]>().write(P::places(entry.0));
@@ -228,7 +233,8 @@ impl TextTable {
         (any & APART == 0 && !any_skipped).then_some(written)
     }
 
-    /// What is left of `room`; None where it is too small, or an id unknown.
+    /// Copy texts one by one. Return the rest of `room`, or None if `room` is too small or an id
+    /// unknown.
     fn fill_each<'r, P: OutputByte>(
         &self,
         ids: &[u32],
@@ -257,14 +263,14 @@ fn are_below(ids: &[u32], limit: usize) -> bool {
     ids.is_empty() || (highest as usize) < limit
 }
 
-/// The same with an instruction for the greater ones of eight pairs.
+/// Like [`are_below`], with an instruction that takes the maxima of eight pairs.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn are_below_avx2(ids: &[u32], limit: usize) -> bool {
     are_below(ids, limit)
 }
 
-/// `ids` in parts, each of them asked for ahead.
+/// Split `ids` into parts, and prefetch ahead of each part.
 fn parts(ids: &[u32]) -> impl Iterator<Item = &[u32]> {
     ids.chunks(SOME).enumerate().map(|(number, some)| {
         let ahead = ids.iter().skip(number * SOME + AHEAD).take(SOME);

@@ -1,4 +1,4 @@
-//! A long text is encoded in blocks, a long pre-token in parts: the ids are those of the whole.
+//! A long text encoded in blocks, and a long pre-token in parts, must give the ids of the whole.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ fn sentencepiece() -> Vec<Normalizer> {
     ]
 }
 
-/// Lines without order, so that cuts fall everywhere; none is long.
+/// Return short lines in random order, so that cuts fall everywhere.
 fn text(bytes: usize) -> Vec<u8> {
     const LINES: [&str; 9] = [
         "  It's  1,000\u{a0} miles \r\n\r\n from\t\u{3000}here!\n",
@@ -102,7 +102,7 @@ fn blocks_leave_no_trace() {
     }
 }
 
-/// The ids of a text without splitting, segmented part by part or as a whole.
+/// Return the ids of a text that is not split, segmented part by part or as a whole.
 fn by_words(tokens: &[&str], text: &str, by_words: bool) -> Vec<u32> {
     let tokens: Vec<_> = (1..)
         .zip(tokens)

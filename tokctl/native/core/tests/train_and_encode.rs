@@ -1,4 +1,4 @@
-//! Training and encoding together, as the binding uses them.
+//! Training and encoding together, as the Python binding uses them.
 
 use tokctl_core::count::{Counter, Counts};
 use tokctl_core::encode::{Encoder, Merging, Segmenter};
@@ -89,7 +89,7 @@ fn a_vocabulary_below_the_alphabet_names_the_least() {
     assert_eq!(refused.unwrap_err(), error);
 }
 
-/// An encoder of bytes with merges that make ever longer runs of `a`.
+/// Return a byte-level encoder whose merges make ever longer runs of `a`.
 fn encoder() -> Encoder {
     let ids = |byte: &[u8]| (byte == b"a").then_some(0);
     Encoder::new(
@@ -113,7 +113,7 @@ fn short_and_long_pre_tokens_are_segmented_alike() {
         encoder
             .ids(&b"a".repeat(length), None, &mut ids, &|| false)
             .unwrap();
-        // Runs of eight, and a rest; a lone rest is taken along by the last run.
+        // Runs of eight, and a rest; the last run absorbs a rest of one.
         let rest: &[u32] = match length % 8 {
             0 | 1 => &[],
             2 => &[1],

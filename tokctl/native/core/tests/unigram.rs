@@ -1,4 +1,5 @@
-//! The Unigram segmenter's promises that need no other library: see `tests/exact` for those.
+//! Properties of the Unigram segmenter that need no other library; see `tests/exact` for the
+//! others.
 
 use tokctl_core::encode::{Precision, Rng, Segment, Unigram, UnigramOptions};
 use tokctl_core::model::{Merges, NO_ID, NO_RANK};
@@ -50,7 +51,7 @@ fn an_interrupt_stops_long_work_and_leaves_nothing_behind() {
     assert_eq!(stopped.err(), Some(Error::Interrupted));
     let stopped = model.sample(&long, 1.0, -1, &mut Rng::new(0), &|| true);
     assert_eq!(stopped, Err(Error::Interrupted));
-    // The scratch that the interrupted work used is not used again.
+    // The scratch memory of the interrupted work is not used again.
     model.segment(b"aaaa", &mut out, NEVER).unwrap();
     assert_eq!(pairs(&out[1..]), [(0, 1), (1, 3)]);
 }
@@ -73,8 +74,8 @@ fn an_interrupt_may_segment_too() {
 
 #[test]
 fn long_texts_are_cut_without_a_trace() {
-    // Cuts at every word of the first text, none in the second; unknown stretches go on
-    // over cuts.
+    // Cuts are possible at every word of the first text, and nowhere in the second; unknown spans
+    // continue across cuts.
     let model = model(&[("ab", -1.0), ("a", -2.0), ("b", -2.0), ("bab", -3.5)]);
     for (unit, repeats) in [("abx", 9_000), ("ba", 20_000), ("xy", 12_000)] {
         let text = unit.repeat(repeats);
@@ -122,7 +123,7 @@ fn what_is_no_number_is_refused() {
         let drawn = model(&[("a", 0.0)]).sample(b"a", score, -1, &mut Rng::new(0), NEVER);
         assert!(matches!(drawn.err(), Some(Error::Invalid(_))));
     }
-    // Scores whose sums leave the numbers behind still give a whole segmentation.
+    // Scores whose sums overflow still give a complete segmentation.
     let model = model(&[("a", f64::MAX), ("aa", f64::MIN), ("b", f64::MIN)]);
     for nbest_size in [-1, 0, 5] {
         let drawn = model.sample(b"aabbaax", 3.0, nbest_size, &mut Rng::new(0), NEVER);
@@ -141,7 +142,7 @@ fn ranks_by_vocabulary() {
         (b"xab", 15, 5),
     ];
     let merges = Merges::by_vocabulary(&tokens);
-    // Two ranks: of `ab` and `ba`, and of `aba`; `xab` can't be made.
+    // Two ranks: one of `ab` and `ba`, and one of `aba`; `xab` can't be made.
     assert_eq!(merges.len(), 2);
     assert_eq!((merges.rank(10, 11), merges.token(0, 10, 11)), (0, 12));
     assert_eq!((merges.rank(11, 10), merges.token(0, 11, 10)), (0, 13));

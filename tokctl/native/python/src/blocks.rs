@@ -1,4 +1,4 @@
-//! Encoding texts that come in blocks: to ids as files hold them, and to arrays of ids.
+//! Encoding of texts that come in blocks, to bytes of a file or to arrays of ids.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::encoder::{Encoder, Matchers};
 use crate::errors::{bytes, detached, invalid, to_python};
 use crate::ids::{offsets, pack_u64, IdArray, IdBits};
 
-/// The first text with a character that has no id: the line that it starts in, from 0, and its
-/// bytes.
+/// The first text with a character that has no id: the number of the line where it starts, from 0,
+/// and its bytes.
 type MissingId<'py> = Option<(u64, Bound<'py, PyBytes>)>;
 
-/// What is written, the number of tokens, and the first text that lacks an id.
+/// Written bytes, number of tokens, and the first text that lacks an id.
 type Written<'py> = (Bound<'py, PyBytes>, u64, MissingId<'py>);
 
-/// A text that comes in blocks, and what encodes it.
+/// Text that comes in blocks, and its encoder.
 struct BlockSource {
     encoder: Py<Encoder>,
     matchers: Option<Py<Matchers>>,
@@ -63,17 +63,22 @@ impl BlockSource {
     }
 }
 
+/// Encoder of texts in blocks to bytes of a file.
+///
 /// See `tokctl_core::encode::{BlockEncoder, ByteSink}`.
 #[pyclass(module = "tokctl._native")]
 pub struct IdWriter {
     source: BlockSource,
-    /// What was written last.
+    /// Sink with the bytes written last.
     sink: ByteSink,
 }
 
 #[pymethods]
 impl IdWriter {
-    /// `cuts`: `lines`, `pieces` or `nowhere`. `last_id` is put behind each line, or the text.
+    /// Create a writer.
+    ///
+    /// `cuts` says where the text may be cut: `lines`, `pieces` or `nowhere`. `last_id` is added
+    /// after each line, or after the text.
     #[new]
     #[pyo3(signature = (encoder, matchers, *, cuts, form, threads, last_id=None))]
     fn new(
@@ -92,7 +97,10 @@ impl IdWriter {
         })
     }
 
-    /// What the next part of the text, `block[start:end]`, completes; with `last` it ends there.
+    /// Encode the next part of the text, `block[start:end]`, and return what is complete.
+    ///
+    /// Returns the bytes, the number of tokens, and the first text that lacks an id (or None). With
+    /// `last`, the text ends with this part.
     #[pyo3(signature = (block, last=false, start=0, end=None))]
     fn feed<'py>(
         &mut self,
@@ -110,33 +118,37 @@ impl IdWriter {
         Ok((written, self.sink.tokens, missing))
     }
 
-    /// Of lines in a packed form: how many ids stand before the end of each line, of those that
-    /// `feed` gave last; 64-bit numbers in the processor's order.
+    /// Return the number of ids before the end of each line, for the lines returned by the last
+    /// `feed`.
+    ///
+    /// Only for lines in a packed form. The numbers have 64 bits in native byte order.
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         pack_u64(py, self.sink.ends.len(), self.sink.ends.iter().copied())
     }
 
-    /// Bytes that were fed and not yet encoded.
+    /// Number of bytes that were fed and not yet encoded.
     #[getter]
     fn waiting(&self) -> usize {
         self.source.blocks.waiting()
     }
 }
 
+/// Names of the tokens, to write instead of ids.
+///
 /// See `tokctl_core::encode::TokenNames`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct TokenNames(Arc<encode::TokenNames>);
 
 #[pymethods]
 impl TokenNames {
-    /// `names` by id, as they are written; with `json` as strings of JSON.
+    /// Create the names. `names` are by id, as they are written; with `json` they are JSON strings.
     #[new]
     fn new(py: Python<'_>, names: Vec<PyBackedBytes>, json: bool) -> Self {
         py.detach(|| TokenNames(Arc::new(encode::TokenNames::new(names, json))))
     }
 }
 
-/// How ids are written: `decimal`, `16` and `32` (bits), `counted`, or by names.
+/// Form of the written ids: `decimal`, `16` and `32` (bits), `counted`, or token names.
 #[derive(FromPyObject)]
 pub enum FormGiven<'py> {
     Named(PyRef<'py, TokenNames>),
@@ -158,6 +170,7 @@ impl FormGiven<'_> {
     }
 }
 
+/// Return the cuts with this name.
 pub fn cuts_named(name: &str) -> PyResult<Cuts> {
     match name {
         "lines" => Ok(Cuts::Lines),
@@ -167,6 +180,8 @@ pub fn cuts_named(name: &str) -> PyResult<Cuts> {
     }
 }
 
+/// Encoder of texts in blocks to arrays of ids.
+///
 /// See `tokctl_core::encode::{BlockEncoder, IdSink, Sink}`.
 #[pyclass(module = "tokctl._native")]
 pub struct IdCollector {
@@ -174,7 +189,7 @@ pub struct IdCollector {
     sink: Collected,
 }
 
-/// Numbers of 16 or 32 bits.
+/// Sink of 16-bit or 32-bit ids.
 enum Collected {
     Narrow(IdSink<u16>),
     Wide(IdSink<u32>),
@@ -182,7 +197,7 @@ enum Collected {
 
 #[pymethods]
 impl IdCollector {
-    /// `cuts`: `lines` or `pieces`; `separator` is put behind each document.
+    /// Create a collector. `cuts` is `lines` or `pieces`; `separator` is added after each document.
     #[new]
     #[pyo3(signature = (encoder, matchers, *, cuts, threads, separator=None, bits=IdBits::Wide))]
     fn new(
@@ -204,7 +219,7 @@ impl IdCollector {
         })
     }
 
-    /// Takes the next block of a text; with `last` the text ends there.
+    /// Encode the next block of a text; with `last`, the text ends with this block.
     #[pyo3(signature = (block, last=false))]
     fn feed<'py>(&mut self, py: Python<'py>, block: &[u8], last: bool) -> PyResult<MissingId<'py>> {
         match &mut self.sink {
@@ -213,7 +228,7 @@ impl IdCollector {
         }
     }
 
-    /// Takes whole documents.
+    /// Encode whole documents.
     fn add(&mut self, texts: &Bound<'_, PyAny>) -> PyResult<()> {
         let source = &self.source;
         let matchers = source.matchers.as_ref().map(Py::get);
@@ -229,7 +244,7 @@ impl IdCollector {
         .map_err(to_python)
     }
 
-    /// Documents that have ended, and whose ids were not taken.
+    /// Return the number of documents that have ended, and whose ids were not taken.
     fn documents(&self) -> usize {
         match &self.sink {
             Collected::Narrow(sink) => sink.documents(),
@@ -237,7 +252,8 @@ impl IdCollector {
         }
     }
 
-    /// Their ids, and where those of each begin, as `Encoder.batch_array` has them.
+    /// Take the ids of the ended documents, with the offset of each document, as
+    /// `Encoder.batch_array` does.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<(IdArray, Bound<'py, PyBytes>)> {
         let ints = Arc::clone(&self.source.encoder.get().ints);
         let (ids, ends) = match &mut self.sink {

@@ -1,5 +1,5 @@
-//! Columns of texts as Arrow keeps them: their bytes in one buffer, and where each begins in another.
-//! https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-layout
+//! Columns of texts in Arrow's layout: the bytes in one buffer, the offsets of the texts in
+//! another. https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-layout
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -18,19 +18,19 @@ use tokctl_core::unicode::well_formed;
 use crate::errors::{invalid, to_python};
 use crate::ids::pack_u64;
 
-/// Memory of Arrow's, which never changes once it is filled: the rule that everybody who shares it
-/// relies on. It is kept alive.
+/// Memory of Arrow, kept alive. Arrow's memory never changes once filled: everybody who shares it
+/// relies on this rule.
 pub struct ArrowBuffer(PyBuffer<u8>);
 
 impl ArrowBuffer {
     pub fn bytes(&self) -> &[u8] {
         let bytes = self.0.as_slice_ptr().unwrap_or(NonNull::from_ref(&[]));
-        // SAFETY: the buffer is held, so that its memory stays where it is and is as long as the
-        // slice; nobody writes to Arrow's memory, as it says above.
+        // SAFETY: the buffer is held, so that its memory keeps its address and is as long as the
+        // slice; nobody writes to Arrow's memory (see `ArrowBuffer`).
         unsafe { slice::from_raw_parts(bytes.cast::<u8>().as_ptr(), bytes.len()) }
     }
 
-    /// The numbers of 64 bits that it holds; ValueError unless there are `count`.
+    /// Iterate over the 64-bit numbers in the buffer. Raise ValueError unless there are `count`.
     pub fn numbers(&self, count: usize) -> PyResult<impl Iterator<Item = u64> + '_> {
         let (numbers, rest) = self.bytes().as_chunks();
         match rest.is_empty() && numbers.len() == count {
@@ -48,11 +48,11 @@ impl FromPyObject<'_, '_> for ArrowBuffer {
     }
 }
 
-/// Texts in a buffer of Arrow's, read where they stand. For Python a sequence of bytes.
+/// Sequence of texts in a buffer of Arrow, read without copying. The items are `bytes`.
 #[pyclass(module = "tokctl._native", frozen, sequence)]
 pub struct TextColumn {
     data: Arc<ArrowBuffer>,
-    /// Each lies in `data`.
+    /// Range of each text in `data`.
     places: Vec<Range<usize>>,
 }
 
@@ -62,8 +62,10 @@ fn outside() -> PyErr {
 
 #[pymethods]
 impl TextColumn {
-    /// `count` texts in `data`, by their `offsets`: numbers of 32 bits, or of 64 (`wide`), from number
-    /// `start` on. ValueError where one points outside, or comes before the one in front of it.
+    /// Create a column of `count` texts in `data`, from text number `start` on.
+    ///
+    /// `offsets` has numbers of 32 bits, or of 64 bits with `wide`. Raises ValueError if an offset
+    /// is outside `data`, or less than the offset before it.
     #[new]
     fn new(
         data: ArrowBuffer,
@@ -99,8 +101,9 @@ impl TextColumn {
         Ok(TextColumn { data, places })
     }
 
-    /// The texts of these numbers (of 64 bits), none of which is copied; ValueError where one is
-    /// the number of none.
+    /// Return a column of the texts with these numbers (64 bits each), without copying a text.
+    ///
+    /// Raises ValueError if a number is out of range.
     fn chosen(&self, numbers: ArrowBuffer) -> PyResult<Self> {
         let count = numbers.bytes().len() / 8;
         let numbers = numbers.numbers(count)?;
@@ -141,12 +144,12 @@ impl TextColumn {
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the class is a sequence, and this thread is attached. Python gives a new reference,
-        // or null with an exception.
+        // SAFETY: the class is a sequence, and this thread is attached. Python returns a new
+        // reference, or null with an exception set.
         unsafe { Bound::from_owned_ptr_or_err(slf.py(), ffi::PySeqIter_New(slf.as_ptr())) }
     }
 
-    /// The texts in their order, in columns of up to `size` bytes, or of one text.
+    /// Divide the texts, in order, into columns of up to `size` bytes; a longer text is alone.
     fn batches(&self, size: usize) -> Vec<Self> {
         let mut batches = Vec::new();
         let mut rest = &self.places[..];
@@ -166,20 +169,22 @@ impl TextColumn {
         batches
     }
 
-    /// Bytes of all texts together.
+    /// Total length of all texts in bytes.
     #[getter]
     fn size(&self) -> usize {
         self.places.iter().map(Range::len).sum()
     }
 
-    /// The number of the first text that is not UTF-8.
+    /// Return the number of the first text that is not UTF-8, or None.
     pub fn first_not_utf8(&self, py: Python<'_>) -> Option<usize> {
         let not_utf8 = |text: &[u8]| well_formed(text).is_none();
         py.detach(|| self.iter().position(not_utf8))
     }
 
-    /// The numbers of the texts in each of so many parts, as numbers of 64 bits; see
-    /// `tokctl_core::count::parts`.
+    /// Divide the texts into `parts` parts. Return the numbers of the texts in each, as 64-bit
+    /// numbers.
+    ///
+    /// See `tokctl_core::count::parts`.
     fn parts<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         if parts == 0 {
             return Err(invalid("there is one part at least".into()));

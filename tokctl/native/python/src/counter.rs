@@ -1,4 +1,4 @@
-//! Counting pre-tokens, with temporary files that Python provides where memory is limited.
+//! Counting of pre-tokens, with temporary files from Python where memory is limited.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,10 +18,12 @@ use crate::texts::{Reader, Texts};
 use crate::trainer::Training;
 use crate::{normalizers, pretokenizers};
 
-/// Pre-tokens that [`Counter::feed_counts`] gives to the threads at a time.
+/// Number of pre-tokens that [`Counter::feed_counts`] gives to the threads at a time.
 const FED_TOGETHER: usize = 1 << 16;
 
-/// Counts pre-tokens block by block; see `tokctl_core::count::Counter`.
+/// Counter of pre-tokens that takes text block by block.
+///
+/// See `tokctl_core::count::Counter`.
 #[pyclass(module = "tokctl._native")]
 pub struct Counter {
     counter: Option<count::Counter>,
@@ -35,7 +37,8 @@ impl Counter {
             .ok_or_else(|| invalid("this counter is finished".into()))
     }
 
-    /// Works without the GIL; what Python raises about its temporary files comes back.
+    /// Run `work` without the GIL. If Python raised an exception about its temporary files, return
+    /// it.
     fn work<T: Send>(
         &mut self,
         py: Python<'_>,
@@ -50,7 +53,7 @@ impl Counter {
 #[pymethods]
 impl Counter {
     #[new]
-    /// With `words` runs of them are counted, not pre-tokens.
+    /// Create a counter. With `words`, count runs of these words instead of pre-tokens.
     #[pyo3(signature = (pre_tokenizers, normalizers, threads, *, memory=None, store=None, words=None))]
     fn new(
         py: Python<'_>,
@@ -79,10 +82,12 @@ impl Counter {
         Ok(Counter { counter, raised })
     }
 
+    /// Count the next block of the current document.
     fn feed(&mut self, py: Python<'_>, block: &[u8]) -> PyResult<()> {
         self.work(py, |counter| counter.feed(block))
     }
 
+    /// Count whole documents, each as often as its weight (None: once).
     #[pyo3(signature = (texts, weights=None))]
     fn feed_documents(
         &mut self,
@@ -97,8 +102,9 @@ impl Counter {
         })
     }
 
-    /// Counts each pre-token of `counts` as a document that comes so many times: what these
-    /// pre-tokens are when they are split further.
+    /// Count each pre-token of `counts` as a document that occurs as often as its count.
+    ///
+    /// Used to split these pre-tokens further.
     fn feed_counts(&mut self, py: Python<'_>, counts: &Counts) -> PyResult<()> {
         self.work(py, |counter| {
             let (mut texts, mut times): (Vec<&[u8]>, Vec<u64>) = (Vec::new(), Vec::new());
@@ -115,34 +121,40 @@ impl Counter {
         })
     }
 
+    /// End the current document, and count the text that was held back.
     fn end_document(&mut self, py: Python<'_>) -> PyResult<()> {
         self.work(py, count::Counter::end_document)
     }
 
+    /// Continue a document whose beginning, up to a `cut`, is given to another counter.
     fn go_on(&mut self) -> PyResult<()> {
         self.open()?.go_on();
         Ok(())
     }
 
+    /// End a part of a document whose rest is given to another counter.
     fn end_part(&mut self, py: Python<'_>) -> PyResult<()> {
         self.work(py, count::Counter::end_part)
     }
 
+    /// Return the first offset where a document may be divided between two counters, or None.
     fn cut(&mut self, py: Python<'_>, text: &[u8]) -> PyResult<Option<usize>> {
         self.work(py, |counter| counter.cut(text))
     }
 
+    /// Add a pre-token that the caller has split off and counted.
     fn add(&mut self, pre_token: &[u8], count: u64) -> PyResult<()> {
         let added = self.open()?.add(pre_token, count);
         added.map_err(|error| self.raised.take().unwrap_or_else(|| to_python(error)))
     }
 
+    /// Set how often each occurrence counts from now on. Call it between two documents.
     fn set_weight(&mut self, weight: u64) -> PyResult<()> {
         self.open()?.set_weight(weight);
         Ok(())
     }
 
-    /// See `tokctl_core::count::Counter::take`.
+    /// Take the counts so far out of the counter. See `tokctl_core::count::Counter::take`.
     fn take(&mut self, py: Python<'_>) -> PyResult<Counts> {
         self.work(py, |counter| {
             let counts = counter.take()?;
@@ -150,13 +162,15 @@ impl Counter {
         })
     }
 
-    /// See `tokctl_core::count::Counter::bytes`.
+    /// Return the bytes that the tables take. See `tokctl_core::count::Counter::bytes`.
     fn memory(&mut self) -> PyResult<usize> {
         Ok(self.open()?.bytes())
     }
 
-    /// `progress` is called with the bytes of sorted runs that are merged, and with those of all
-    /// runs.
+    /// Return all counts of at least `min_count`, in first-seen order. The counter can't be used
+    /// again.
+    ///
+    /// `progress` is called with the number of bytes of sorted runs merged so far, and of all runs.
     #[pyo3(signature = (min_count, progress=None))]
     fn finish(
         &mut self,
@@ -184,7 +198,7 @@ impl Counter {
     }
 }
 
-/// Texts where they stand; as many as there are `numbers`.
+/// Read texts without copying them. There must be as many as `numbers`, if given.
 fn read(texts: &Bound<'_, PyAny>, numbers: Option<&[u64]>) -> PyResult<Texts> {
     let reader = Reader {
         utf8: false,
@@ -197,7 +211,7 @@ fn read(texts: &Bound<'_, PyAny>, numbers: Option<&[u64]>) -> PyResult<Texts> {
     Ok(texts)
 }
 
-/// Documents as one stream of bytes; see `tokctl_core::count::framed`.
+/// Return documents as one stream of bytes. See `tokctl_core::count::framed`.
 #[pyfunction]
 #[pyo3(signature = (texts, counts=None))]
 pub fn framed<'py>(
@@ -221,17 +235,19 @@ impl Counts {
         self.0.len()
     }
 
+    /// Return the sum of all counts.
     fn total(&self) -> u64 {
         self.0.total()
     }
 
-    /// Bytes that they take in memory.
+    /// Return the bytes that the counts take in memory.
     fn memory(&self) -> usize {
         self.0.bytes()
     }
 
-    /// One `word<TAB>count` per line, as `CountLines` reads them: of the pre-tokens from
-    /// number `start` to before `stop`.
+    /// Return one `word<TAB>count` line per pre-token, as `CountLines` reads them.
+    ///
+    /// Only pre-tokens from number `start` to before `stop` are included.
     #[pyo3(signature = (start=0, stop=None))]
     fn to_lines<'py>(
         &self,
@@ -244,8 +260,10 @@ impl Counts {
         PyBytes::new(py, &lines)
     }
 
-    /// All pre-tokens end to end, where each begins and the last one ends, and their counts: as
-    /// numbers of 64 bits.
+    /// Return all pre-tokens end to end, their offsets (with the end of the last), and their
+    /// counts.
+    ///
+    /// Offsets and counts are 64-bit numbers in native byte order.
     #[allow(clippy::type_complexity)]
     fn columns<'py>(
         &self,
@@ -260,18 +278,19 @@ impl Counts {
         Ok((bytes(py, text)?, offsets(py, ends)?, counts))
     }
 
-    /// The pre-tokens that occur at least so often.
+    /// Return the pre-tokens with a count of at least `least`.
     fn at_least(&self, py: Python<'_>, least: u64) -> Self {
         Counts(py.detach(|| self.0.at_least(least)))
     }
 
-    /// The first pre-token that is not UTF-8.
+    /// Return the first pre-token that is not UTF-8, or None.
     fn first_not_utf8<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let mut texts = self.0.iter().map(|(text, _)| text);
         let found = texts.find(|text| well_formed(text).is_none());
         found.map(|text| PyBytes::new(py, text))
     }
 
+    /// Return a list of (pre-token, count).
     fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let items = self.0.iter();
         items
@@ -280,13 +299,14 @@ impl Counts {
     }
 }
 
-/// Counts, and of each pre-token the source and the place where it was first seen.
+/// Counts; for each pre-token, the source where it was first seen; and its first position there.
 type Placed<'py> = (Counts, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// A table of counts: its pre-tokens, their counts, their sources and their places.
+/// Table of counts: pre-tokens, counts, sources and first positions.
 type Table = (Py<TextColumn>, ArrowBuffer, ArrowBuffer, ArrowBuffer);
 
-/// All rows of some tables; ValueError unless the columns of each are of the same length.
+/// Iterate over all rows of some tables. Raise ValueError unless the columns of each table have
+/// equal lengths.
 fn rows(tables: &[Table]) -> PyResult<impl Iterator<Item = count::CountedText<'_>>> {
     let mut rows = Vec::with_capacity(tables.len());
     for (texts, counts, sources, places) in tables {
@@ -300,7 +320,7 @@ fn rows(tables: &[Table]) -> PyResult<impl Iterator<Item = count::CountedText<'_
     Ok(rows.into_iter().flatten())
 }
 
-/// The counts of some tables together; see `tokctl_core::count::merge`.
+/// Merge tables of counts. See `tokctl_core::count::merge`.
 #[pyfunction]
 pub fn merge_counts<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Placed<'py>> {
     let rows = rows(&tables)?;
@@ -310,9 +330,11 @@ pub fn merge_counts<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Placed
     Ok((Counts(merged.counts), sources, places))
 }
 
-/// The counts of tables that come as lists, each with the next stretch of places, and with each
-/// pre-token once: see `tokctl_core::count::Collected`. There are so many rows, and bytes of all
-/// pre-tokens.
+/// Collect the counts of tables that come in lists.
+///
+/// Each list has the next range of first positions, and each pre-token occurs once. `pre_tokens` is
+/// the number of rows, and `size` the total length of all pre-tokens in bytes. See
+/// `tokctl_core::count::Collected`.
 #[pyfunction]
 pub fn collect_counts(
     py: Python<'_>,
@@ -330,7 +352,7 @@ pub fn collect_counts(
     detached(py, |_| collected.finish()).map(Counts)
 }
 
-/// The words of which runs are counted; see `tokctl_core::count::RunWords`.
+/// Words of which runs are counted. See `tokctl_core::count::RunWords`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct RunWords {
     words: Arc<count::RunWords>,
@@ -340,13 +362,14 @@ pub struct RunWords {
 
 #[pymethods]
 impl RunWords {
-    /// The words among the tokens of a byte-level training from the id `first` on: those that are
-    /// one token where they are a pre-token.
+    /// Collect the words among the tokens of a byte-level training, from the id `first` on.
+    ///
+    /// A word is a token that is a single token when it is a pre-token.
     #[new]
     fn new(py: Python<'_>, training: &Training, first: u32) -> PyResult<Self> {
         let model = &training.model.get().0;
         let mut whole_after = vec![0; model.tokens.len()];
-        // Where nothing is removed, each token is made once.
+        // Without removals, each token is made once.
         for (after, merge) in (1..).zip(&model.merges) {
             whole_after[merge.2 as usize] = after;
         }
@@ -370,7 +393,7 @@ impl RunWords {
     }
 }
 
-/// What a training of BoundlessBPE that took tokens away does to a pre-token.
+/// Return the replay of a BoundlessBPE training with removals on a pre-token.
 fn replay(tokens: &Strings, events: &TrainingEvents) -> Result<EventReplay> {
     let mut bytes = [NO_ID; 256];
     for (id, token) in (0..).zip(tokens.iter()) {
@@ -390,27 +413,30 @@ fn replay(tokens: &Strings, events: &TrainingEvents) -> Result<EventReplay> {
     EventReplay::new(Merging::new(alphabet, Merges::default()), events, true)
 }
 
-/// Reads `word<TAB>count` lines into a counter.
+/// Reader of `word<TAB>count` lines into a counter.
 #[pyclass(module = "tokctl._native")]
 pub struct CountLines(count::CountLines);
 
 #[pymethods]
 impl CountLines {
+    /// Create a reader. With `characters`, words must be UTF-8.
     #[new]
     fn new(characters: bool) -> Self {
         CountLines(count::CountLines::new(characters))
     }
 
+    /// Add the lines that end in this block to `counter`.
     fn feed(&mut self, py: Python<'_>, block: &[u8], counter: &mut Counter) -> PyResult<()> {
         counter.work(py, |counter| self.0.feed(block, counter))
     }
 
+    /// Add the last line, if no line feed ended it.
     fn end(&mut self, py: Python<'_>, counter: &mut Counter) -> PyResult<()> {
         counter.work(py, |counter| self.0.end(counter))
     }
 }
 
-/// Keeps a share of the lines; see `tokctl_core::count::LineSampler`.
+/// Sampler that keeps a share of the lines. See `tokctl_core::count::LineSampler`.
 #[pyclass(module = "tokctl._native")]
 pub struct LineSampler(count::LineSampler);
 
@@ -421,22 +447,24 @@ impl LineSampler {
         LineSampler(count::LineSampler::new(share, seed))
     }
 
+    /// Return the bytes of a block that are in kept lines.
     fn keep<'py>(&mut self, py: Python<'py>, block: &[u8]) -> Bound<'py, PyBytes> {
         let kept = py.detach(|| self.0.keep(block));
         PyBytes::new(py, &kept)
     }
 
-    /// Which of so many documents are kept, each as a whole.
+    /// Return, for each of the next `documents` documents, whether it is kept as a whole.
     fn choose(&mut self, documents: usize) -> Vec<bool> {
         (0..documents).map(|_| self.0.choose()).collect()
     }
 
+    /// End the document: the next block starts a new line.
     fn end_document(&mut self) {
         self.0.end_document();
     }
 }
 
-/// Is a text UTF-8? See `tokctl_core::count::Utf8Check`.
+/// Check whether a text is UTF-8. See `tokctl_core::count::Utf8Check`.
 #[pyclass(module = "tokctl._native")]
 #[derive(Default)]
 pub struct Utf8Check(count::Utf8Check);
@@ -448,17 +476,20 @@ impl Utf8Check {
         Utf8Check::default()
     }
 
-    /// The line and the byte where it is not, if that is in this block.
+    /// Return (line, byte) of the first ill-formed sequence if this block shows one, else None.
+    ///
+    /// Lines count from 1, bytes from 0.
     fn feed(&mut self, py: Python<'_>, block: &[u8]) -> Option<(u64, u64)> {
         py.detach(|| self.0.feed(block)).err()
     }
 
+    /// End the text. Return (line, byte) if it ends inside a character, else None.
     fn end(&self) -> Option<(u64, u64)> {
         self.0.end().err()
     }
 }
 
-/// An exception that Python has raised while the core was at work.
+/// First exception that Python raised while the core was working.
 #[derive(Clone, Default)]
 struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -472,13 +503,13 @@ impl Raised {
         })
     }
 
-    /// The exception, if there is one.
+    /// Take the exception, if there is one.
     fn take(&self) -> Option<PyErr> {
         self.0.lock().ok().and_then(|mut slot| slot.take())
     }
 }
 
-/// A Python object whose `scratch()` gives objects with `append(bytes)` and `read(at, size)`.
+/// Python object whose `scratch()` returns objects with `append(bytes)` and `read(at, size)`.
 struct PythonStore {
     store: Py<PyAny>,
     raised: Raised,
@@ -501,7 +532,7 @@ struct PythonScratch {
 impl Scratch for PythonScratch {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let written = Python::attach(|py| {
-            // Ctrl-C is heard between two blocks, too.
+            // Checks for Ctrl-C between two blocks, too.
             py.check_signals()?;
             let bytes = PyBytes::new(py, bytes);
             self.file.call_method1(py, "append", (bytes,)).map(drop)

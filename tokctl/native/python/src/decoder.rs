@@ -1,4 +1,4 @@
-//! Decoding: ids to text, whole or token by token, and the Python objects it is written to.
+//! Decoding of ids to text, whole or as a stream, and creation of the resulting Python objects.
 
 use std::ffi::{c_char, CStr, CString};
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use crate::errors::{bytes, detached, invalid, to_python};
 use crate::ids::{IdBlocks, IdSlice, Stopped};
 use crate::pattern::python_pattern;
 
-/// See `tokctl_core::decode::Decoder`.
+/// Decoder from ids to bytes or text. See `tokctl_core::decode::Decoder`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Decoder(pub Arc<decode::Decoder>);
 
@@ -35,6 +35,7 @@ impl Decoder {
         Ok(Decoder(Arc::new(decoder)))
     }
 
+    /// Return the decoded text of `ids` as `bytes`.
     fn decode<'py>(
         &self,
         py: Python<'py>,
@@ -69,7 +70,8 @@ impl Decoder {
         })
     }
 
-    /// The text as `str`; `errors` names what becomes of bytes that are not UTF-8.
+    /// Return the decoded text of `ids` as `str`. `errors` says how bytes that are not UTF-8 are
+    /// treated.
     fn text<'py>(
         &self,
         py: Python<'py>,
@@ -96,6 +98,7 @@ impl Decoder {
         }
     }
 
+    /// Decode token strings, which need not be in the vocabulary.
     fn decode_tokens<'py>(
         &self,
         py: Python<'py>,
@@ -108,6 +111,7 @@ impl Decoder {
         bytes(py, &text)
     }
 
+    /// Decode lines of decimal ids. Errors count lines from `first_line`.
     fn lines<'py>(
         &self,
         py: Python<'py>,
@@ -122,7 +126,7 @@ impl Decoder {
     }
 }
 
-/// See `tokctl_core::decode::Stream`.
+/// Decoder of a stream of ids. See `tokctl_core::decode::Stream`.
 #[pyclass(module = "tokctl._native")]
 pub struct DecodeStream(Option<decode::Stream>);
 
@@ -134,12 +138,15 @@ impl DecodeStream {
         DecodeStream(Some(decode::Stream::new(decoder, skip_special)))
     }
 
+    /// Add ids and return the bytes that are now certain.
     fn push<'py>(&mut self, py: Python<'py>, ids: IdSlice) -> PyResult<Bound<'py, PyBytes>> {
         bytes(py, self.pushed(ids.as_slice())?)
     }
 
-    /// As `push`, of one id or many, as text: U+FFFD where bytes are not UTF-8. Since no piece
-    /// ends inside a character, each can be read by itself.
+    /// Add an id or several ids and return the text that is now certain.
+    ///
+    /// Bytes that are not UTF-8 become U+FFFD. No piece ends inside a character, so each can be
+    /// read by itself.
     fn push_text<'py>(
         &mut self,
         py: Python<'py>,
@@ -152,10 +159,12 @@ impl DecodeStream {
         decoded(py, text, c"replace")
     }
 
+    /// End the stream and return the remaining bytes.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         bytes(py, &self.ended()?)
     }
 
+    /// End the stream and return the remaining text, like `push_text`.
     fn finish_text<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         decoded(py, &self.ended()?, c"replace")
     }
@@ -179,10 +188,10 @@ impl DecodeStream {
     }
 }
 
-/// So few ids are decoded sooner than other threads could be let in.
+/// Fewer ids than this are decoded faster than the GIL can be released.
 const FEW: usize = 256;
 
-/// Runs `work` on `ids`, without the GIL unless they are few.
+/// Run `work` on `ids`, without the GIL unless there are only few.
 fn unhurried<T: Send>(py: Python<'_>, ids: &[u32], work: impl FnOnce() -> T + Send) -> T {
     match ids.len() < FEW {
         true => work(),
@@ -190,8 +199,8 @@ fn unhurried<T: Send>(py: Python<'_>, ids: &[u32], work: impl FnOnce() -> T + Se
     }
 }
 
-/// The error that a list of the same ids gives: a number that is no id counts more than an id
-/// outside the vocabulary.
+/// Return the error that a list of these ids gives: a number that is not an id takes precedence
+/// over an id outside the vocabulary.
 fn refused(py: Python<'_>, ids: IdBlocks, stopped: Stopped<Error>) -> PyErr {
     match (ids.into_slice(py), stopped) {
         (Err(error), _) => error,
@@ -200,7 +209,7 @@ fn refused(py: Python<'_>, ids: IdBlocks, stopped: Stopped<Error>) -> PyErr {
     }
 }
 
-/// The error of a block, with so many ids before it.
+/// Correct the position in a block's error by the number of ids before the block.
 fn behind(error: Error, before: u64) -> Error {
     match error {
         Error::UnknownId { position, id } => Error::UnknownId {
@@ -215,7 +224,7 @@ fn finished() -> PyErr {
     invalid("the stream is finished".into())
 }
 
-/// A decoder as plain data: its kind and what belongs to it.
+/// Read a decoder step from a dict with its kind and its options.
 pub fn step(data: &Bound<'_, PyDict>) -> PyResult<DecoderStep> {
     let kind: String = get(data, "kind")?;
     Ok(match kind.as_str() {
@@ -274,7 +283,7 @@ fn get<'py, T: FromPyObjectOwned<'py>>(data: &Bound<'py, PyDict>, key: &str) -> 
         .map_err(|error: T::Error| wrong(error.into()))
 }
 
-/// `bytes` of a known size; `fill` writes every one of them and says whether it did.
+/// Create `bytes` of a known size. `fill` must write every byte, and returns whether it did.
 #[allow(unsafe_code)]
 fn filled_bytes<'py>(
     py: Python<'py>,
@@ -282,14 +291,14 @@ fn filled_bytes<'py>(
     fill: impl FnOnce(&mut [MaybeUninit<u8>]) -> bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let length = size as ffi::Py_ssize_t;
-    // SAFETY: without a text, this makes `bytes` of that size whose contents are to be written,
-    // or is null with an exception set (a size above isize::MAX, negative here, is refused).
+    // SAFETY: without a text, the call makes `bytes` of this size with unwritten contents, or
+    // returns null with an exception set (a size above isize::MAX, negative here, is refused).
     let bytes = unsafe {
         let made = ffi::PyBytes_FromStringAndSize(std::ptr::null(), length);
         Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyBytes>()
     };
-    // SAFETY: it is `bytes`, so that this is where its `size` bytes stand. Nobody else has a
-    // reference to them before this function returns, and `MaybeUninit` needs no contents.
+    // SAFETY: the object is `bytes`, so the pointer is the start of its `size` bytes. Nobody else
+    // has a reference to them before this function returns, and `MaybeUninit` needs no contents.
     let place = unsafe {
         let start = ffi::PyBytes_AsString(bytes.as_ptr());
         slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), size)
@@ -297,16 +306,16 @@ fn filled_bytes<'py>(
     large_pages::advise_start(place);
     match fill(place) {
         true => Ok(bytes),
-        // Not to be shown to anybody: some of its bytes are whatever stood there.
+        // Must not become visible: some of its bytes are unwritten.
         false => Err(invalid("a text has another size than its tokens".into())),
     }
 }
 
-/// `text.decode("utf-8", errors)`, without the `bytes`.
+/// Return `text.decode("utf-8", errors)` without creating `bytes`.
 #[allow(unsafe_code)]
 fn decoded<'py>(py: Python<'py>, text: &[u8], errors: &CStr) -> PyResult<Bound<'py, PyString>> {
-    // SAFETY: both are valid for the call, the second one up to its NUL, and the thread is
-    // attached; the result is a new `str`, or null with an exception set.
+    // SAFETY: both pointers are valid during the call, the second one up to its NUL, and the thread
+    // is attached; the result is a new `str`, or null with an exception set.
     unsafe {
         let made = ffi::PyUnicode_DecodeUTF8(
             text.as_ptr().cast::<c_char>(),

@@ -1,4 +1,4 @@
-//! Encoding: text, pre-tokens and added tokens to ids; see `tokctl_core::encode::Encoder`.
+//! Encoding of text, pre-tokens and added tokens to ids; see `tokctl_core::encode::Encoder`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,16 +23,16 @@ use crate::{normalizers, pretokenizers};
 
 /// Columns of a token table: ids, starts, ends, pre-token numbers.
 type Columns = (Vec<u32>, Vec<usize>, Vec<usize>, Vec<usize>);
-/// Text, ranges, places, ids of added tokens.
+/// Text, ranges in it, ranges in the given text, ids of added tokens.
 type PreTokens<'py> = (Bound<'py, PyBytes>, Ranges, Ranges, Vec<Option<u32>>);
-/// Bytes, ends, the first that lacks an id.
+/// Bytes, ends, number of the first document that lacks an id.
 type WrittenRows<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Option<usize>);
 /// Ids, lengths, score.
 type Scored = (Vec<u32>, Vec<u32>, f64);
 /// Ids, lengths, ranks.
 type Replayed = (Vec<u32>, Vec<u32>, Vec<u32>);
 
-/// The fields of a recipe that encoders read; see [`SegmenterOptions`].
+/// Fields of a recipe that encoders read; see [`SegmenterOptions`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Settings {
@@ -50,8 +50,8 @@ pub struct Settings {
     supermerges: Vec<(u32, u32, u32)>,
 }
 
-/// How many tokens have an id, and how many none any more; (left, right, token) of each merge; (merges
-/// before it, token) of each removal.
+/// Numbers of tokens with an id and of removed tokens; (left, right, token) of each merge; (number
+/// of merges before it, token) of each removal.
 type EventColumns = ((u32, u32), Vec<(u32, u32, u32)>, Vec<(u32, u32)>);
 
 impl Settings {
@@ -78,27 +78,31 @@ impl Settings {
     }
 }
 
-/// The ids of `<0x00>` to `<0xFF>`.
+/// Return the ids of `<0x00>` to `<0xFF>` as a table.
 fn byte_table(ids: Vec<u32>) -> PyResult<Box<[u32; 256]>> {
     <[u32; 256]>::try_from(ids)
         .map(Box::new)
         .map_err(|_| invalid("there is not one id for each of the 256 bytes".into()))
 }
 
-/// See `tokctl_core::encode::Encoder`. Safe to use from many threads at once.
+/// Encoder from text to ids. Safe to use from many threads at once.
+///
+/// See `tokctl_core::encode::Encoder`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Encoder {
     pub(crate) inner: encode::Encoder,
-    /// Does it read characters, so that bytes must be UTF-8?
+    /// Whether the model reads characters, so that bytes must be UTF-8.
     characters: bool,
     pub(crate) ints: Arc<IntCache>,
 }
 
 #[pymethods]
 impl Encoder {
-    /// `settings` are as in [`Settings`]; `tokens` are the ordinary tokens with their
-    /// ids; `merges` are (left, right, token); `scores` are by id; `byte_ids` those of `<0x00>` to
-    /// `<0xFF>`.
+    /// Create an encoder.
+    ///
+    /// `settings` has the fields of a recipe that encoders read. `tokens` are the ordinary tokens
+    /// with their ids; `merges` are (left, right, token); `scores` are by id; `byte_ids` are the
+    /// ids of `<0x00>` to `<0xFF>`.
     #[new]
     #[pyo3(signature = (normalizers, pre_tokenizers, settings, *, tokens, merges, scores, byte_ids))]
     #[allow(clippy::too_many_arguments)]
@@ -121,9 +125,10 @@ impl Encoder {
         Encoder::of(py, (normalizers, pre_tokenizers), settings, learned)
     }
 
-    /// `text` is `str` or `bytes`, as in every call that makes ids. `otherwise` is called with a
-    /// text that has lone surrogates, or that is not UTF-8 and should be, and gives its bytes.
-    /// With `strict`, a character without an id is an error.
+    /// Return the ids of a text, which is `str` or `bytes`, as in every method that makes ids.
+    ///
+    /// `otherwise` is called with a text that has lone surrogates, or that should be UTF-8 and is
+    /// not, and returns its bytes. With `strict`, a character without an id is an error.
     #[pyo3(signature = (text, matchers=None, otherwise=None, strict=false))]
     fn ids<'py>(
         &self,
@@ -136,8 +141,9 @@ impl Encoder {
         self.ints.list(text.py(), &ids)
     }
 
-    /// The ids as an array of numbers of 16 or 32 `bits`. The threads take chunks of `chunk` bytes,
-    /// which tests choose.
+    /// Return the ids as an array of numbers of 16 or 32 `bits`.
+    ///
+    /// The threads take chunks of `chunk` bytes (a parameter for tests).
     #[pyo3(signature = (text, threads, matchers=None, otherwise=None, strict=false, chunk=CHUNK, bits=IdBits::Wide))]
     #[allow(clippy::too_many_arguments)]
     fn array<'py>(
@@ -163,7 +169,7 @@ impl Encoder {
         })
     }
 
-    /// Ids of many texts; the threads share them out.
+    /// Return the ids of many texts, as lists; the threads divide the texts among them.
     #[pyo3(signature = (texts, threads, matchers, otherwise=None, strict=false))]
     fn batch<'py>(
         &self,
@@ -177,8 +183,9 @@ impl Encoder {
         self.ints.lists(texts.py(), &flat)
     }
 
-    /// The same as one array, and where the ids of each text begin, and the last ones end: 64-bit
-    /// numbers in the processor's order.
+    /// Return the ids of many texts as one array, and the offset of each text in the array.
+    ///
+    /// Offsets are 64-bit numbers in native byte order, with the end of the last text.
     #[pyo3(signature = (texts, threads, matchers, otherwise=None, strict=false, bits=IdBits::Wide))]
     fn batch_array<'py>(
         &self,
@@ -203,9 +210,12 @@ impl Encoder {
         Ok((ids, offsets(texts.py(), &ends)?))
     }
 
-    /// Documents as they are written (`form` as in `IdWriter`; in decimal and by name, each is a
-    /// line), with `last_id` behind each; how many ids stand before the end of each document, as 64-bit
-    /// numbers in the processor's order; and which is the first with a character that has no id.
+    /// Encode documents to the bytes of a file.
+    ///
+    /// `form` is as in `IdWriter`; in decimal and by name, each document is a line. `last_id` is
+    /// added after each. Returns the bytes; the number of ids before the end of each document, as
+    /// 64-bit numbers in native byte order; and the number of the first document with a character
+    /// that has no id (or None).
     #[pyo3(signature = (texts, threads, matchers, form, last_id=None))]
     fn rows<'py>(
         &self,
@@ -226,6 +236,7 @@ impl Encoder {
         Ok((bytes(py, &sink.bytes)?, ends, missing))
     }
 
+    /// Return the tokens of a text as columns: ids, starts, ends (byte offsets), pre-token numbers.
     #[pyo3(signature = (text, matchers=None))]
     fn tokens(
         &self,
@@ -239,7 +250,7 @@ impl Encoder {
         })
     }
 
-    /// The tokens of a text with their places in characters.
+    /// Return the tokens of a text with their offsets in characters.
     #[pyo3(signature = (text, matchers=None, strict=false))]
     fn placed(
         &self,
@@ -259,8 +270,10 @@ impl Encoder {
         })
     }
 
-    /// For each text, bit n says whether a token starts or ends at byte n. Texts have at most 127
-    /// bytes.
+    /// Return a bit set for each text, in which bit n says whether a token starts or ends at byte
+    /// n.
+    ///
+    /// Texts must have at most 127 bytes.
     fn cuts(
         &self,
         texts: &Bound<'_, PyAny>,
@@ -274,7 +287,7 @@ impl Encoder {
         })
     }
 
-    /// How many bytes each worker's caches may take.
+    /// Maximum memory of each worker's caches in bytes.
     #[getter]
     fn cache_memory(&self) -> usize {
         self.inner.cache_memory().bytes()
@@ -286,14 +299,17 @@ impl Encoder {
         self.inner.set_cache_memory(memory);
     }
 
-    /// How many pre-tokens all caches remember, and their bytes.
+    /// Return the number of pre-tokens in all caches, and their memory in bytes.
     fn cache_stats(&self) -> (u64, u64) {
         let stats = self.inner.cache_stats();
         (stats.entries as u64, stats.bytes as u64)
     }
 
-    /// The normalized and rewritten text, the byte ranges of its pre-tokens and of the added
-    /// tokens between them, where these stood in the text as given, and the added tokens' ids.
+    /// Return the pre-tokens of a text.
+    ///
+    /// Returns the normalized and rewritten text; the byte ranges in it of the pre-tokens and of
+    /// the added tokens between them; the ranges of both in the given text; and the ids of the
+    /// added tokens, with None for pre-tokens.
     #[pyo3(signature = (text, matchers=None))]
     fn pre_tokens<'py>(
         &self,
@@ -309,8 +325,10 @@ impl Encoder {
         Ok((text, found.ranges, found.places, found.added))
     }
 
-    /// One pre-token after the first `steps` merges: ids, lengths, ranks of the merges made (none
-    /// where the training took tokens away).
+    /// Segment one pre-token by the first `steps` merges: return ids, lengths and ranks of the
+    /// merges made.
+    ///
+    /// The ranks are empty if the training removed tokens.
     fn replay(&self, py: Python<'_>, pre_token: &[u8], steps: u32) -> PyResult<Replayed> {
         let (segments, ranks) = match self.inner.segmenter() {
             Segmenter::Merges(merging) => {
@@ -333,7 +351,7 @@ impl Encoder {
         ))
     }
 
-    /// The ranks of the supermerges that a row of words sees, in order.
+    /// Return the ranks of the supermerges that apply to a sequence of words, in order.
     fn supermerge_steps(&self, py: Python<'_>, words: Vec<u32>) -> PyResult<Vec<u32>> {
         match self.inner.segmenter().superwords() {
             Some(superwords) => detached(py, |interrupt| superwords.steps(&words, interrupt)),
@@ -341,7 +359,7 @@ impl Encoder {
         }
     }
 
-    /// The merges that are ever made, as (left, right, token) by rank, of these tokens.
+    /// Return (left, right, token), by rank, of the merges that segmenting `tokens` ever makes.
     fn made(&self, py: Python<'_>, tokens: Vec<(Vec<u8>, u32)>) -> PyResult<Vec<(u32, u32, u32)>> {
         let Segmenter::Merges(merging) = self.inner.segmenter() else {
             return Err(invalid("this encoder has no merges".into()));
@@ -349,7 +367,7 @@ impl Encoder {
         detached(py, |interrupt| merging.made(&tokens, interrupt))
     }
 
-    /// The `n` best segmentations of one pre-token, best first: ids, lengths, score.
+    /// Return the `n` best segmentations of one pre-token, best first, as (ids, lengths, score).
     fn nbest(&self, py: Python<'_>, pre_token: &[u8], n: usize) -> PyResult<Vec<Scored>> {
         let unigram = self.unigram()?;
         let found = detached(py, |interrupt| unigram.nbest(pre_token, n, interrupt))?;
@@ -362,14 +380,15 @@ impl Encoder {
             .collect())
     }
 
-    /// The logarithm of the summed probabilities of all segmentations of one pre-token.
+    /// Return the logarithm of the total probability of all segmentations of one pre-token.
     fn total(&self, py: Python<'_>, pre_token: &[u8]) -> PyResult<f64> {
         let unigram = self.unigram()?;
         detached(py, |interrupt| unigram.total(pre_token, 1.0, interrupt))
     }
 
-    /// Ids and lengths of each pre-token (byte ranges of `text`), drawn with `seed`; see
-    /// `Unigram::sample`.
+    /// Draw a segmentation of each pre-token with `seed`, and return (ids, lengths) of each.
+    ///
+    /// `ranges` are the byte ranges of the pre-tokens in `text`. See `Unigram::sample`.
     fn sample(
         &self,
         py: Python<'_>,
@@ -398,7 +417,7 @@ impl Encoder {
 }
 
 impl Encoder {
-    /// Of normalizers and pre-tokenizers, and how to segment with what was learned.
+    /// Build from normalizers, pre-tokenizers, settings and the learned tokens.
     pub fn of<T: AsRef<[u8]> + Send>(
         py: Python<'_>,
         (normalizers, pre_tokenizers): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
@@ -419,7 +438,7 @@ impl Encoder {
         })
     }
 
-    /// What encodes where `matchers` find the added tokens, and these as the core has them.
+    /// Return the core's encoder and matchers to use with `matchers`.
     pub(crate) fn with<'a>(
         &'a self,
         matchers: Option<&'a Matchers>,
@@ -488,15 +507,16 @@ impl Encoder {
     }
 }
 
-/// (text, id, (single word, strip left, strip right, longest first), (normalized, literal), refused)
+/// (text, id, (single word, strip left, strip right, longest first), (normalized, literal),
+/// refused)
 type AddedRow = (Vec<u8>, u32, (bool, bool, bool, bool), (bool, bool), bool);
 
-/// The added tokens that calls look for; see `tokctl_core::encode::Matchers`.
+/// Added tokens that an encoding call looks for. See `tokctl_core::encode::Matchers`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Matchers {
     found: encode::Matchers,
-    /// What encodes the text between them: where special tokens are allowed, a model can make
-    /// them of text, too, which its encoder otherwise can't.
+    /// Encoder of the text between the added tokens. Where special tokens are allowed, its model
+    /// can also make them from text, unlike the model of the main encoder.
     encoder: Py<Encoder>,
 }
 

@@ -1,5 +1,5 @@
-//! The core's errors as one Python exception, which is a TokctlError; Ctrl-C and progress while the
-//! core works without the GIL.
+//! Conversion of the core's errors to one Python exception, a TokctlError, and handling of Ctrl-C
+//! and progress while the core works without the GIL.
 
 use std::cell::Cell;
 use std::ffi::{CString, OsString};
@@ -16,12 +16,12 @@ import_exception!(tokctl.core.errors, CoreError);
 import_exception!(tokctl.core.errors, OutOfMemoryError);
 
 thread_local! {
-    /// What interrupted work in this thread. The core's error does not hold it.
+    /// Exception that interrupted the work of this thread. The core's error can't hold it.
     static INTERRUPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// What becomes of an exception in Python code that the core calls. A signal handler can raise
-/// there, which ends all of the work: that is an exception outside of `Exception`.
+/// Convert an exception in Python code that the core called. An exception outside of `Exception`,
+/// such as one raised by a signal handler, ends all of the work.
 pub fn from_python(py: Python<'_>, error: PyErr, what: &str) -> Error {
     if error.is_instance_of::<PyException>(py) {
         return Error::Invalid(format!("{what} failed: {error}"));
@@ -30,8 +30,8 @@ pub fn from_python(py: Python<'_>, error: PyErr, what: &str) -> Error {
     Error::Interrupted
 }
 
-/// Interrupted work is what interrupted it, or `KeyboardInterrupt`. `details` are the figures of
-/// the error, for the kinds that have some.
+/// Convert an error of the core. An interruption becomes the exception that caused it, or
+/// `KeyboardInterrupt`. `details` are the numbers of the error, for kinds that have any.
 pub fn to_python(error: Error) -> PyErr {
     let message = error.to_string();
     let (kind, details): (&str, (u64, u64, u64)) = match error {
@@ -58,14 +58,15 @@ pub fn to_python(error: Error) -> PyErr {
     CoreError::new_err((message, kind, details))
 }
 
-/// Python's own copy of bytes that may be many.
+/// Copy bytes to a Python object, with an error if there is no memory for them.
 pub fn bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     memory::check(bytes.len()).map_err(to_python)?;
     Ok(PyBytes::new(py, bytes))
 }
 
-/// The files that a process which is nothing but a command deletes where it can't go on; see
-/// `tokctl_core::memory::last_words`.
+/// Name the files that the process deletes if it has no memory to continue.
+///
+/// Only for a process that runs a single command. See `tokctl_core::memory::last_words`.
 #[pyfunction]
 pub fn last_words(names: Vec<OsString>) {
     let names = names.into_iter().map(OsString::into_encoded_bytes);
@@ -73,12 +74,13 @@ pub fn last_words(names: Vec<OsString>) {
     memory::last_words(names);
 }
 
+/// Return the exception for [`Error::Invalid`].
 pub fn invalid(message: String) -> PyErr {
     to_python(Error::Invalid(message))
 }
 
-/// Runs `work` without the GIL. The closure passed to it returns true once a Python signal handler
-/// has raised; that exception is then returned.
+/// Run `work` without the GIL. The closure passed to `work` returns true once a Python signal
+/// handler has raised; that exception is then returned.
 pub fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, Error> + Send,
@@ -109,7 +111,8 @@ fn keep(raised: &Mutex<Option<PyErr>>, error: PyErr) {
     }
 }
 
-/// `before` says how often memory had been exhausted before the work began.
+/// Return the result, or the exception that caused an interruption. `before` is the number of
+/// memory exhaustions before the work began.
 fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>, before: usize) -> PyResult<T> {
     match (result, raised.into_inner().ok().flatten()) {
         (Err(Error::Interrupted), Some(error)) => Err(error),
@@ -121,11 +124,11 @@ fn finish<T>(result: Result<T, Error>, raised: Mutex<Option<PyErr>>, before: usi
     }
 }
 
-/// How often progress is reported, and signals are checked.
+/// Interval at which progress is reported and signals are checked.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `work` without the GIL. It reports its progress, and stops when the report returns false:
-/// when `progress` or a signal handler has raised. That exception is then returned.
+/// Run `work` without the GIL. `work` reports its progress, and must stop when the report returns
+/// false: `progress` or a signal handler has then raised, and that exception is returned.
 pub fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
@@ -138,7 +141,7 @@ pub fn watched<T: Send>(
     watched_by(py, call, work)
 }
 
-/// The same with any callback: `progress` is called with what is reported.
+/// Like [`watched`], with any callback: `progress` is called with the reported value.
 pub fn watched_by<T: Send, R>(
     py: Python<'_>,
     progress: impl Fn(Python<'_>, R) -> PyResult<()> + Sync,

@@ -1,4 +1,4 @@
-//! How near a segmentation is to the fewest tokens, of its own vocabulary and of any.
+//! Gap between a segmentation and the fewest tokens, of its own vocabulary and of any vocabulary.
 
 use pyo3::prelude::*;
 use tokctl_core::measure::{self, BoundOptions, Symbols};
@@ -6,7 +6,7 @@ use tokctl_core::measure::{self, BoundOptions, Symbols};
 use crate::encoder::{Encoder, Matchers};
 use crate::errors::{detached, to_python, watched};
 
-/// See `tokctl_core::measure::FewestTokens`.
+/// Segmenter of texts into as few tokens as possible. See `tokctl_core::measure::FewestTokens`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct FewestTokens(measure::FewestTokens);
 
@@ -22,7 +22,7 @@ impl FewestTokens {
         made.map(FewestTokens).map_err(to_python)
     }
 
-    /// The number of tokens of each text; None for one that no tokens spell.
+    /// Return the minimum number of tokens of each text, or None if no tokens spell it.
     fn counts(
         &self,
         py: Python<'_>,
@@ -32,12 +32,12 @@ impl FewestTokens {
         detached(py, |interrupt| self.0.counts(&texts, threads, interrupt))
     }
 
-    /// The lengths of the tokens of one text in bytes.
+    /// Return the lengths in bytes of the fewest tokens of a text, or None if no tokens spell it.
     fn lengths(&self, py: Python<'_>, text: &[u8]) -> PyResult<Option<Vec<usize>>> {
         detached(py, |interrupt| self.0.lengths(text, interrupt))
     }
 
-    /// The number of tokens of a document if they may go from one pre-token to the next.
+    /// Return the minimum number of tokens of a document if tokens may span several pre-tokens.
     #[pyo3(signature = (encoder, text, matchers=None))]
     fn across(
         &self,
@@ -53,8 +53,9 @@ impl FewestTokens {
     }
 }
 
-/// The figures of `tokctl_core::measure::VocabularyBound`: `frequent`, `is_reached`, `linear`,
-/// `edges`. `progress` is called with the rounds done.
+/// Return (`frequent`, `is_reached`, `linear`, `edges`) of `tokctl_core::measure::VocabularyBound`.
+///
+/// `progress` is called with the number of rounds done.
 #[pyfunction]
 #[pyo3(signature = (texts, counts, *, symbols, budget, rounds, most_edges, threads, progress=None))]
 #[allow(clippy::too_many_arguments)]

@@ -1,5 +1,5 @@
-//! Ids between Python and the core: as one array of numbers whose buffer others read, from lists and
-//! arrays of Python, and to lists of ints.
+//! Exchange of ids between Python and the core: as an array with the buffer protocol, from Python's
+//! lists and arrays, and to lists of ints.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_ulong, c_void, CStr};
@@ -16,10 +16,10 @@ use tokctl_core::encode::{IdNumber, Ids, RaggedIds};
 
 use crate::errors::{detached, invalid};
 
-/// How many ids `repr` shows.
+/// Number of ids that `repr` shows.
 const SHOWN: usize = 10;
 
-/// How many bits each number of an array has.
+/// Number of bits of each id in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdBits {
     Narrow,
@@ -38,24 +38,24 @@ impl FromPyObject<'_, '_> for IdBits {
     }
 }
 
-/// A function, and what it is called with.
+/// A function, and the arguments with which it is called.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, isize));
 
 fn wide<N: IdNumber>(id: &N) -> u32 {
     (*id).into()
 }
 
-/// A read-only array of ids with Python's buffer protocol.
+/// Read-only array of ids with Python's buffer protocol.
 #[pyclass(module = "tokctl._native", frozen, sequence)]
 pub struct IdArray {
     ids: Numbers,
     ints: Arc<IntCache>,
-    /// For views: number of ids, and bytes from one to the next.
+    /// Fields that buffer views point to: number of ids, and bytes from one id to the next.
     shape: ffi::Py_ssize_t,
     stride: ffi::Py_ssize_t,
 }
 
-/// What an array holds.
+/// Contents of an array.
 pub enum Numbers {
     Narrow(Ids<u16>),
     Wide(Ids<u32>),
@@ -73,7 +73,7 @@ impl From<Ids<u32>> for Numbers {
     }
 }
 
-/// The same done with the numbers of an array, whichever they are.
+/// Evaluate one expression with the numbers of an array, of either width.
 macro_rules! with_numbers {
     ($array:expr, $ids:ident => $done:expr) => {
         match &$array.ids {
@@ -97,7 +97,7 @@ impl IdArray {
         }
     }
 
-    /// The ids, if each has 32 bits.
+    /// Return the ids if they have 32 bits.
     fn wide(&self) -> Option<&[u32]> {
         match &self.ids {
             Numbers::Narrow(_) => None,
@@ -121,7 +121,7 @@ impl IdArray {
         IdArray::of(Ids::from(ids.into_vec()), Arc::default())
     }
 
-    /// A list of the ids.
+    /// Return the ids as a list.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         with_numbers!(self, ids => self.ints.list(py, ids))
     }
@@ -180,7 +180,7 @@ impl IdArray {
         )
     }
 
-    /// Pickles hold the numbers as they are, in the same order of bytes on every machine.
+    /// Support pickling: pickles hold the numbers in the same byte order on every machine.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
         let bytes = (self.shape * self.stride) as usize;
         let bytes = PyBytes::new_with(py, bytes, |out| {
@@ -192,16 +192,18 @@ impl IdArray {
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf // it never changes
+        slf // immutable
     }
 
     fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
         slf
     }
 
-    /// The ids of texts, which begin and end at `offsets` (64-bit numbers in the processor's order), with
-    /// `before` and `behind` around those of each, of which up to `most` stay: the first, or the last
-    /// ones.
+    /// Return the ids of texts with the ids `before` and `behind` around those of each text.
+    ///
+    /// The texts begin and end at `offsets` (64-bit numbers in native byte order). Of each text, at
+    /// most `most` ids are kept: the first ones, or with `last` the last ones. Also returns the new
+    /// offsets.
     fn wrapped<'py>(
         &self,
         py: Python<'py>,
@@ -223,10 +225,11 @@ impl IdArray {
         Ok((array, self::offsets(py, &wrapped.ends)?))
     }
 
-    /// A view of the ids, as `array.array` gives one: format `I` or `H`, one dimension, read-only.
+    /// Return a view of the ids, as `array.array` does: format `I` or `H`, one dimension,
+    /// read-only.
     ///
     /// # Safety
-    /// `view` is null, or points to memory for a `Py_buffer`: Python's promise.
+    /// `view` must be null, or point to memory for a `Py_buffer`, as Python guarantees.
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,
@@ -237,7 +240,8 @@ impl IdArray {
         }
         let wants = |what: c_int| flags & what == what;
         if wants(ffi::PyBUF_WRITABLE) {
-            // SAFETY: `view` is not null, and so for a `Py_buffer`. An error has no owner.
+            // SAFETY: `view` is not null, so it points to a `Py_buffer`. On error, `obj` must be
+            // null.
             unsafe { (*view).obj = ptr::null_mut() };
             return Err(PyBufferError::new_err("ids are read-only"));
         }
@@ -264,15 +268,16 @@ impl IdArray {
             internal: ptr::null_mut(),
             obj: slf.clone().into_any().into_ptr(),
         };
-        // SAFETY: `view` is not null, and so for a `Py_buffer`. What it points to belongs to an
-        // object that never changes (the class is frozen and hands out no `&mut`) nor moves, and
-        // that the view's `obj`, a reference of its own, keeps alive until it is released.
+        // SAFETY: `view` is not null, so it points to a `Py_buffer`. The memory in the view belongs
+        // to an object that never changes (the class is frozen and hands out no `&mut`) nor moves.
+        // The view's `obj`, a reference of its own, keeps the object alive until the view is
+        // released.
         unsafe { view.write(filled) };
         Ok(())
     }
 }
 
-/// What Python calls such numbers.
+/// Return Python's format character of the numbers.
 fn format_of<N>(_: &Ids<N>) -> &'static CStr
 where
     N: IdNumber,
@@ -283,7 +288,7 @@ where
     }
 }
 
-/// The array of ids that are little-endian numbers of 16 or 32 `bits`.
+/// Create an array of ids from little-endian numbers of 16 or 32 `bits`.
 #[pyfunction]
 #[pyo3(signature = (data, bits=IdBits::Wide))]
 pub fn ids_from_bytes(data: &[u8], bits: IdBits) -> PyResult<IdArray> {
@@ -308,7 +313,7 @@ where
     Ok(IdArray::of(Ids::from(ids), Arc::default()))
 }
 
-/// The numbers with the lowest byte of each first.
+/// Write the numbers in little-endian byte order.
 fn pack<N: IdNumber>(ids: &[N], out: &mut [u8]) {
     let width = size_of::<N>();
     for (id, out) in ids.iter().zip(out.chunks_exact_mut(width)) {
@@ -316,9 +321,9 @@ fn pack<N: IdNumber>(ids: &[N], out: &mut [u8]) {
     }
 }
 
-/// Ids to work on without the GIL.
+/// Ids that can be read without the GIL.
 pub enum IdSlice {
-    /// An array of numbers of 32 bits.
+    /// An array of 32-bit numbers.
     Array(Py<IdArray>),
     Copied(Vec<u32>),
 }
@@ -341,14 +346,14 @@ impl IdSlice {
 
 /// Ids that are read block by block.
 pub enum IdBlocks {
-    /// As one block.
+    /// Ids as one block.
     Whole(IdSlice),
-    /// In memory that others may write to while Python's lock is not held: so each block is copied,
-    /// as numbers of 32 bits.
+    /// Memory that other threads may write to while the GIL is released; so each block is copied,
+    /// as 32-bit numbers.
     Buffer(IntBuffer),
 }
 
-/// A contiguous buffer of integers.
+/// Contiguous buffer of integers.
 pub enum IntBuffer {
     U16(PyBuffer<u16>),
     U32(PyBuffer<u32>),
@@ -357,18 +362,18 @@ pub enum IntBuffer {
     I64(PyBuffer<i64>),
 }
 
-/// Why work on blocks ended.
+/// Reason why work on blocks ended.
 pub enum Stopped<E> {
-    /// A number is no id.
+    /// A number is not an id.
     NoId,
     By(E),
 }
 
-/// Ids in a block; they fit the processor's cache.
+/// Number of ids in a block, which fits the processor's cache.
 const BLOCK: usize = 1 << 13;
 
 impl IdBlocks {
-    /// Calls `work` for each block, until one fails.
+    /// Call `work` with each block, until one fails.
     pub fn each<E>(
         &self,
         attached: Python<'_>,
@@ -384,7 +389,7 @@ impl IdBlocks {
         }
     }
 
-    /// All at once.
+    /// Return all ids at once.
     pub fn into_slice(self, py: Python<'_>) -> PyResult<IdSlice> {
         let ids = match self {
             IdBlocks::Whole(ids) => return Ok(ids),
@@ -407,9 +412,9 @@ fn each_of<T: Element + Copy + Default + TryInto<u32>, E>(
     let (mut some, mut ids) = ([T::default(); BLOCK], [0; BLOCK]);
     for start in (0..numbers.len()).step_by(BLOCK) {
         let count = BLOCK.min(numbers.len() - start);
-        // SAFETY: the buffer is held, so that its memory stays where it is, aligned and as long as
-        // the slice, of which this is a part; `some` is our own, and has room for a block. It is
-        // read as Python's own copies of buffers are: this thread is attached.
+        // SAFETY: the buffer is held, so its memory keeps its address and is aligned and as long as
+        // the slice, of which this is a part; `some` is our own, and has room for a block. The
+        // memory is read as Python's own copies of buffers are: this thread is attached.
         unsafe {
             let from = numbers.cast::<T>().add(start).as_ptr();
             std::ptr::copy_nonoverlapping(from, some.as_mut_ptr(), count);
@@ -428,7 +433,7 @@ fn each_of<T: Element + Copy + Default + TryInto<u32>, E>(
     Ok(())
 }
 
-/// All numbers of a buffer as ids.
+/// Return all numbers of a buffer as ids.
 fn copied<T: Element + TryInto<u32>>(py: Python<'_>, row: &PyBuffer<T>) -> PyResult<Vec<u32>> {
     let refused = |_| PyOverflowError::new_err("a number is no id");
     let id = |number: T| number.try_into().map_err(refused);
@@ -456,8 +461,8 @@ impl<'py> FromPyObject<'_, 'py> for IdBlocks {
 impl<'py> FromPyObject<'_, 'py> for IdSlice {
     type Error = PyErr;
 
-    /// An array of our own where it stands; lists and arrays of integers number by number;
-    /// everything else as `list(…)` has it.
+    /// Read an `IdArray` in place, lists and arrays of integers number by number, and everything
+    /// else as `list(…)` does.
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = given.cast::<IdArray>() {
             return Ok(match &array.get().ids {
@@ -479,29 +484,31 @@ impl<'py> FromPyObject<'_, 'py> for IdSlice {
 fn of_list(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     let size = list.len();
     let mut ids = Vec::with_capacity(size);
-    // Without a GIL another thread could take an item out of the list while it is looked at.
+    // Without a GIL, another thread could remove an item from the list while it is read.
     with_critical_section(list, || {
         ids.extend((0..size as ffi::Py_ssize_t).map_while(|at| small_int(list, at)));
     });
     if ids.len() == size {
         return Ok(ids);
     }
-    // Something that is no int, or too large for an id: PyO3 says what.
+    // An item is not an int, or too large for an id: PyO3 reports which.
     drop(PyErr::take(list.py()));
     list.extract()
 }
 
-/// The id at a place of a list, if it is an int that can be one; else an exception may be set.
+/// Return the id at an index of a list, or None, possibly with an exception set, if the item can't
+/// be one.
 fn small_int(list: &Bound<'_, PyList>, at: ffi::Py_ssize_t) -> Option<u32> {
-    // SAFETY: `list` is a list, and this thread is attached; a place that it does not have gives
-    // null. The item is borrowed from the list, which `of_list` locks where there is no GIL, and
-    // nothing runs between here and its use.
+    // SAFETY: `list` is a list, and this thread is attached; an index out of range gives null. The
+    // item is borrowed from the list, which `of_list` locks if there is no GIL, and nothing runs
+    // between this call and the item's use.
     let item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at) };
     if item.is_null() {
         return None;
     }
-    // SAFETY: `item` is a living object; one that is no int sets an exception and gives the
-    // largest number, which is refused here (where it has 32 bits, too: PyO3 then takes it).
+    // SAFETY: `item` is a living object. If it is not an int, the call sets an exception and
+    // returns the largest number, which is rejected below (if it has 32 bits, too: PyO3 then reads
+    // the item).
     let number = unsafe { ffi::PyLong_AsUnsignedLong(item) };
     match number {
         c_ulong::MAX => None,
@@ -509,7 +516,7 @@ fn small_int(list: &Bound<'_, PyList>, at: ffi::Py_ssize_t) -> Option<u32> {
     }
 }
 
-/// The numbers of a buffer, where that is one row of integers.
+/// Return the numbers of a buffer if the buffer is one row of integers.
 fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
     let py = given.py();
     let buffer = PyUntypedBuffer::get(given).ok()?;
@@ -527,7 +534,7 @@ fn of_buffer(given: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u32>>> {
     }
 }
 
-/// A buffer of the more usual kinds of integers.
+/// Return a typed buffer for the most common kinds of integers.
 fn int_buffer(buffer: PyUntypedBuffer) -> Option<IntBuffer> {
     match (kind(&buffer)?.is_ascii_uppercase(), buffer.item_size()) {
         (true, 2) => buffer.into_typed().ok().map(IntBuffer::U16),
@@ -539,10 +546,9 @@ fn int_buffer(buffer: PyUntypedBuffer) -> Option<IntBuffer> {
     }
 }
 
-/// The kind of integers that a buffer is one row of, if it is.
+/// Return the format character of a buffer that is one row of integers.
 fn kind(buffer: &PyUntypedBuffer) -> Option<u8> {
-    // The order of bytes may stand before the kind. That of the other sort of machine is left to
-    // the list.
+    // A byte order may precede the character. A foreign byte order is left to the list.
     let kind = match buffer.format().to_bytes() {
         &[kind] | &[b'@' | b'=', kind] => kind,
         &[b'<', kind] if cfg!(target_endian = "little") => kind,
@@ -559,18 +565,19 @@ fn converted<T: Element + TryInto<u32>>(
     Some(copied(py, &buffer.into_typed::<T>().ok()?))
 }
 
-/// Ints of ids below this are cached: the table takes 32 MB at most.
+/// Exclusive upper bound of ids whose ints are cached: the table takes at most 32 MB.
 const MAX_CACHED: usize = 1 << 22;
 
-/// The Python int of every id that lists were made of, so that the next list needs references
-/// and no new objects. The table is as long as the vocabulary at most, since that is where ids
-/// come from.
+/// Cache of the Python ints of all ids that were put in lists, so that the next list needs
+/// references and no new objects. The table is at most as long as the vocabulary, from which the
+/// ids come.
 #[derive(Default)]
 pub struct IntCache(Mutex<Table>);
 
 type Table = Vec<Option<Py<PyInt>>>;
 
 impl IntCache {
+    /// Return a list of ints.
     pub fn list<'py, N: IdNumber>(
         &self,
         py: Python<'py>,
@@ -579,10 +586,10 @@ impl IntCache {
         self.with_table(|table| list(py, ids, table))
     }
 
-    /// A list for each text.
+    /// Return a list of ids for each text.
     pub fn lists<'py>(&self, py: Python<'py>, texts: &RaggedIds) -> PyResult<Bound<'py, PyList>> {
         let lists = PyList::empty(py);
-        // Nothing but lists of ints comes into being here: walking them is no use.
+        // Only lists of ints are created: collecting garbage would be wasted work.
         let _paused = PausedGc::new(py);
         self.with_table(|table| {
             for ids in texts.texts() {
@@ -592,7 +599,7 @@ impl IntCache {
         })
     }
 
-    /// Does something with ints of numbers that need not be ids.
+    /// Call `work` with a cache of ints for numbers that need not be ids.
     pub fn with_ints<T>(&self, work: impl FnOnce(&mut Ints) -> T) -> T {
         self.with_table(|table| work(&mut Ints(table)))
     }
@@ -601,17 +608,17 @@ impl IntCache {
         match self.0.try_lock() {
             Ok(mut table) => work(&mut table),
             Err(TryLockError::Poisoned(table)) => work(&mut table.into_inner()),
-            // Making a list can run Python's collector, and so any code, this one included. It
-            // then makes ints of its own.
+            // Creating a list can run Python's collector, and so any code, including this function,
+            // which then uses a table of its own.
             Err(TryLockError::WouldBlock) => work(&mut Table::new()),
         }
     }
 }
 
-/// Numbers below this are cached by [`Ints`].
+/// Exclusive upper bound of numbers cached by [`Ints`].
 const MAX_SMALL: usize = 1 << 16;
 
-/// Python's ints of numbers that come again and again.
+/// Cache of Python ints for numbers that occur often.
 pub struct Ints<'a>(&'a mut Table);
 
 impl Ints<'_> {
@@ -654,7 +661,7 @@ fn made<'py>(py: Python<'py>, id: u32, table: &mut Table) -> Bound<'py, PyInt> {
     number
 }
 
-/// Python's cyclic garbage collector starts no collection while this lives.
+/// Guard that keeps Python's cyclic garbage collector off.
 pub struct PausedGc<'py> {
     _py: Python<'py>,
     was_on: bool,
@@ -671,13 +678,13 @@ impl<'py> PausedGc<'py> {
 impl Drop for PausedGc<'_> {
     fn drop(&mut self) {
         if self.was_on {
-            // SAFETY: the thread is attached still: `_py` can't outlive that.
+            // SAFETY: the thread is still attached: `_py` can't outlive the attachment.
             unsafe { ffi::PyGC_Enable() };
         }
     }
 }
 
-/// `count` numbers of 64 bits in the processor's order.
+/// Return `count` numbers as 64-bit numbers in native byte order.
 pub fn pack_u64<'py>(
     py: Python<'py>,
     count: usize,
@@ -691,8 +698,8 @@ pub fn pack_u64<'py>(
     })
 }
 
-/// Where the ids of each text begin, and the last ones end, from where those of each end: as
-/// [`pack_u64`] writes them.
+/// Return the offsets of the ids of each text (with the end of the last) from the end of each, in
+/// the form of [`pack_u64`].
 pub fn offsets<'py>(py: Python<'py>, ends: &[usize]) -> PyResult<Bound<'py, PyBytes>> {
     let ends_64 = ends.iter().map(|&end| end as u64);
     pack_u64(py, ends.len() + 1, std::iter::once(0).chain(ends_64))

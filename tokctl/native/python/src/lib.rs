@@ -1,5 +1,5 @@
-//! `tokctl._native`: the core for Python. Conversions only; what is computed, and why,
-//! is in `tokctl-core`.
+//! `tokctl._native`: the core for Python. Only conversions; the algorithms and their reasons are in
+//! `tokctl-core`.
 
 mod blocks;
 mod columns;
@@ -22,8 +22,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-// Needs no GIL: every class is frozen, so that PyO3 hands out no `&mut` and asks for `Sync`; what one
-// object changes lies behind locks and atomics of the core; nothing is kept in a static but what
+// Works without a GIL. Every class is frozen, so that PyO3 hands out no `&mut` and requires `Sync`.
+// Mutable state of objects is behind locks and atomics of the core. The only statics are those that
 // `prepare` and `last_words` set, by atomics.
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! What the metrics are made from.
+//! Counts from which the metrics are computed.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,10 +10,10 @@ use crate::encoder::{Encoder, Matchers};
 use crate::errors::{detached, invalid, to_python};
 
 /// Bytes, characters, spaces, words, whole words, split words, tokens, unknown tokens, lines,
-/// lines that come back.
+/// exactly reproduced lines.
 type CountsRow = [u64; COUNTS + 2];
 
-/// See `tokctl_core::measure::Measured`.
+/// Counts of one model on one text. See `tokctl_core::measure::Measured`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Measured {
     inner: measure::Measured,
@@ -21,17 +21,17 @@ pub struct Measured {
     weights: Option<Weights>,
 }
 
-/// How often documents count.
+/// Weights of documents.
 struct Weights {
-    /// Where each document ends.
+    /// End offset of each document.
     ends: Vec<usize>,
     documents: Vec<u64>,
-    /// How many lines each has.
+    /// Number of lines of each document.
     lines: Vec<usize>,
 }
 
 impl Weights {
-    /// Of each document the lines that it has, and how often they count.
+    /// Iterate over (number of lines, weight) of each document.
     fn lines(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.lines
             .iter()
@@ -42,9 +42,10 @@ impl Weights {
 
 #[pymethods]
 impl Measured {
-    /// Measures a text with an encoder and its decoder. It is one document, or one that ends at
-    /// each of `ends`; `weights` are how often these count. The threads take chunks of `chunk`
-    /// bytes, which tests choose.
+    /// Measure a text with an encoder and its decoder.
+    ///
+    /// The text is one document, or a document ends at each of `ends`; `weights` says how often
+    /// each counts. The threads take chunks of `chunk` bytes (a parameter for tests).
     #[staticmethod]
     #[pyo3(signature = (
         encoder, decoder, text, matchers, unknown_id, *,
@@ -96,6 +97,7 @@ impl Measured {
         })
     }
 
+    /// Total counts; see `lines` for the columns.
     #[getter]
     fn counts(&self) -> CountsRow {
         let mut counts = CountsRow::default();
@@ -118,7 +120,7 @@ impl Measured {
         counts
     }
 
-    /// How often each id came out, in the order of the ids.
+    /// Number of occurrences of each id, in id order.
     #[getter]
     fn id_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = PyDict::new(py);
@@ -128,7 +130,10 @@ impl Measured {
         Ok(counts)
     }
 
-    /// The counts of each line, of one that was measured with `lines`; once each, whatever its
+    /// Counts of each line: bytes, characters, spaces, words, whole words, split words, tokens,
+    /// unknown tokens, 1, and whether decoding reproduces the line.
+    ///
+    /// Only available if the text was measured with `lines`. Each line is listed once, whatever its
     /// document's weight.
     #[getter]
     fn lines(&self) -> PyResult<Vec<CountsRow>> {
@@ -144,8 +149,10 @@ impl Measured {
             .collect())
     }
 
-    /// How many boundaries inside words this one and another one of the same text and weights
-    /// share; with itself, how many it has.
+    /// Return the number of boundaries inside words that two measurements of one text share.
+    ///
+    /// Both must have equal weights. For a measurement and itself, this is the number of its
+    /// boundaries.
     fn shared_boundaries(&self, other: &Measured) -> PyResult<u64> {
         let both = (&self.inner.boundaries, &other.inner.boundaries);
         match both {
@@ -158,9 +165,9 @@ impl Measured {
     }
 }
 
-/// For each model the sums of its counts over the lines of each resample.
+/// Return the sums of each model's counts over the lines of each resample.
 ///
-/// `models` are the texts of each model; the lines of all its texts are drawn from. See
+/// `models` lists the measured texts of each model; lines are drawn from all texts of a model. See
 /// `tokctl_core::measure::resample`.
 #[pyfunction]
 pub fn resample_lines(
@@ -175,7 +182,7 @@ pub fn resample_lines(
         .map(|texts| texts.iter().map(|text| text.get()).collect())
         .collect();
     detached(py, |interrupt| {
-        // What no model has a say in is the same for all: each column is summed once.
+        // Columns that don't depend on the model are equal for all models: each is summed once.
         let mut columns: Vec<Column> = Vec::new();
         let mut places = Vec::new();
         for texts in &models {

@@ -1,5 +1,5 @@
-//! Normalizers from Python: a list whose items are a kind by name, or a dictionary of a
-//! kind and its options.
+//! Normalizers from Python: a list whose items are names of kinds, or dicts with a kind and its
+//! options.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -10,6 +10,7 @@ use tokctl_core::unicode;
 use crate::errors::{bytes, invalid, to_python};
 use crate::pattern::python_pattern;
 
+/// Read a list of normalizers.
 pub fn chain(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<Chain> {
     let mut normalizers = Vec::new();
     for part in parts.try_iter()? {
@@ -18,7 +19,7 @@ pub fn chain(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<Chain> {
     Ok(Chain::new(normalizers))
 }
 
-/// A kind with its options.
+/// Kind with its options.
 struct Part<'py> {
     kind: String,
     options: Option<Bound<'py, PyDict>>,
@@ -105,7 +106,8 @@ fn normalizer(py: Python<'_>, part: &Part<'_>) -> PyResult<Normalizer> {
     })
 }
 
-/// Without a word on accents they go where letters are lower-cased.
+/// Read a BERT normalizer. If `strip_accents` is not given, accents are removed if letters are
+/// lower-cased.
 fn bert(part: &Part<'_>) -> PyResult<Normalizer> {
     let lowercase = part.flag("lowercase", true)?;
     let strip_accents = match part.get("strip_accents")? {
@@ -143,7 +145,7 @@ fn chars_map(part: &Part<'_>) -> PyResult<CharsMap> {
     }
 }
 
-/// The `precompiled_charsmap` of these rules: pairs of a text and what it becomes.
+/// Compile rules, pairs of a text and its replacement, to a `precompiled_charsmap`.
 #[pyfunction]
 pub fn compile_chars_map(py: Python<'_>, rules: CharsMapRules) -> PyResult<Bound<'_, PyBytes>> {
     let blob = py
@@ -152,7 +154,7 @@ pub fn compile_chars_map(py: Python<'_>, rules: CharsMapRules) -> PyResult<Bound
     Ok(PyBytes::new(py, &blob))
 }
 
-/// The `precompiled_charsmap` of SentencePiece's rules of this name.
+/// Return the `precompiled_charsmap` of SentencePiece's rules with this name.
 #[pyfunction]
 pub fn chars_map_named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
     let blob = py
@@ -162,7 +164,7 @@ pub fn chars_map_named<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, 
     Ok(PyBytes::new(py, &blob))
 }
 
-/// The text after the normalizers.
+/// Return the text after the normalizers.
 #[pyfunction]
 pub fn normalize<'py>(
     py: Python<'py>,
@@ -174,10 +176,10 @@ pub fn normalize<'py>(
     bytes(py, &normalized.map_err(to_python)?)
 }
 
-/// Normalized text and, for every byte of it, the byte range that it came from.
+/// Normalized text, and for each of its bytes the source range in bytes.
 type AlignedText<'py> = (Bound<'py, PyBytes>, Vec<(u32, u32)>);
 
-/// The text after the normalizers with the places of its bytes.
+/// Return the text after the normalizers, and for each of its bytes the source range in bytes.
 #[pyfunction]
 pub fn normalize_aligned<'py>(
     py: Python<'py>,
@@ -194,7 +196,7 @@ pub fn normalize_aligned<'py>(
     Ok((bytes(py, &aligned.text)?, aligned.places))
 }
 
-/// The names of the scripts of a text's characters; see `tokctl_core::unicode::scripts_of`.
+/// Return the names of the scripts of a text's characters. See `tokctl_core::unicode::scripts_of`.
 #[pyfunction]
 pub fn scripts_of(text: &str) -> Vec<&'static str> {
     unicode::scripts_of(text)

@@ -11,17 +11,17 @@ use tokctl_core::{Error, Result};
 
 use crate::errors::from_python;
 
-/// A compiled pattern of the `regex` package.
+/// Compiled pattern of the `regex` package.
 #[derive(Debug)]
 struct PythonPattern {
     source: String,
     compiled: Py<PyAny>,
-    /// Could a search take more than quadratic time? Then it has a limit, which the others go
-    /// without: it costs more than matching does.
+    /// Whether a search could take more than quadratic time, and so has a time limit. Other
+    /// patterns have none, because a limit costs more than matching.
     can_backtrack: bool,
 }
 
-/// The pattern, compiled as `tokctl.model.patterns` compiles it; its errors are Python's.
+/// Compile a pattern as `tokctl.model.patterns` does; errors are Python's.
 pub fn python_pattern(py: Python<'_>, pattern: &str) -> PyResult<Arc<dyn Pattern>> {
     let module = patterns(py)?;
     let compiled = module.call_method1("compile_pattern", (format!("regex:{pattern}"),))?;
@@ -66,7 +66,7 @@ impl PythonPattern {
     }
 
     fn spans(&self, py: Python<'_>, text: &[u8]) -> PyResult<Vec<(usize, usize)>> {
-        // A byte that is not UTF-8 is a character of its own.
+        // A byte that is not UTF-8 counts as one character.
         let characters =
             PyBytes::new(py, text).call_method1("decode", ("utf-8", "surrogateescape"))?;
         let limit = match self.can_backtrack {
@@ -81,7 +81,7 @@ impl PythonPattern {
     }
 }
 
-/// Turns ascending numbers of characters into offsets in bytes.
+/// Converter from ascending character numbers to byte offsets.
 struct Place<'t> {
     text: &'t [u8],
     is_ascii: bool,

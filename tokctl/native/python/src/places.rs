@@ -1,4 +1,4 @@
-//! The tokens of a text with their places in characters, for Python's lists.
+//! Tokens of a text with their offsets in characters, as Python lists.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokctl_core::encode::Token;
 use crate::errors::invalid;
 use crate::ids::{IntCache, PausedGc};
 
-/// Tokens of one text, in its order. Places are in characters.
+/// Tokens of one text, in order, with offsets in characters.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct PlacedTokens {
     tokens: Vec<Token>,
@@ -19,7 +19,7 @@ pub struct PlacedTokens {
 }
 
 impl PlacedTokens {
-    /// Of tokens whose places are bytes of `text`.
+    /// Convert tokens with byte offsets in `text`.
     pub fn new(mut tokens: Vec<Token>, text: &str, ints: Arc<IntCache>) -> Self {
         if !text.is_ascii() {
             to_characters(&mut tokens, text);
@@ -39,18 +39,19 @@ impl PlacedTokens {
         self.tokens.len()
     }
 
-    /// The ids of the tokens `start..stop`.
+    /// Return the ids of the tokens `start..stop`.
     fn ids<'py>(&self, py: Python<'py>, start: usize, stop: usize) -> PyResult<Bound<'py, PyList>> {
         let tokens = self.range(start, stop)?;
         let ids: Vec<u32> = tokens.iter().map(|token| token.id).collect();
         self.ints.list(py, &ids)
     }
 
-    /// (start, end) of the tokens `start..stop`, with `shift` added, trimmed as
-    /// `tokctl.tokenizer.postprocess.trimmed` says: for each of `trims` whether a prefix space was
-    /// added and whether the first of these tokens is that of its encoding. `spaces` has, for each
-    /// id, how many a token begins and ends with, as 32-bit numbers; [`u32::MAX`] where that is
-    /// not known, and then there is no answer.
+    /// Return (start, end) in characters of the tokens `start..stop`, with `shift` added.
+    ///
+    /// For each of `trims`, (whether a prefix space was added, whether token `start` is the first
+    /// of its encoding), the offsets are trimmed as in `tokctl.tokenizer.postprocess.trimmed`.
+    /// `spaces` has, for each id, the numbers of leading and trailing spaces as 32-bit numbers.
+    /// Returns None if a number is unknown (2^32 - 1).
     fn offsets<'py>(
         &self,
         py: Python<'py>,
@@ -61,7 +62,7 @@ impl PlacedTokens {
         spaces: &[u8],
     ) -> PyResult<Option<Bound<'py, PyList>>> {
         let tokens = self.range(start, stop)?;
-        // Nothing but tuples of ints comes into being here: walking them is no use.
+        // Only tuples of ints are created: collecting garbage would be wasted work.
         let _paused = PausedGc::new(py);
         self.ints.with_ints(|ints| {
             let mut pairs = Vec::with_capacity(tokens.len());
@@ -84,9 +85,10 @@ impl PlacedTokens {
                     ints.get(py, bounds.1 + shift),
                 );
                 let pair = PyTuple::new(py, [from, to])?;
-                // SAFETY: it is a tuple, which the collector tracks. No cycle goes through ints, so
-                // that there is nothing in it for the collector: Python itself stops tracking such
-                // tuples when it first comes to them, and looks whether it does when they go.
+                // SAFETY: the object is a tuple, which the collector tracks. No cycle goes through
+                // ints, so the collector has nothing to do with it. Python itself untracks such
+                // tuples when the collector first visits them, and on deallocation it checks
+                // whether they are tracked.
                 unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
                 pairs.push(pair);
             }
@@ -94,7 +96,7 @@ impl PlacedTokens {
         })
     }
 
-    /// The number of each token's pre-token, of the tokens `start..stop`.
+    /// Return the pre-token number of each of the tokens `start..stop`.
     fn words<'py>(
         &self,
         py: Python<'py>,
@@ -108,9 +110,10 @@ impl PlacedTokens {
     }
 }
 
-/// Places in bytes become places in characters. A cut inside a character widens to all of it.
+/// Convert byte offsets to character offsets. An offset inside a character is widened to include
+/// it.
 fn to_characters(tokens: &mut [Token], text: &str) {
-    // Places rise from token to token nearly always, but nothing promises it.
+    // Offsets nearly always ascend from token to token, but nothing guarantees it.
     let mut numbers = Vec::with_capacity(text.len() + 1);
     let mut next = 0;
     for &byte in text.as_bytes() {
@@ -128,10 +131,10 @@ fn to_characters(tokens: &mut [Token], text: &str) {
     }
 }
 
-/// As many spaces as are not known.
+/// Number of spaces that stands for an unknown number.
 const UNKNOWN: usize = u32::MAX as usize;
 
-/// How many spaces the token of an id begins and ends with.
+/// Return the numbers of leading and trailing spaces of the token with an id.
 fn spaces_of(spaces: &[u8], id: u32) -> (usize, usize) {
     let number = |at: usize| {
         let bytes = spaces.get(at..at + 4)?.try_into().ok()?;
@@ -141,7 +144,7 @@ fn spaces_of(spaces: &[u8], id: u32) -> (usize, usize) {
     (number(at).unwrap_or(0), number(at + 4).unwrap_or(0))
 }
 
-/// See `tokctl.tokenizer.postprocess.trimmed`.
+/// Trim a range: see `tokctl.tokenizer.postprocess.trimmed`.
 fn trimmed(
     (mut start, mut end): (usize, usize),
     (leading, trailing): (usize, usize),

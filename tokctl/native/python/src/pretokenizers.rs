@@ -1,4 +1,5 @@
-//! Pre-tokenizers: from a description to the core's steps, and what they do to a text.
+//! Pre-tokenizers: conversion of a description to the core's steps, and their application to a
+//! text.
 
 use std::num::NonZeroUsize;
 
@@ -11,11 +12,11 @@ use tokctl_core::pretokenize::{Split, Step};
 use crate::errors::{bytes, invalid, to_python};
 use crate::pattern::python_pattern;
 
-/// Starts and ends.
+/// (start, end) of each range.
 pub type Ranges = Vec<(usize, usize)>;
 
-/// Reads the steps of a pre-tokenizer: a list whose items are dicts `{"kind": …}` with the
-/// options of that kind, or names of kinds without options. A name alone is a list of one.
+/// Read the steps of a pre-tokenizer: a list of dicts `{"kind": …}` with the options of the kind,
+/// or of names of kinds without options. A single name is a list of one.
 pub fn pre_tokenizer(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PreTokenizer> {
     let steps = match parts.cast::<PyString>() {
         Ok(name) if name.to_str()? == "none" => Vec::new(),
@@ -48,7 +49,7 @@ fn step(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Step> {
     .step(py)
 }
 
-/// The options of one step.
+/// Options of one step.
 struct Options<'py> {
     kind: String,
     given: Bound<'py, PyDict>,
@@ -106,14 +107,14 @@ impl Options<'_> {
         Ok(scanner.into())
     }
 
-    /// The one option of those that have a length and nothing else.
+    /// Read the length of a step that has only this option.
     fn length(&self) -> PyResult<NonZeroUsize> {
         self.only(&["length"])?;
         NonZeroUsize::new(self.required("length")?)
             .ok_or_else(|| invalid("a length of 0 splits nothing".into()))
     }
 
-    /// The scanner of a pattern whose matches are isolated, where there is one.
+    /// Return the built-in scanner for a pattern whose matches are isolated, if one exists.
     fn known_pattern(&self) -> PyResult<Option<Scanner>> {
         let is_isolated = matches!(self.behaviour()?, Behaviour::Isolated);
         if !is_isolated || !self.required("regex")? {
@@ -178,7 +179,7 @@ impl Options<'_> {
             .ok_or_else(|| invalid(format!("the pre-tokenizer {} has no {name}", self.kind)))
     }
 
-    /// A misspelt option is an error, not a default.
+    /// Return an error for an unknown option, which may be misspelt.
     fn only(&self, names: &[&str]) -> PyResult<()> {
         for key in self.given.keys() {
             let key: String = key.extract()?;
@@ -191,8 +192,10 @@ impl Options<'_> {
     }
 }
 
-/// Where `text` can be cut at or after `from` without changing its pre-tokens: the last
-/// such place, if there is one.
+/// Return the last offset, at or after `from`, where `text` can be cut without changing its
+/// pre-tokens.
+///
+/// Returns None if there is no such offset.
 #[pyfunction]
 pub fn last_cut(
     py: Python<'_>,
@@ -208,7 +211,7 @@ pub fn last_cut(
     ))
 }
 
-/// Byte ranges of the pre-tokens of `text`; an error where a step changes the text.
+/// Return the byte ranges of the pre-tokens of `text`. Raise an error if a step changes the text.
 #[pyfunction]
 pub fn pre_tokens(py: Python<'_>, parts: &Bound<'_, PyAny>, text: &[u8]) -> PyResult<Ranges> {
     let pre_tokenizer = pre_tokenizer(py, parts)?;
@@ -220,8 +223,8 @@ pub fn pre_tokens(py: Python<'_>, parts: &Bound<'_, PyAny>, text: &[u8]) -> PyRe
     py.detach(split).map_err(to_python)
 }
 
-/// The text as the steps leave it, the ranges of the pre-tokens in it, and their places in
-/// the text that was given.
+/// Return the text after the steps, the ranges of the pre-tokens in it, and their ranges in the
+/// given text.
 #[pyfunction]
 pub fn pre_tokenize<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Models as their files hold them, without a Python object for each token.
+//! Models as their files store them, without a Python object for each token.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,21 +15,24 @@ use crate::decoder::{self, Decoder};
 use crate::encoder::{Encoder, Settings};
 use crate::errors::{detached, invalid, to_python, CoreError};
 
-/// See `tokctl_core::model::Lists`.
+/// Long lists of a model file. See `tokctl_core::model::Lists`.
 #[pyclass(module = "tokctl._native")]
 pub struct ModelFile(Option<Lists>);
 
 /// The four columns of `Lists::columns`.
 type MergeColumns = [Option<Vec<u64>>; 4];
 
-/// How serde_json reads a number of JSON; None where it is too large.
+/// Return the value that serde_json reads from a JSON number, or None if the number is too large.
 #[pyfunction]
 pub fn read_as_serde_json(text: &str) -> Option<f64> {
     serde_json::read(text)
 }
 
-/// For each number that serde_json would misread from its shortest text, another text, which it
-/// reads as everybody does; None for the others. Also how many have no such text.
+/// Return texts for the numbers whose shortest text serde_json would misread, and None for the
+/// others.
+///
+/// serde_json and exact parsers read such a text alike. Also returns how many numbers have no such
+/// text.
 #[pyfunction]
 pub fn texts_for_serde_json(numbers: Vec<f64>) -> (Vec<Option<String>>, usize) {
     let mut without = 0;
@@ -46,16 +49,18 @@ pub fn texts_for_serde_json(numbers: Vec<f64>) -> (Vec<Option<String>>, usize) {
 
 #[pymethods]
 impl ModelFile {
-    /// None where the file is not as libraries write it.
+    /// Take the long lists out of a JSON file. Return None if the file is not in the usual form.
     #[staticmethod]
     fn scan(py: Python<'_>, data: &[u8]) -> Option<Self> {
         let found = py.detach(|| Lists::scan(data))?;
         Some(ModelFile(Some(found)))
     }
 
-    /// Of tokens by id; of equal ones the last has the text. `merges` are columns of ids: none,
-    /// the two sides, or these and the tokens that they make. `scored`: the scores are those of
-    /// the vocabulary, so that a token behind it has the score 0.
+    /// Build the lists from tokens by id. Of equal tokens, the last one owns the text.
+    ///
+    /// `merges` are columns of ids: none, the two sides, or the two sides and the merged token.
+    /// With `scored`, the scores belong to the vocabulary, so that a token after its end has a
+    /// default score.
     #[staticmethod]
     #[pyo3(signature = (tokens, merges, *, scores, scored, columns))]
     fn of(
@@ -92,57 +97,57 @@ impl ModelFile {
         Ok(ModelFile(Some(lists)))
     }
 
-    /// The JSON without its long lists, where null stands.
+    /// The JSON without its long lists, which are replaced by null.
     #[getter]
     fn rest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.lists()?.rest))
     }
 
-    /// Does the vocabulary hold scores?
+    /// Whether the vocabulary contains scores.
     #[getter]
     fn is_scored(&self) -> PyResult<bool> {
         Ok(self.lists()?.scores.is_some())
     }
 
-    /// The scores that the vocabulary holds, by id.
+    /// Return the scores in the vocabulary, by id.
     fn scores(&self) -> PyResult<Vec<f64>> {
         Ok(self.lists()?.scores.clone().unwrap_or_default())
     }
 
-    /// From now on these are the scores that serde_json reads, and with it Hugging Face's library.
+    /// Replace the scores by the values that serde_json, and so Hugging Face's library, reads.
     fn take_scores_of_serde_json(&mut self) -> PyResult<()> {
         self.lists_mut()?.take_scores_of_serde_json();
         Ok(())
     }
 
-    /// Leaves each merge out that comes again later.
+    /// Drop each merge that occurs again later in the list.
     fn drop_repeated_merges(&mut self) -> PyResult<()> {
         self.lists_mut()?.drop_repeated_merges();
         Ok(())
     }
 
-    /// Leaves all merges out.
+    /// Drop all merges.
     fn drop_merges(&mut self) -> PyResult<()> {
         self.lists_mut()?.merges = MergeList::Missing;
         Ok(())
     }
 
-    /// Does the right side of every merge begin with `mark`?
+    /// Return whether the right side of every merge begins with `mark`.
     fn merges_go_on_with(&self, mark: &str) -> PyResult<bool> {
         Ok(self.lists()?.merges_go_on_with(mark))
     }
 
-    /// Tokens of the vocabulary, holes among them.
+    /// Return the number of ids of the vocabulary, including unused ones.
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.lists()?.spelled.len())
     }
 
-    /// The id of a token, as it is spelled.
+    /// Return the id of a token, as the file spells it.
     fn id(&self, token: &str) -> PyResult<Option<u32>> {
         Ok(self.lists()?.id(token.as_bytes()))
     }
 
-    /// How the token of an id is spelled.
+    /// Return a token as the file spells it.
     fn spelled<'py>(&self, py: Python<'py>, id: usize) -> PyResult<Bound<'py, PyString>> {
         let spelled = self.lists()?.spelled.get(id);
         let spelled = spelled.and_then(|text| std::str::from_utf8(text).ok());
@@ -150,7 +155,9 @@ impl ModelFile {
         Ok(PyString::new(py, spelled))
     }
 
-    /// The model, once. `reserved` are the tokens that are spelled as they are, with their ids.
+    /// Build the model. Can be called only once.
+    ///
+    /// `reserved` lists the tokens with literal text, with their ids.
     #[pyo3(signature = (*, byte_level, mark, size, reserved))]
     fn fill(
         &mut self,
@@ -188,7 +195,7 @@ impl ModelFile {
     }
 }
 
-/// What `read_document` of the formats takes for a reason to read it otherwise.
+/// Return the error on which the formats' `read_document` reads a file differently.
 fn no_byte(message: String) -> PyErr {
     CoreError::new_err((message, "no-byte", (0, 0, 0)))
 }
@@ -207,7 +214,7 @@ impl ModelFile {
     }
 }
 
-/// See `tokctl_core::model::Stored`.
+/// Tokens, merges and counts of a model. See `tokctl_core::model::Stored`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct StoredModel(pub Stored);
 
@@ -217,7 +224,7 @@ impl StoredModel {
         self.0.tokens.len()
     }
 
-    /// How many merges, counts of each column, scores and counts of tokens there are.
+    /// Numbers of merges, of counts per column, of scores and of token counts.
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let lengths = PyDict::new(py);
@@ -228,26 +235,27 @@ impl StoredModel {
         Ok(lengths)
     }
 
+    /// Return the bytes of a token.
     fn token<'py>(&self, py: Python<'py>, id: usize) -> PyResult<Bound<'py, PyBytes>> {
         let token = self.0.tokens.get(id);
         let token = token.ok_or_else(|| invalid(format!("no token has the id {id}")))?;
         Ok(PyBytes::new(py, token))
     }
 
+    /// Return the bytes of all tokens, by id.
     fn tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let tokens: Vec<_> = self.0.tokens.iter().collect();
         PyList::new(py, tokens.iter().map(|token| PyBytes::new(py, token)))
     }
 
-    /// The ids of `<0x00>` to `<0xFF>`, as far as the vocabulary has them.
+    /// Return the ids of the tokens `<0x00>` to `<0xFF>` that the vocabulary has.
     fn byte_tokens(&self) -> Vec<u32> {
         let tokens = (0..).zip(self.0.tokens.iter());
         let found = tokens.filter(|(_, token)| byte_token(token).is_some());
         found.map(|(id, _)| id).collect()
     }
 
-    /// The six columns of the merges: left, right, token, and the three counts, which are 0
-    /// where nothing is known of them.
+    /// Return six columns of the merges: left, right, token, and their three counts (0 if unknown).
     #[allow(clippy::type_complexity)]
     fn merge_columns(&self) -> (Vec<u32>, Vec<u32>, Vec<u32>, Vec<u64>, Vec<u64>, Vec<u64>) {
         let merges = &self.0.merges;
@@ -266,7 +274,7 @@ impl StoredModel {
         )
     }
 
-    /// The highest id that a merge takes or makes.
+    /// Return the highest id in a merge, or None if there are no merges.
     fn highest_merged(&self) -> Option<u32> {
         let merges = self.0.merges.iter();
         merges
@@ -274,11 +282,12 @@ impl StoredModel {
             .max()
     }
 
+    /// Return the scores by id, or an empty list.
     fn scores(&self) -> Vec<f64> {
         self.0.scores.clone()
     }
 
-    /// An error unless the tokens can have these supermerges, (left, right, token) by rank.
+    /// Raise an error unless the supermerges, (left, right, token) by rank, fit the tokens.
     fn check_supermerges(&self, supermerges: Vec<(u32, u32, u32)>) -> PyResult<()> {
         let tokens = self.0.tokens.iter().zip(0u32..);
         let tokens: Vec<_> = tokens.collect();
@@ -286,12 +295,15 @@ impl StoredModel {
         checked.map(drop).map_err(to_python)
     }
 
+    /// Return the count of each token by id, or an empty list.
     fn token_counts(&self) -> Vec<u64> {
         self.0.token_counts.clone()
     }
 
-    /// As `Encoder`. `reserved_ids` are the ids that the model never makes of ordinary text; with
-    /// `byte_fallback` the tokens of bytes are looked for.
+    /// Create an `Encoder` for the model.
+    ///
+    /// `reserved_ids` are ids that the model never makes from ordinary text. With `byte_fallback`,
+    /// the tokens of the 256 bytes are used.
     #[pyo3(signature = (normalizers, pre_tokenizers, settings, *, reserved_ids, byte_fallback))]
     fn encoder(
         &self,
@@ -313,7 +325,7 @@ impl StoredModel {
         Encoder::of(py, (normalizers, pre_tokenizers), settings, learned)
     }
 
-    /// As `Decoder`; `special` are the ids of the special tokens.
+    /// Create a `Decoder` for the model; `special` lists the ids of the special tokens.
     fn decoder(
         &self,
         py: Python<'_>,
@@ -336,7 +348,7 @@ impl StoredModel {
 }
 
 impl StoredModel {
-    /// The ids of the tokens of the 256 bytes; of equal tokens the last one counts.
+    /// Return the ids of the tokens of the 256 bytes; of equal tokens the last one counts.
     fn byte_ids(&self) -> Box<[u32; 256]> {
         let mut ids = Box::new([NO_ID; 256]);
         for (id, token) in (0u32..).zip(self.0.tokens.iter()) {
@@ -348,7 +360,7 @@ impl StoredModel {
     }
 }
 
-/// The byte that `<0x0A>` stands for.
+/// Return the byte for which a token such as `<0x0A>` stands.
 fn byte_token(token: &[u8]) -> Option<u8> {
     let &[b'<', b'0', b'x', high, low, b'>'] = token else {
         return None;
@@ -361,19 +373,19 @@ fn byte_token(token: &[u8]) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
-/// See `tokctl_core::model::Ranks`.
+/// Tokens and ranks of a tiktoken file. See `tokctl_core::model::Ranks`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct RankFile(Ranks);
 
 #[pymethods]
 impl RankFile {
-    /// None where the file has to be read in another way.
+    /// Read a file in its usual form. Return None if the file must be read in another way.
     #[staticmethod]
     fn scan(py: Python<'_>, data: &[u8]) -> Option<Self> {
         py.detach(|| Ranks::scan(data)).map(RankFile)
     }
 
-    /// Of tokens with their ranks, no two of either alike.
+    /// Build from (token, rank) in any order. All tokens and all ranks must be distinct.
     #[staticmethod]
     fn of(entries: Vec<(PyBackedBytes, u32)>) -> Self {
         let entries = entries.iter().map(|(token, rank)| (&token[..], *rank));
@@ -384,28 +396,28 @@ impl RankFile {
         self.0.len()
     }
 
-    /// Has a token this rank?
+    /// Return whether a token has this rank.
     fn __contains__(&self, rank: u32) -> bool {
         self.0.has(rank)
     }
 
-    /// One more than the highest rank.
+    /// Highest rank plus one.
     #[getter]
     fn end(&self) -> u32 {
         self.0.end()
     }
 
-    /// The numbers below `end` that are the rank of no token.
+    /// Return the numbers below `end` that are not the rank of any token.
     fn free(&self, end: u32) -> Vec<u32> {
         self.0.free(end)
     }
 
-    /// The lowest byte that is no token.
+    /// Return the lowest byte that is not a token, or None.
     fn missing_byte(&self) -> Option<u8> {
         self.0.missing_byte()
     }
 
-    /// The model; `others` have the ids that are no ranks.
+    /// Build the model whose ids are the ranks; `others` has texts for ids that are not a rank.
     fn fill(&self, py: Python<'_>, others: HashMap<u32, Vec<u8>>) -> StoredModel {
         StoredModel(py.detach(|| self.0.fill(&others)))
     }

@@ -1,4 +1,4 @@
-//! Texts as Python gives them, read where they stand; many short ones, written one behind the other.
+//! Texts from Python, read without copying; runs of short `str` are converted in one buffer.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use tokctl_core::unicode::{well_formed, Utf8Writer};
 
 use crate::columns::TextColumn;
 
-/// The bytes of a Python object, which it keeps alive.
+/// Bytes of a Python object, which is kept alive.
 pub enum Text {
     Str(PyBackedStr),
     Bytes(PyBackedBytes),
@@ -28,20 +28,21 @@ impl AsRef<[u8]> for Text {
     }
 }
 
-/// A longer `str` is read where it stands.
+/// Maximum length in characters of a `str` that is converted in our own buffer.
 const SHORT: usize = 1 << 14;
-/// Room is made for so many bytes of the texts that are left, at most.
+/// Maximum bytes of remaining texts for which space is reserved at once.
 const MOST_AHEAD: usize = 64 << 20;
-/// So many others beyond ASCII come before one that is written.
+/// Number of successive texts beyond ASCII after which texts are converted in our own buffer.
 const IN_A_ROW: usize = 4;
 
-/// Many texts. Python makes UTF-8 of a `str` one character after the other, and keeps it with the
-/// `str`; of short ones beyond ASCII, vectors make it here, and nobody keeps it.
+/// Many texts. Python converts a `str` to UTF-8 one character at a time, and keeps the result with
+/// the `str`. Short texts beyond ASCII are converted with vector instructions instead, and nothing
+/// is kept.
 #[derive(Default)]
 pub struct Texts {
     texts: Vec<TextPlace>,
     written: Vec<u8>,
-    /// In the place of the others.
+    /// Column that replaces the other fields.
     column: Option<Py<TextColumn>>,
 }
 
@@ -70,7 +71,7 @@ impl Texts {
     }
 }
 
-/// Writes short texts.
+/// Converter of short texts to UTF-8.
 struct ShortTexts {
     writer: Utf8Writer,
     codes: Vec<u32>,
@@ -83,8 +84,10 @@ impl ShortTexts {
         Some(ShortTexts { writer, codes })
     }
 
-    /// Appends the UTF-8 of a short one; its place, or None where nothing happened. Of the texts
-    /// so many are done, and so many are left.
+    /// Append the UTF-8 of a short text. Return its range in `out`, or None if nothing was
+    /// appended.
+    ///
+    /// `done` and `left` are the numbers of texts already read and still to read.
     fn append(
         &mut self,
         text: &Bound<'_, PyString>,
@@ -98,8 +101,8 @@ impl ShortTexts {
             reserve_projected(out, room, (done, left.min(most)), out.len());
         }
         let (codes, room) = (self.codes.as_mut_ptr(), self.codes.len() as isize);
-        // SAFETY: the object is a `str`, and the interpreter's lock is held, as `text` shows; of
-        // the buffer no more is written than its length.
+        // SAFETY: the object is a `str`, and the interpreter's lock is held, as `text` shows; at
+        // most as much as the buffer's length is written.
         let done = unsafe { ffi::PyUnicode_AsUCS4(text.as_ptr(), codes, room, 0) };
         if done.is_null() {
             drop(PyErr::take(text.py()));
@@ -111,26 +114,26 @@ impl ShortTexts {
     }
 }
 
-/// Characters of a `str`.
+/// Return the number of characters of a `str`.
 fn length(text: &Bound<'_, PyString>) -> usize {
     // SAFETY: the object is a `str`, and the interpreter's lock is held, as `text` shows.
     unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) as usize }
 }
 
-/// What becomes of texts that can't be read where they stand.
+/// Rules for reading texts.
 pub struct Reader<'a, 'py> {
-    /// Must bytes be UTF-8?
+    /// Whether bytes must be UTF-8.
     pub utf8: bool,
-    /// Called with every other text; it gives the bytes, or raises. Without it bytes are taken
-    /// as they are.
+    /// Function that is called with any other text, and returns bytes or raises. Without it, bytes
+    /// are taken as they are.
     pub otherwise: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl<'py> Reader<'_, 'py> {
-    /// A `str` as its UTF-8, which Python keeps with it; `bytes` as they are.
+    /// Read a `str` as its UTF-8, which Python keeps with it, or `bytes` as they are.
     pub fn read(&self, given: &Bound<'py, PyAny>) -> PyResult<Text> {
         if let Ok(text) = given.cast::<PyString>() {
-            // Only a lone surrogate is in no UTF-8.
+            // Only a lone surrogate has no UTF-8.
             if let Ok(text) = PyBackedStr::try_from(text.clone()) {
                 return Ok(Text::Str(text));
             }
@@ -149,7 +152,8 @@ impl<'py> Reader<'_, 'py> {
         Ok(Text::Bytes(bytes.into()))
     }
 
-    /// Every text of a sequence, short ones written anew where that is faster.
+    /// Read every text of a sequence; short ones are converted in our own buffer where this is
+    /// faster.
     pub fn read_all(&self, given: &Bound<'py, PyAny>) -> PyResult<Texts> {
         let mut texts = Texts::default();
         if let Ok(column) = given.cast::<TextColumn>() {
@@ -160,7 +164,7 @@ impl<'py> Reader<'_, 'py> {
             }
         }
         let mut short = ShortTexts::new();
-        // So many before the next one were not ASCII, of which Python has the UTF-8 already.
+        // Number of successive texts that were not ASCII. Of ASCII, Python already has the UTF-8.
         let mut beyond_ascii = 0;
         let count = given.len().unwrap_or(0);
         let mut push = |texts: &mut Texts, given: &Bound<'py, PyAny>| {

@@ -15,10 +15,10 @@ use crate::encoder::Encoder;
 use crate::errors::{self, invalid, to_python};
 use crate::stored::StoredModel;
 
-/// A model to go on from: its tokens, and (left id, right id, token id) of each merge.
+/// Model to extend: its tokens, and (left id, right id, token id) of each merge.
 type Model = (Vec<Vec<u8>>, Vec<(u32, u32, u32)>);
 
-/// (coverage as numerator and denominator, most characters, initial characters)
+/// (coverage as numerator and denominator, maximum number of characters, initial characters)
 type LimitsRow = (Option<(u64, u64)>, Option<u64>, String);
 
 fn limits((coverage, most, initial): LimitsRow) -> Limits {
@@ -29,7 +29,7 @@ fn limits((coverage, most, initial): LimitsRow) -> Limits {
     }
 }
 
-/// The characters that get an id, by code point.
+/// Return the characters that get an id, in code point order.
 #[pyfunction]
 #[pyo3(signature = (counts, *, limits))]
 pub fn alphabet_of(py: Python<'_>, counts: &Counts, limits: LimitsRow) -> PyResult<String> {
@@ -40,8 +40,10 @@ pub fn alphabet_of(py: Python<'_>, counts: &Counts, limits: LimitsRow) -> PyResu
         .map_err(to_python)
 }
 
-/// Trains a word or character model: the tokens by id, how often each occurs, and whether
-/// no more were found.
+/// Train a word or character model.
+///
+/// Returns the tokens by id, the count of each token, and whether fewer tokens than requested were
+/// found.
 #[pyfunction]
 #[pyo3(signature = (counts, *, kind, vocab_size, first, reserved, initial_tokens,
     min_frequency, max_token_length, limits))]
@@ -83,6 +85,7 @@ pub fn train_by_frequency<'py>(
     ))
 }
 
+/// Result of a training by merges.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct Training {
     #[pyo3(get)]
@@ -97,8 +100,8 @@ pub struct Training {
     pub events: Option<TrainingEvents>,
 }
 
-/// Removed tokens; (left, right, token, counts) of each merge; (merges before it, token, counts) of
-/// each removal.
+/// Removed tokens; (left, right, token, counts) of each merge; (number of merges before it, token,
+/// counts) of each removal.
 type EventRows<'py> = (
     Vec<Bound<'py, PyBytes>>,
     Vec<(u32, u32, u32, u64, u64, u64)>,
@@ -107,7 +110,7 @@ type EventRows<'py> = (
 
 #[pymethods]
 impl Training {
-    /// Of a training that takes tokens away, what was merged and removed.
+    /// Merges and removals of a training that removes tokens, else None.
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> Option<EventRows<'py>> {
         let events = self.events.as_ref()?;
@@ -134,7 +137,8 @@ impl Training {
     }
 }
 
-/// `("intermediate", threshold)`, `("to-symbols", threshold)` or `("scaffold", None)`.
+/// Return the rule for `("intermediate", threshold)`, `("to-symbols", threshold)` or `("scaffold",
+/// None)`.
 fn removal_rule(kind: &str, threshold: Option<(u64, u64)>) -> PyResult<RemovalRule> {
     match (kind, threshold) {
         ("intermediate" | "to-symbols", Some(threshold)) => Ok(RemovalRule::Intermediate {
@@ -146,6 +150,7 @@ fn removal_rule(kind: &str, threshold: Option<(u64, u64)>) -> PyResult<RemovalRu
     }
 }
 
+/// Train by merges. See `tokctl_core::train::Options` for the options.
 #[pyfunction]
 #[pyo3(signature = (counts, *, criterion, ties, units, marker, vocab_size, special_tokens,
     reserved, initial_alphabet, bare_characters, min_frequency, max_token_length, max_words,
@@ -224,7 +229,7 @@ impl Training {
     }
 }
 
-/// What `train` takes as arguments, for [`train_parity`].
+/// Arguments of `train` that [`train_parity`] shares.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct MergeSettings {
@@ -267,7 +272,7 @@ impl MergeSettings {
     }
 }
 
-/// See `tokctl_core::train::parity::ParityTraining`.
+/// Result of a parity-aware training. See `tokctl_core::train::parity::ParityTraining`.
 #[pyclass(module = "tokctl._native", frozen, get_all)]
 pub struct ParityTraining {
     training: Py<Training>,
@@ -279,8 +284,10 @@ pub struct ParityTraining {
     lengths: Vec<u64>,
 }
 
-/// `global_merges` is a number, or with a denominator a share; `window` is its size, and the limit as
-/// numerator and denominator.
+/// Train on one text per language. See `tokctl_core::train::parity`.
+///
+/// `global_merges` is (number, None) or a share (numerator, denominator). `window` is (size,
+/// limit), with the limit as (numerator, denominator).
 #[pyfunction]
 #[pyo3(signature = (languages, dev, settings, *, global_merges, window, measure, targets, progress))]
 #[allow(clippy::too_many_arguments)]
@@ -326,8 +333,10 @@ pub fn train_parity(
 /// (left, right, token, count, left count, right count)
 type MergeRow = (u32, u32, u32, u64, u64, u64);
 
-/// The second phase of BoundlessBPE, from the first and its words: what both have trained, and the
-/// supermerges. See `tokctl_core::train::train_superwords`.
+/// Train the second phase of BoundlessBPE from the first phase and its words.
+///
+/// Returns the result of both phases, and the supermerges. See
+/// `tokctl_core::train::train_superwords`.
 #[pyfunction]
 #[pyo3(signature = (first, words, pre_tokens, runs, *, ties, vocab_size, special_tokens, reserved, min_frequency,
     max_token_length, progress))]
@@ -390,6 +399,7 @@ pub fn train_superwords(
     Ok((Training::of(py, found.training)?, rows))
 }
 
+/// Result of a Unigram training. See `tokctl_core::train::unigram::UnigramTraining`.
 #[pyclass(module = "tokctl._native", frozen)]
 pub struct UnigramTraining(unigram::UnigramTraining);
 
@@ -399,6 +409,7 @@ type RoundRow<'py> = (u64, f64, u64, u64, u64, Vec<Dropped<'py>>);
 
 #[pymethods]
 impl UnigramTraining {
+    /// Pieces with their scores, by score descending, then text.
     #[getter]
     fn pieces<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, f64)> {
         let pieces = self.0.pieces.iter();
@@ -407,6 +418,7 @@ impl UnigramTraining {
             .collect()
     }
 
+    /// Statistics of each round: (pieces, objective, tokens, unused, dropped, [(text, loss)]).
     #[getter]
     fn rounds<'py>(&self, py: Python<'py>) -> Vec<RoundRow<'py>> {
         let rounds = self.0.rounds.iter();
@@ -428,17 +440,21 @@ impl UnigramTraining {
             .collect()
     }
 
+    /// Number of pieces that are single characters, kept in any case.
     #[getter]
     fn alphabet_size(&self) -> u64 {
         self.0.alphabet_size
     }
 
+    /// Whether fewer pieces were found than requested.
     #[getter]
     fn exhausted(&self) -> bool {
         self.0.exhausted
     }
 }
 
+/// Train a Unigram model. See `tokctl_core::train::unigram::UnigramTrainingOptions` for the
+/// options.
 #[pyfunction]
 #[pyo3(signature = (counts, *, vocab_size, special_tokens, byte_fallback, seed_size,
     shrinking_factor, sub_iterations, max_piece_length, alphabet, required, initial_tokens, threads,

@@ -1,15 +1,15 @@
-//! How much work was done, in steps that no clock and no neighbour on the machine disturbs.
+//! Measure of work in steps, which is independent of clocks and of other processes.
 //!
-//! Only in a build with `--cfg count_work`, which `tests/growth/run` makes: the compiler then
-//! calls `__sanitizer_cov_trace_pc` in every basic block of this workspace and of the crates
-//! it uses, and that counts one step. Sixteen bytes copied or filled count as one, too, as
-//! these functions come from outside. One thread alone is counted rightly.
+//! Only in a build with `--cfg count_work`, which `tests/growth/run` makes. The compiler then calls
+//! `__sanitizer_cov_trace_pc` in every basic block of this workspace and of the crates it uses, and
+//! each call counts one step. Sixteen bytes copied or filled also count as one step, because those
+//! functions come from outside. Counts are only correct with a single thread.
 
 #![allow(unsafe_code)]
 
 use pyo3::prelude::*;
 
-// Hidden symbols are bound inside this library: nobody else's copies are counted.
+// Hidden symbols are bound inside this library, so that calls of other copies are not counted.
 std::arch::global_asm!(
     ".text",
     ".hidden __sanitizer_cov_trace_pc",
@@ -27,7 +27,7 @@ std::arch::global_asm!(
     "addq %rdx, TOKCTL_STEPS(%rip)",
     "rep movsb",
     "ret",
-    // memmove: from the end where the target lies behind the source.
+    // memmove: copies from the end if the target is after the source.
     ".hidden memmove",
     ".globl memmove",
     "memmove:",
@@ -72,10 +72,10 @@ extern "C" {
     static TOKCTL_STEPS: u64;
 }
 
-/// The steps counted since the module was loaded.
+/// Return the number of steps counted since the module was loaded.
 #[pyfunction]
 pub fn steps() -> u64 {
-    // SAFETY: the symbol is defined above, eight aligned bytes that are never freed; it
-    // changes behind the compiler's back, hence the volatile read.
+    // SAFETY: the symbol is defined above, as eight aligned bytes that are never freed; the
+    // compiler does not see its changes, hence the volatile read.
     unsafe { std::ptr::addr_of!(TOKCTL_STEPS).read_volatile() }
 }

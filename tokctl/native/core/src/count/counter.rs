@@ -1,4 +1,4 @@
-//! The streaming, parallel counter.
+//! Streaming, parallel counter of pre-tokens.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,45 +15,46 @@ use crate::pretokenize::{
     cut_into_pieces, first_cut, last_cut, last_safe_cut, safe_blocks, safe_cut, PreTokenizer,
 };
 
-/// Pieces that the threads share out among themselves, in bytes.
+/// Bytes of the pieces that the threads share out.
 pub(super) const PIECE: usize = 64 * 1024;
 
-/// Each has a table of its own, of 32 KB at least, and hardly any block has so many pieces.
+/// Most tallies: each has a table of at least 32 KB, and hardly any block has more pieces.
 const MOST_TALLIES: usize = 1024;
 
-/// Bytes of a character, at most.
+/// Most bytes of a character.
 const LONGEST_CHARACTER: usize = 4;
 
-/// Bytes before a place where a document may be cut, which are normalized to see it.
+/// Bytes before a possible cut that are normalized to check the cut.
 const CONTEXT: usize = 256;
 
-/// Takes documents block by block and counts their pre-tokens.
+/// Counter of the pre-tokens of documents, which come block by block.
 ///
-/// Text after the last place where it may be cut waits for the next block, so memory
-/// holds one block plus the longest stretch without a space; or, where normalizers or
-/// pre-tokenizers look further than that, the document.
+/// Text after the last possible cut waits for the next block. So memory holds one block and the
+/// longest stretch without a space, or the whole document if normalizers or pre-tokenizers look
+/// further.
 pub struct Counter {
     pub(super) pre_tokenizer: PreTokenizer,
     pub(super) normalizers: Chain,
     pub(super) tallies: Vec<Tally>,
     limit: Option<Limit>,
-    /// Text that is not yet normalized.
+    /// Text that is not normalized yet.
     raw: Vec<u8>,
-    /// Has a part of the document been normalized?
+    /// Whether a part of the document has been normalized.
     begun: bool,
-    /// Normalized text that is not yet split.
+    /// Normalized text that is not split yet.
     waiting: Vec<u8>,
-    /// Has a part of the document been split?
+    /// Whether a part of the document has been split.
     split: bool,
-    /// Bytes counted so far, of normalized text; a pre-token that is added takes one.
+    /// Bytes of normalized text counted so far; a pre-token from [`Self::add`] counts as one byte.
     pub(super) counted: u64,
-    /// What one occurrence counts, in the document at hand.
+    /// Count of one occurrence in the current document.
     pub(super) weight: u64,
-    /// Runs of these are counted, not pre-tokens.
+    /// Words whose runs are counted, instead of pre-tokens.
     runs: Option<Arc<RunWords>>,
 }
 
 impl Counter {
+    /// Create a counter that uses `threads` threads.
     pub fn new(pre_tokenizer: PreTokenizer, normalizers: Chain, threads: usize) -> Self {
         Counter {
             pre_tokenizer,
@@ -70,7 +71,7 @@ impl Counter {
         }
     }
 
-    /// The same, but what is counted are runs of words: see [`RunWords`].
+    /// Return the counter, set to count runs of words instead of pre-tokens (see [`RunWords`]).
     pub fn of_runs(self, words: Arc<RunWords>) -> Self {
         Counter {
             pre_tokenizer: self.pre_tokenizer.with_runs(),
@@ -79,7 +80,7 @@ impl Counter {
         }
     }
 
-    /// The same, within a limit of memory: what is counted is the same, whatever the limit.
+    /// Return the counter with a limit of memory; the counts do not depend on the limit.
     pub fn within(self, limit: Limit) -> Self {
         Counter {
             tallies: Tally::some(self.tallies.len(), Some(&limit)),
@@ -88,12 +89,12 @@ impl Counter {
         }
     }
 
-    /// From now on each occurrence counts `weight` times. Set between two documents.
+    /// Count each occurrence `weight` times from now on; call only between two documents.
     pub fn set_weight(&mut self, weight: u64) {
         self.weight = weight;
     }
 
-    /// Counts the next block of the current document.
+    /// Count the next block of the current document.
     pub fn feed(&mut self, block: &[u8]) -> Result<()> {
         if self.normalizers.is_empty() {
             return self.feed_normalized(block);
@@ -110,7 +111,9 @@ impl Counter {
         self.feed_raw(&raw, false)
     }
 
-    /// Normalizes the next part of the document, and counts what it can; `end`: it is the last.
+    /// Normalize the next part of the document and count what can be counted.
+    ///
+    /// `end` tells whether it is the last part.
     fn feed_raw(&mut self, raw: &[u8], end: bool) -> Result<()> {
         let mut blocks = Vec::new();
         if self.normalizers.cuts_before_space() {
@@ -143,13 +146,13 @@ impl Counter {
     }
 
     fn feed_normalized(&mut self, block: &[u8]) -> Result<()> {
-        // A cut's character before it has to lie in the block.
+        // The character before a cut must lie in the block.
         let cuts = |text: &[u8], from| last_cut(&self.pre_tokenizer, text, from);
         let Some(last) = cuts(block, block.len().min(LONGEST_CHARACTER)) else {
             take(&mut self.waiting, block)?;
             return Ok(());
         };
-        // The block is counted where it lies, but for what belongs to the text before it.
+        // The block is counted in place, except the part that belongs to the text before it.
         let mut counted = 0;
         if !self.waiting.is_empty() {
             counted = first_windows(last)
@@ -165,7 +168,8 @@ impl Counter {
         self.count(&block[counted..last])
     }
 
-    /// Ends the current document: what waits is counted, and nothing joins it to the next.
+    /// End the current document: the waiting text is counted, and nothing joins it to the next
+    /// document.
     pub fn end_document(&mut self) -> Result<()> {
         if !self.normalizers.is_empty() {
             let raw = std::mem::take(&mut self.raw);
@@ -174,13 +178,12 @@ impl Counter {
         self.count_rest()
     }
 
-    /// What comes next does not start its document: another counter has the text before it, up
-    /// to a [`Self::cut`].
+    /// Continue a document: another counter has the text before it, up to a [`Self::cut`].
     pub fn go_on(&mut self) {
         (self.begun, self.split) = (true, true);
     }
 
-    /// Ends a text that does not end its document: another counter has the text behind it.
+    /// End a part of a document: another counter has the text after it.
     pub fn end_part(&mut self) -> Result<()> {
         if !self.normalizers.is_empty() {
             let raw = std::mem::take(&mut self.raw);
@@ -196,9 +199,10 @@ impl Counter {
         Ok(())
     }
 
-    /// The first place where a document may be cut for two counters, in a stretch of it that
-    /// starts anywhere; it depends on the bytes around that place alone. None where there is none,
-    /// or none that is seen without the whole document.
+    /// Return the first offset where a document may be cut for two counters.
+    ///
+    /// The text is a part of the document that starts anywhere; only the bytes around the cut
+    /// decide. Returns None if no cut exists, or none can be found without the whole document.
     pub fn cut(&self, text: &[u8]) -> Result<Option<usize>> {
         if self.normalizers.is_empty() {
             return Ok(first_cut(&self.pre_tokenizer, text, LONGEST_CHARACTER));
@@ -206,7 +210,7 @@ impl Counter {
         if !self.normalizers.cuts_before_space() || !self.pre_tokenizer.cuts_before_space() {
             return Ok(None);
         }
-        // A stretch can start within a character.
+        // The text can start within a character.
         let lead = text.iter().take_while(|&&byte| byte & 0xc0 == 0x80).count();
         let inside = Edges {
             start: false,
@@ -214,7 +218,7 @@ impl Counter {
         };
         let (mut start, mut from) = (lead, lead + LONGEST_CHARACTER);
         while let Some(at) = safe_cut(text, from) {
-            // What is normalized by itself must be split there, too.
+            // Parts that are normalized on their own must be split at the cut, too.
             let before = self.normalizers.apply(&text[start..at], inside)?;
             let end = safe_cut(text, at + 1).unwrap_or(text.len());
             let after = self.normalizers.apply(&text[at..end], inside)?;
@@ -226,7 +230,7 @@ impl Counter {
                 return Ok(Some(at));
             }
             from = at + 1;
-            // Far enough back for the character before the next place.
+            // Keep enough text for the character before the next cut.
             if at - start > CONTEXT {
                 start = at;
                 from = at + LONGEST_CHARACTER;
@@ -235,7 +239,7 @@ impl Counter {
         Ok(None)
     }
 
-    /// Adds a pre-token that the caller has split off and counted itself.
+    /// Add a pre-token that the caller has split off and counted.
     pub fn add(&mut self, pre_token: &[u8], count: u64) -> Result<()> {
         let first = self.counted << self.room();
         self.tallies[0].table.add(pre_token, count, first);
@@ -243,14 +247,15 @@ impl Counter {
         self.tallies[0].check()
     }
 
-    /// First places are in rewritten text, which is longer: a byte becomes up to four, and
-    /// each step can put one more character in front of each. So every byte has this many
-    /// bits of room, and the order of places is that of the text.
+    /// Return the bits by which positions are shifted, so that rewritten text keeps its order.
+    ///
+    /// First positions are offsets in rewritten text, which is longer: a byte becomes up to four
+    /// bytes, and each step can put one more character in front of each.
     pub(super) fn room(&self) -> u32 {
         let steps = self.pre_tokenizer.steps().iter();
         match steps.filter(|step| step.rewrite.is_some()).count() {
             0 => 0,
-            // More of them than that change nothing more.
+            // More than 20 rewriting steps need no further bits.
             rewrites => rewrites.min(20) as u32 + 2,
         }
     }
@@ -259,8 +264,7 @@ impl Counter {
         if text.is_empty() {
             return Ok(());
         }
-        // What a piece adds to a table, where it is all one pre-token: the table's texts are copied
-        // when they grow.
+        // Room for a piece that is a single pre-token: a table copies its texts when it grows.
         memory::check(text.len().saturating_mul(4))?;
         let pieces = cut_into_pieces(&self.pre_tokenizer, text, PIECE);
         let (pre_tokenizer, base, weight) = (&self.pre_tokenizer, self.counted, self.weight);
@@ -282,18 +286,20 @@ impl Counter {
         result
     }
 
-    /// Is a document at hand that has not ended?
+    /// Return whether a document is still open.
     pub(super) fn is_open(&self) -> bool {
         self.begun || self.split || !self.raw.is_empty() || !self.waiting.is_empty()
     }
 
-    /// All counts of at least `min_count`, in first-seen order.
+    /// Return all counts of at least `min_count`, in first-seen order.
     pub fn finish(self, min_count: u64) -> Result<Counts> {
         self.finish_watched(min_count, &mut |_, _| true)
     }
 
-    /// The same. `progress` gets how many bytes of sorted runs have been merged, and how many
-    /// there are; where its answer is false, the work stops.
+    /// Return [`Self::finish`], with calls of `progress`.
+    ///
+    /// `progress` gets the bytes of sorted runs that are merged, and the total. The work stops if
+    /// it returns false.
     pub fn finish_watched(
         mut self,
         min_count: u64,
@@ -303,15 +309,16 @@ impl Counter {
         finish(self.tallies, self.limit.as_ref(), min_count, progress)
     }
 
-    /// What has been counted by now. The counter goes on without it, in the middle of a document,
-    /// too: places behind that come later.
+    /// Return the counts so far and remove them from the counter.
+    ///
+    /// Works also within a document; later positions come after the returned ones.
     pub fn take(&mut self) -> Result<Counts> {
         let fresh = Tally::some(self.tallies.len(), self.limit.as_ref());
         let tallies = std::mem::replace(&mut self.tallies, fresh);
         finish(tallies, self.limit.as_ref(), 1, &mut |_, _| true)
     }
 
-    /// Bytes that the tables take, or will when they grow before long.
+    /// Return the bytes that the tables take, or will take when they grow soon.
     pub fn bytes(&self) -> usize {
         self.tallies
             .iter()
@@ -320,15 +327,16 @@ impl Counter {
     }
 }
 
-/// Appends text that waits for more: it may be a document of any length.
+/// Append text that waits for more; a document can have any length.
 fn take(waiting: &mut Vec<u8>, text: &[u8]) -> Result<()> {
     memory::reserve(waiting, text.len())?;
     waiting.extend_from_slice(text);
     Ok(())
 }
 
-/// Counts the pieces `0..count` on as many threads as there are tallies, each piece in the tally of
-/// one thread. A thread takes ascending pieces.
+/// Count the pieces `0..count`, with one thread for each tally.
+///
+/// Each thread takes ascending pieces and counts them in its tally.
 fn count_pieces(
     tallies: &mut [Tally],
     count: usize,
@@ -344,13 +352,13 @@ fn count_pieces(
     Jobs { count, threads }.in_order(&|| false, tally, work, |_, ()| Ok(()))
 }
 
-/// A text where no pre-token reaches over its ends.
+/// Text whose ends no pre-token crosses.
 pub(super) struct Stretch<'t> {
     pub text: &'t [u8],
-    /// The place of its first byte.
+    /// Position of the first byte.
     pub first: u64,
     pub weight: u64,
-    /// Does a document start with it?
+    /// Whether a document starts with the text.
     pub opens: bool,
 }
 
@@ -380,19 +388,20 @@ impl Stretch<'_> {
     }
 }
 
-/// Longer and longer starts of a text of so many bytes, to look for a cut in.
+/// Return longer and longer prefixes of a text of `length` bytes, in which to look for a cut.
 fn first_windows(length: usize) -> impl Iterator<Item = usize> {
     let longer = |&end: &usize| Some(end * 8);
     std::iter::successors(Some(1 << 10), longer).take_while(move |&end| end < length)
 }
 
-/// A document of more bytes is shared out among the threads by itself.
+/// Bytes above which a document is shared out among the threads on its own.
 const LARGE: usize = 4 * PIECE;
 
 impl Counter {
-    /// Counts documents, each whole: what feeding and ending them one by one comes to. With
-    /// `weights`, an occurrence in a document counts that many times what it counts otherwise;
-    /// a document of weight 0 is not counted.
+    /// Count whole documents, with the result of feeding and ending them one by one.
+    ///
+    /// With `weights`, a document's weight multiplies the current one; a document of weight 0 is
+    /// not counted.
     pub fn feed_documents(&mut self, texts: &[&[u8]], weights: Option<&[u64]>) -> Result<()> {
         if self.is_open() {
             self.end_document()?;
@@ -434,7 +443,7 @@ impl Counter {
             threads: self.tallies.len(),
         };
         let normalized = jobs.collect(&|| false, || (), normalize)?;
-        // Where the documents stand in all text, as if they came one after the other.
+        // Positions of the documents, as if they came one after the other.
         let mut starts = Vec::with_capacity(groups.len());
         let mut next = self.counted;
         for texts in &normalized {
@@ -465,9 +474,10 @@ impl Counter {
     }
 }
 
-/// Of each document its length and how often it counts, as numbers of eight bytes, the least
-/// byte first, and then its bytes: no two lists of documents come to the same. One that counts
-/// 0 times is left out; without `counts` each counts once.
+/// Return the documents as one byte string that determines them uniquely.
+///
+/// Each document is preceded by its length and its count, as little-endian numbers of eight bytes.
+/// A document with a count of 0 is left out; without `counts`, each document counts once.
 pub fn framed(texts: &[&[u8]], counts: Option<&[u64]>) -> Vec<u8> {
     let bytes: usize = texts.iter().map(|text| text.len() + 16).sum();
     let mut stream = Vec::with_capacity(bytes);

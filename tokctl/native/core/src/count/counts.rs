@@ -1,13 +1,13 @@
-//! What a counter has counted.
+//! Counts of pre-tokens, the result of a counter.
 
 use std::ops::Range;
 
 use crate::error::{Error, Result};
 
-/// No pre-token may be counted so often.
+/// Lowest count that is too large for a pre-token.
 pub const LEAST_TOO_LARGE: u64 = 1 << 63;
 
-/// Distinct pre-tokens and how often each occurs, in first-seen order.
+/// Distinct pre-tokens with their counts, in first-seen order.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     text: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Room for so many pre-tokens, and bytes of all of them together.
+    /// Create empty counts with room for `pre_tokens` pre-tokens of `bytes` bytes in all.
     pub fn with_capacity(pre_tokens: usize, bytes: usize) -> Self {
         Counts {
             text: Vec::with_capacity(bytes),
@@ -25,11 +25,12 @@ impl Counts {
         }
     }
 
+    /// Append a pre-token that is not in the counts yet.
     pub fn push(&mut self, pre_token: &[u8], count: u64) {
         self.push_with(count, |text| text.extend_from_slice(pre_token));
     }
 
-    /// The next pre-token is what `write` appends.
+    /// Append the pre-token that `write` appends to the text.
     pub fn push_with(&mut self, count: u64, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.text);
         self.ends.push(self.text.len());
@@ -44,19 +45,19 @@ impl Counts {
         self.counts.is_empty()
     }
 
-    /// Bytes of all pre-tokens, each once.
+    /// Return the bytes of all pre-tokens, each once.
     pub fn text_length(&self) -> usize {
         self.text.len()
     }
 
-    /// Occurrences of all pre-tokens together.
+    /// Return the sum of all counts, at most `u64::MAX`.
     pub fn total(&self) -> u64 {
         self.counts
             .iter()
             .fold(0, |sum, &count| sum.saturating_add(count))
     }
 
-    /// An error unless every count is below 2^63, and their sum below 2^64.
+    /// Check that every count is below 2^63 and their sum below 2^64; otherwise return an error.
     pub fn check(&self) -> Result<()> {
         if let Some((word, _)) = self.iter().find(|&(_, count)| count >= LEAST_TOO_LARGE) {
             return Err(Error::TooLarge(format!(
@@ -77,7 +78,7 @@ impl Counts {
         self.range(0..self.len())
     }
 
-    /// Some of the pre-tokens, by their numbers.
+    /// Return some of the pre-tokens, by their numbers.
     pub fn range(&self, numbers: Range<usize>) -> impl Iterator<Item = (&[u8], u64)> {
         let start = numbers
             .start
@@ -91,12 +92,12 @@ impl Counts {
             .map(|((start, &end), &count)| (&self.text[start..end], count))
     }
 
-    /// All pre-tokens end to end, where each ends, and their counts.
+    /// Return all pre-tokens end to end, the end of each, and their counts.
     pub fn columns(&self) -> (&[u8], &[usize], &[u64]) {
         (&self.text, &self.ends, &self.counts)
     }
 
-    /// Bytes that the counts take.
+    /// Return the bytes of memory that the counts need.
     pub fn bytes(&self) -> usize {
         self.text.len() + size_of_val(&self.ends[..]) + size_of_val(&self.counts[..])
     }

@@ -1,11 +1,11 @@
 //! Counts as text: one `word<TAB>count` per line.
 //!
-//! The last tab of a line separates. In the word, `\n`, `\r`, `\t` and `\\` stand for a line
-//! feed, a carriage return, a tab and a backslash, and `\xff` for the byte FF, so that what is
-//! written is always UTF-8; a backslash before anything else is an error, so that no other
-//! notation is misread in silence. Bytes that are not UTF-8 are taken as they are, too. The
-//! count is a whole number from 0 to 2^63 - 1; a carriage return may stand behind it. Counts
-//! of a word that comes more than once add up.
+//! The last tab of a line is the separator. In the word, `\n`, `\r`, `\t` and `\\` stand for a line
+//! feed, a carriage return, a tab and a backslash, and `\xff` stands for the byte FF, so that the
+//! output is always UTF-8. A backslash before anything else is an error, so that no other notation
+//! is misread silently. Bytes that are not UTF-8 are also read as they are. The count is a whole
+//! number from 0 to 2^63 - 1; a carriage return may follow it. The counts of a repeated word add
+//! up.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,18 +16,19 @@ use super::counter::Counter;
 use super::counts::{Counts, LEAST_TOO_LARGE};
 use crate::error::{Error, Result};
 
-/// Reads counts block by block.
+/// Reader of counts, block by block.
 #[derive(Default)]
 pub struct CountLines {
-    /// The start of a line whose end has not come yet.
+    /// Start of a line whose end has not come yet.
     waiting: Vec<u8>,
-    /// Lines that are done.
+    /// Number of lines read.
     done: u64,
-    /// Must words be UTF-8?
+    /// Whether words must be UTF-8.
     characters: bool,
 }
 
 impl CountLines {
+    /// Create a reader; with `characters`, a word that is not UTF-8 is an error.
     pub fn new(characters: bool) -> Self {
         CountLines {
             characters,
@@ -35,7 +36,7 @@ impl CountLines {
         }
     }
 
-    /// Adds the lines that end in this block.
+    /// Add the lines that end in this block.
     pub fn feed(&mut self, mut block: &[u8], counter: &mut Counter) -> Result<()> {
         while let Some(end) = memchr(b'\n', block) {
             if self.waiting.is_empty() {
@@ -51,7 +52,7 @@ impl CountLines {
         Ok(())
     }
 
-    /// Adds the last line, where no line feed ends it.
+    /// Add the last line, if no line feed ended it.
     pub fn end(&mut self, counter: &mut Counter) -> Result<()> {
         match std::mem::take(&mut self.waiting) {
             line if line.is_empty() => Ok(()),
@@ -89,7 +90,7 @@ impl CountLines {
     }
 }
 
-/// Digits and nothing else, below 2^63.
+/// Return the number in `digits`, if it is nothing but digits and below 2^63.
 fn parse(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
@@ -120,12 +121,12 @@ fn unescape(word: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(text))
 }
 
-/// The value of a hexadecimal digit.
+/// Return the value of a hexadecimal digit.
 fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|value| value as u8)
 }
 
-/// The word as a line holds it: UTF-8 without tabs and line ends.
+/// Append the word as UTF-8 without tabs and line ends.
 fn escape(word: &[u8], line: &mut Vec<u8>) {
     for chunk in word.utf8_chunks() {
         for &byte in chunk.valid().as_bytes() {
@@ -147,12 +148,12 @@ fn escape(word: &[u8], line: &mut Vec<u8>) {
 }
 
 impl Counts {
-    /// The lines that [`CountLines`] reads, in first-seen order.
+    /// Return the lines that [`CountLines`] reads, in first-seen order.
     pub fn to_lines(&self) -> Vec<u8> {
         self.lines_of(0..self.len())
     }
 
-    /// The lines of some of the pre-tokens.
+    /// Return the lines of some of the pre-tokens, by their numbers.
     pub fn lines_of(&self, pre_tokens: Range<usize>) -> Vec<u8> {
         let mut lines = Vec::new();
         let mut digits = itoa::Buffer::new();

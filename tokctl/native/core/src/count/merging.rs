@@ -1,4 +1,4 @@
-//! Counts that were made apart (by other processes, of other texts) become one.
+//! Merges of counts that were made separately, by other processes or of other texts.
 
 use hashbrown::HashTable;
 
@@ -8,8 +8,8 @@ use crate::jobs::Interrupt;
 use crate::memory;
 use crate::packed::Seeds;
 
-/// A pre-token, how often it was counted, and where it was first seen: in which source, and how many
-/// others were seen in it before.
+/// Pre-token with its count and its first position: the number of a source, and how many other
+/// pre-tokens were seen in the source before.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedText<'t> {
     pub text: &'t [u8],
@@ -17,27 +17,30 @@ pub struct CountedText<'t> {
     pub first: (u64, u64),
 }
 
-/// Counts in the order of their first places.
+/// Counts in the order of their first positions.
 #[derive(Debug, Default)]
 pub struct PlacedCounts {
     pub counts: Counts,
-    /// Of each pre-token its first place.
+    /// Source of each pre-token's first position.
     pub sources: Vec<u64>,
+    /// Number of other pre-tokens seen before it in that source.
     pub places: Vec<u64>,
 }
 
-/// Rows between two looks at whether the work should end.
+/// Rows between two checks whether to stop.
 const ROWS: usize = 1 << 16;
 
-/// Each pre-token once: its counts add up, and the least of its first places stays. The result does
-/// not depend on the order of the rows, nor on which of them were merged before.
+/// Merge rows so that each pre-token comes once, with the sum of its counts and its least first
+/// position.
+///
+/// The result does not depend on the order of the rows, nor on which rows were merged before.
 pub fn merge<'t>(
     rows: impl Iterator<Item = CountedText<'t>>,
     interrupt: Interrupt,
 ) -> Result<PlacedCounts> {
     let seeds = Seeds::default();
     let mut merged: Vec<CountedText> = Vec::new();
-    // Of each its hash and its number.
+    // (hash, index in `merged`) of each pre-token.
     let mut table: HashTable<(u64, usize)> = HashTable::new();
     for (number, row) in rows.enumerate() {
         if number % ROWS == 0 && interrupt() {
@@ -47,7 +50,7 @@ pub fn merge<'t>(
         let same = |&(other, at): &(u64, usize)| other == hash && merged[at].text == row.text;
         if let Some(&(_, at)) = table.find(hash, same) {
             let known = &mut merged[at];
-            // What 64 bits can't hold is refused below.
+            // `check` below refuses a count that 64 bits can't hold.
             known.count = known.count.saturating_add(row.count);
             known.first = known.first.min(row.first);
             continue;
@@ -60,8 +63,8 @@ pub fn merge<'t>(
         merged.push(row);
     }
     drop(table);
-    // Rows come in long stretches that are sorted already. Two pre-tokens have the same first place
-    // only where callers gave two sources the same number.
+    // Rows come in long stretches that are sorted already. Two pre-tokens share a first position
+    // only if callers gave two sources the same number.
     merged.sort_by(|a, b| (a.first, a.text).cmp(&(b.first, b.text)));
     let length = merged.iter().map(|row| row.text.len()).sum();
     memory::check(length)?;
@@ -79,17 +82,17 @@ pub fn merge<'t>(
     Ok(placed)
 }
 
-/// Merged counts, as they come: all of one stretch of places, then all of the next.
+/// Merged counts that arrive in order: all of one range of first positions, then all of the next.
 pub struct Collected(Counts);
 
 impl Collected {
-    /// Room for so many pre-tokens, and bytes of all of them together.
+    /// Create an empty result with room for `pre_tokens` pre-tokens of `bytes` bytes in all.
     pub fn with_capacity(pre_tokens: usize, bytes: usize) -> Result<Self> {
         memory::check(bytes.saturating_add(pre_tokens.saturating_mul(16)))?;
         Ok(Collected(Counts::with_capacity(pre_tokens, bytes)))
     }
 
-    /// Adds the pre-tokens of the next stretch, so many, in any order, each once.
+    /// Add the `count` pre-tokens of the next range, in any order, each once.
     pub fn add<'t>(
         &mut self,
         rows: impl Iterator<Item = CountedText<'t>>,
@@ -97,7 +100,7 @@ impl Collected {
     ) -> Result<()> {
         let mut sorted = memory::with_capacity(count)?;
         sorted.extend(rows);
-        // Of each table they are sorted already.
+        // The rows of each table are sorted already.
         sorted.sort_by(|a, b| (a.first, a.text).cmp(&(b.first, b.text)));
         for row in sorted {
             self.0.push(row.text, row.count);
@@ -105,14 +108,16 @@ impl Collected {
         Ok(())
     }
 
+    /// Return the counts, or an error if one is too large (see [`Counts::check`]).
     pub fn finish(self) -> Result<Counts> {
         self.0.check()?;
         Ok(self.0)
     }
 }
 
-/// The numbers of the texts in each of so many parts, by a hash that is the same everywhere: FNV-1a
-/// of 64 bits.
+/// Return the numbers of the texts in each of `parts` parts.
+///
+/// A text's part is its 64-bit FNV-1a hash modulo `parts`, which is equal in every process.
 pub fn parts<'t>(texts: impl Iterator<Item = &'t [u8]>, parts: usize) -> Result<Vec<Vec<u64>>> {
     let mut numbers = memory::with_capacity(parts)?;
     numbers.resize_with(parts, Vec::new);
@@ -124,7 +129,7 @@ pub fn parts<'t>(texts: impl Iterator<Item = &'t [u8]>, parts: usize) -> Result<
     Ok(numbers)
 }
 
-/// Fowler, Noll and Vo's hash: http://www.isthe.com/chongo/tech/comp/fnv/
+/// Return the hash of Fowler, Noll and Vo: http://www.isthe.com/chongo/tech/comp/fnv/
 fn fnv_1a(text: &[u8]) -> u64 {
     text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -132,7 +137,7 @@ fn fnv_1a(text: &[u8]) -> u64 {
 }
 
 impl Counts {
-    /// The pre-tokens that occur at least so often.
+    /// Return the pre-tokens with a count of at least `least`.
     pub fn at_least(&self, least: u64) -> Counts {
         let mut kept = Counts::default();
         for (text, count) in self.iter().filter(|&(_, count)| count >= least) {

@@ -1,4 +1,4 @@
-//! Counting pre-tokens, in first-seen order whatever the threads and the chunking.
+//! Counts of pre-tokens, in first-seen order for any number of threads and any chunking.
 
 mod counter;
 mod counts;

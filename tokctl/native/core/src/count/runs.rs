@@ -1,8 +1,8 @@
-//! Counting runs of words: the candidates of superwords.
+//! Counts of runs of words, the candidates for superwords.
 //!
-//! A run is two or more pre-tokens side by side, each of which is a word that has an id. It is counted
-//! as the ids of its words, with four bytes each, so that the tables, the temporary files and the
-//! order of pre-tokens serve for runs, too.
+//! A run is two or more adjacent pre-tokens, each of which is a word that has an id. A run is
+//! counted as the ids of its words, four bytes each, so that the tables, the temporary files and
+//! the order of pre-tokens also work for runs.
 
 use hashbrown::HashMap;
 
@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::packed::{Key, LONGEST};
 use crate::pretokenize::{is_word, PreTokenizer};
 
-/// The bytes of an id.
+/// Bytes of an id.
 const ID: usize = 4;
 
-/// Runs between two looks at the table: is it full?
+/// Runs between two checks whether the table is full.
 const CHECK_EVERY: u32 = 1 << 12;
 
-/// The words that runs consist of, with their ids.
+/// Words that runs consist of, with their ids.
 #[derive(Default)]
 pub struct RunWords {
     short: HashMap<Key, u32>,
@@ -26,7 +26,7 @@ pub struct RunWords {
 }
 
 impl RunWords {
-    /// Of tokens with their ids; those that are no words are left out.
+    /// Create the set from tokens with their ids; tokens that are not words are left out.
     pub fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
         let mut words = RunWords::default();
         for (token, id) in tokens.filter(|(token, _)| is_word(token)) {
@@ -47,7 +47,7 @@ impl RunWords {
         .copied()
     }
 
-    /// Counts the runs of a stretch of text.
+    /// Count the runs of a stretch of text.
     pub(super) fn count(
         &self,
         stretch: &Stretch,
@@ -79,10 +79,10 @@ impl RunWords {
     }
 }
 
-/// The run that the last pre-tokens make, on its way to the table.
+/// Run of the last pre-tokens, which is added to the table at its end.
 struct OpenRun<'r> {
     ids: Vec<u8>,
-    /// Where it starts in the text.
+    /// Start of the run in the text.
     start: usize,
     added: u32,
     stretch: &'r Stretch<'r>,
@@ -114,7 +114,7 @@ impl OpenRun<'_> {
     }
 }
 
-/// The ids of a run that was counted.
+/// Return the ids of a counted run.
 pub fn run_ids(run: &[u8]) -> impl Iterator<Item = u32> + '_ {
     let ids = run.chunks_exact(ID);
     ids.map(|id| u32::from_le_bytes(id.try_into().expect("four bytes")))

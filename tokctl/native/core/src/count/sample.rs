@@ -1,24 +1,25 @@
-//! A sample of the lines of a text that depends on a seed and nothing else.
+//! Sample of the lines of a text that depends on a seed and nothing else.
 //!
-//! Line number n of all that is read (from 0, documents one after the other) is kept if
-//! the n-th number of SplitMix64, started with the seed, is below `share * 2^64`. That
-//! generator is a counter that is hashed, so neither blocks nor threads have a part in the
-//! answer. A document of a source of records is kept or dropped whole, as if it were a line.
+//! Line number n of all input (from 0, documents one after the other) is kept if the n-th number of
+//! SplitMix64, started with the seed, is below `share * 2^64`. The generator is a hashed counter,
+//! so neither blocks nor threads change the sample. A document from a source of records is kept or
+//! dropped whole, as if it were a line.
 
 use memchr::memchr;
 
 use crate::random::SplitMix64;
 
+/// Sampler of lines, fed block by block.
 pub struct LineSampler {
-    /// Numbers below it keep their line.
+    /// Bound of the numbers that keep their line.
     threshold: u128,
     numbers: SplitMix64,
-    /// Is the line at hand kept? None before its first byte.
+    /// Whether the current line is kept; None before its first byte.
     keeping: Option<bool>,
 }
 
 impl LineSampler {
-    /// Keeps `share.0 / share.1` of the lines, in the mean.
+    /// Create a sampler that keeps `share.0 / share.1` of the lines on average.
     pub fn new(share: (u64, u64), seed: u64) -> Self {
         LineSampler {
             threshold: (u128::from(share.0) << 64) / u128::from(share.1.max(1)),
@@ -27,8 +28,9 @@ impl LineSampler {
         }
     }
 
-    /// The bytes of the next block of the document that lie in kept lines. A line ends
-    /// behind its line feed.
+    /// Return the bytes of the next block that lie in kept lines.
+    ///
+    /// A line ends after its line feed.
     pub fn keep(&mut self, block: &[u8]) -> Vec<u8> {
         let mut kept = Vec::new();
         let mut rest = block;
@@ -48,12 +50,12 @@ impl LineSampler {
         kept
     }
 
-    /// Is the next line kept, or the next document that is sampled as a whole?
+    /// Return whether to keep the next line, or the next document that is sampled as a whole.
     pub fn choose(&mut self) -> bool {
         u128::from(self.numbers.next_u64()) < self.threshold
     }
 
-    /// The next block starts a line, whatever the last one ended with.
+    /// End the document: the next block starts a line, whatever the last one ended with.
     pub fn end_document(&mut self) {
         self.keeping = None;
     }
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_first_numbers_of_the_seed_decide() {
-        // Of 2^64 they are 0.35, 0.17 and 0.53; see `random`.
+        // The numbers are 0.35, 0.17 and 0.53 of 2^64; see `random`.
         let kept = |share| LineSampler::new(share, 1_234_567).keep(b"a\nb\nc\n");
         assert_eq!(kept((1, 2)), b"a\nb\n");
         assert_eq!(kept((1, 4)), b"b\n");

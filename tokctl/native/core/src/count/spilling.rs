@@ -1,11 +1,11 @@
 //! Counting within a limit of memory.
 //!
 //! A table that is full is sorted by its pre-tokens and written outside of memory as a run. The
-//! runs are merged, and the sums are sorted by the place where each pre-token was first seen, in
-//! memory or in runs again.
+//! runs are merged. The sums are then sorted by the first position of each pre-token, in memory or
+//! again in runs.
 //!
-//! A run is a sequence of records. A record is the length of the pre-token, its count, its first place, each in groups of
-//! seven bits (LEB128), and its bytes.
+//! A run is a sequence of records. A record is the length of the pre-token, its count, its first
+//! position, each in groups of seven bits (LEB128), and its bytes.
 
 use std::sync::Arc;
 
@@ -16,20 +16,22 @@ use super::table::CountTable;
 use crate::error::{Error, Result};
 use crate::key_batch::KeyBatch;
 
-/// Room outside of memory, a temporary file, say: bytes are put at its end, and read from
+/// Storage outside of memory, for example a temporary file: bytes are appended, and read from
 /// anywhere.
 pub trait Scratch: Send + Sync {
+    /// Append bytes at the end.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
-    /// Fills the buffer with what lies at `at`.
+    /// Fill the buffer with the bytes from offset `at` on.
     fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()>;
 }
 
-/// Where such room comes from. Dropping it frees the room.
+/// Source of storage; dropping the storage frees it.
 pub trait Store: Send + Sync {
+    /// Create empty storage.
     fn scratch(&self) -> Result<Box<dyn Scratch>>;
 }
 
-/// A pre-token, how often it was counted, and where it was seen first.
+/// Pre-token with its count and its first position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'t> {
     pub text: &'t [u8],
@@ -37,7 +39,7 @@ pub struct Record<'t> {
     pub first: u64,
 }
 
-/// Bytes of three numbers, at most.
+/// Most bytes of a record's three numbers.
 const LONGEST_HEAD: usize = 30;
 
 /// Bytes that are written at a time.
@@ -68,11 +70,11 @@ fn damaged() -> Error {
     Error::Invalid("a temporary file is not as it was written".into())
 }
 
-/// Some runs, and the room that they lie in.
+/// Runs in one storage.
 pub struct Shelf {
     scratch: Box<dyn Scratch>,
     length: u64,
-    /// Where the runs end.
+    /// Ends of the runs, as offsets.
     ends: Vec<u64>,
 }
 
@@ -85,12 +87,12 @@ impl Shelf {
         })
     }
 
-    /// Bytes of all runs.
+    /// Return the bytes of all runs.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Adds a run of what `write` puts into it.
+    /// Add a run that `write` fills.
     pub fn add(&mut self, write: impl FnOnce(&mut RunWriter) -> Result<()>) -> Result<()> {
         let mut writer = RunWriter {
             shelf: self,
@@ -102,7 +104,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// The runs, to be read with buffers of so many bytes.
+    /// Return readers of the runs, with buffers of `size` bytes.
     pub fn readers(&self, size: usize) -> impl Iterator<Item = RunReader<'_>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(move |(start, &end)| RunReader {
@@ -119,7 +121,7 @@ impl Shelf {
     }
 }
 
-/// Writes one run.
+/// Writer of one run.
 pub struct RunWriter<'s> {
     shelf: &'s mut Shelf,
     buffer: Vec<u8>,
@@ -147,16 +149,17 @@ impl RunWriter<'_> {
     }
 }
 
-/// Reads one run, record by record.
+/// Reader of one run, record by record.
 pub struct RunReader<'s> {
     scratch: &'s dyn Scratch,
-    /// What is read next, and where the run ends.
+    /// Offset of the next read.
     at: u64,
+    /// Offset of the end of the run.
     end: u64,
-    /// Bytes to be read at a time.
+    /// Bytes that are read at a time.
     size: usize,
     buffer: Vec<u8>,
-    /// Where the record at hand ends in the buffer.
+    /// End of the current record in the buffer.
     from: usize,
     length: usize,
     count: u64,
@@ -164,8 +167,9 @@ pub struct RunReader<'s> {
 }
 
 impl RunReader<'_> {
-    /// Goes to the next record, the first one at first: its bytes in the run, or None where
-    /// there is none.
+    /// Go to the next record, at first to the first one, and return its bytes in the run.
+    ///
+    /// Returns None at the end of the run.
     pub fn advance(&mut self) -> Result<Option<usize>> {
         self.fill(LONGEST_HEAD)?;
         let mut head = &self.buffer[self.from..];
@@ -187,7 +191,7 @@ impl RunReader<'_> {
         Ok(Some(taken + self.length))
     }
 
-    /// The record at hand.
+    /// Return the current record.
     pub fn record(&self) -> Record<'_> {
         Record {
             text: &self.buffer[self.from - self.length..self.from],
@@ -196,7 +200,7 @@ impl RunReader<'_> {
         }
     }
 
-    /// Makes so many bytes come next in the buffer, if the run has them.
+    /// Fill the buffer to at least `wanted` unread bytes, if the run has them.
     fn fill(&mut self, wanted: usize) -> Result<()> {
         let there = self.buffer.len() - self.from;
         if there >= wanted || self.at == self.end {
@@ -213,32 +217,33 @@ impl RunReader<'_> {
     }
 }
 
-/// Runs that are merged at a time: each has a buffer, and the disk goes from one to the other.
+/// Runs that are merged at a time: each has a buffer, and the disk moves between them.
 pub const MAX_RUNS: usize = 64;
 
-/// Bytes of such a buffer, at least and at most.
+/// Least and most bytes of a run's buffer.
 const BUFFERS: (usize, usize) = (1 << 12, 1 << 20);
 
-/// How many records are merged between two calls of the progress callback.
+/// Records that are merged between two calls of the progress callback.
 const RECORDS_PER_REPORT: u32 = 1 << 12;
 
-/// What runs are sorted by.
+/// Sort order of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Bytes of the pre-tokens.
+    /// By the bytes of the pre-tokens.
     Text,
-    /// First places.
+    /// By first positions.
     Place,
 }
 
-/// Called with how many bytes of the runs have been read; false stops the work.
+/// Callback that gets the bytes read from the runs; the work stops if it returns false.
 pub type MergeProgress<'a> = &'a mut dyn FnMut(u64) -> bool;
 
-/// All records of some runs in their order, those of the same pre-token one behind the other.
+/// Merge of the records of some runs in their order, with equal pre-tokens next to each other.
 struct RunMerge<'s> {
     readers: Vec<RunReader<'s>>,
-    /// Runs that are not at their end: the first eight bytes of what each is sorted by, and
-    /// its number. A heap, the least record at its top.
+    /// Heap of the runs that are not at their end, the least record at the top.
+    ///
+    /// An entry is the first eight bytes of the record's sort key, and the number of the run.
     heap: Vec<(u64, usize)>,
     order: Order,
     /// Bytes read so far.
@@ -265,7 +270,7 @@ impl<'s> RunMerge<'s> {
         Ok(merge)
     }
 
-    /// The beginning of what a run's record is sorted by.
+    /// Return the first eight bytes of the sort key of a run's record.
     fn start(&self, reader: usize) -> u64 {
         let record = self.readers[reader].record();
         match self.order {
@@ -308,7 +313,7 @@ impl<'s> RunMerge<'s> {
         }
     }
 
-    /// The least record.
+    /// Return the least record.
     fn record(&self) -> Option<Record<'_>> {
         let &(_, reader) = self.heap.first()?;
         Some(self.readers[reader].record())
@@ -332,7 +337,8 @@ impl<'s> RunMerge<'s> {
     }
 }
 
-/// Gives each pre-token of the runs once: its counts added up, its least place.
+/// Call `each` once for each pre-token of the runs, with the sum of its counts and its least
+/// position.
 fn merged(
     readers: Vec<RunReader>,
     order: Order,
@@ -366,8 +372,10 @@ fn merged(
     Ok(())
 }
 
-/// Merges the runs of all shelves, over several passes where they are many; `memory`: bytes for
-/// the buffers. `progress` gets bytes read and how many there are to read.
+/// Merge the runs of all shelves, in several passes if there are too many.
+///
+/// `memory` is the number of bytes for the buffers. `progress` gets the bytes read and the bytes to
+/// read.
 pub fn merge_all(
     mut shelves: Vec<Shelf>,
     order: Order,
@@ -402,7 +410,7 @@ pub fn merge_all(
             })?;
         }
         drop(readers);
-        // What was merged is freed before the next pass takes new room.
+        // The merged runs are freed before the next pass takes new storage.
         shelves = vec![next];
         done += bytes;
         left -= 1;
@@ -421,7 +429,7 @@ struct PlacedRecord {
     length: usize,
 }
 
-/// Takes pre-tokens in any order.
+/// Sorter of pre-tokens, which come in any order, by their first positions.
 pub struct ByPlace<'s> {
     store: &'s dyn Store,
     /// Bytes that may wait in memory.
@@ -429,7 +437,7 @@ pub struct ByPlace<'s> {
     entries: Vec<PlacedRecord>,
     text: Vec<u8>,
     shelf: Option<Shelf>,
-    /// Pre-tokens taken, and their bytes.
+    /// Number of pre-tokens taken, and their bytes.
     taken: (usize, usize),
 }
 
@@ -485,7 +493,7 @@ impl<'s> ByPlace<'s> {
         Ok(())
     }
 
-    /// All of them in the order of their places. `progress` as in [`merge_all`].
+    /// Return all pre-tokens in the order of their positions; `progress` as in [`merge_all`].
     pub fn finish(mut self, progress: &mut dyn FnMut(u64, u64) -> bool) -> Result<Counts> {
         let (pre_tokens, bytes) = self.taken;
         if self.shelf.is_none() {
@@ -511,32 +519,33 @@ impl<'s> ByPlace<'s> {
     }
 }
 
-/// Memory that counting may take, and where to go with what does not fit.
+/// Memory that counting may take, and the storage for the rest.
 #[derive(Clone)]
 pub struct Limit {
-    /// Bytes of all tables, and of all that is needed to merge them.
+    /// Bytes of all tables, and of the memory that merging them needs.
     pub bytes: usize,
     pub store: Arc<dyn Store>,
 }
 
+/// Counts of one thread: its table, and the runs that it has written.
 pub struct Tally {
     pub table: CountTable,
     /// Pre-tokens on their way to the table.
     pub(super) batch: Box<KeyBatch>,
-    /// Bytes that the table may have; None: any number.
+    /// Most bytes of the table; None for no limit.
     most: Option<usize>,
     store: Option<Arc<dyn Store>>,
     shelf: Option<Shelf>,
 }
 
 impl Tally {
-    /// As many as there are threads; tables that will be merged share a hasher.
+    /// Create one tally for each thread; tables that will be merged share a hasher.
     pub fn some(threads: usize, limit: Option<&Limit>) -> Vec<Self> {
         let hasher = DefaultHashBuilder::default();
         let tally = |_| Tally {
             table: CountTable::with_hasher(hasher.clone()),
             batch: Box::default(),
-            // A quarter is left for what texts and writing take beside the tables.
+            // A quarter is left for texts and writing.
             most: limit.map(|limit| limit.bytes / 4 * 3 / threads),
             store: limit.map(|limit| limit.store.clone()),
             shelf: None,
@@ -544,7 +553,7 @@ impl Tally {
         (0..threads).map(tally).collect()
     }
 
-    /// Writes the table to a run if it is full.
+    /// Write the table to a run if it is full.
     #[inline]
     pub fn check(&mut self) -> Result<()> {
         match self.most {
@@ -568,8 +577,10 @@ impl Tally {
     }
 }
 
-/// All counts of at least `min_count` of all tables and runs, by first places. `progress` gets the
-/// bytes of runs that have been merged and that there are; false stops the work.
+/// Return all counts of at least `min_count` of all tables and runs, by first positions.
+///
+/// `progress` gets the bytes of runs that are merged, and the total. The work stops if it returns
+/// false.
 pub fn finish(
     mut tallies: Vec<Tally>,
     limit: Option<&Limit>,
@@ -621,7 +632,7 @@ fn merge(
 pub mod tests {
     use super::*;
 
-    /// Room in memory.
+    /// Storage in memory.
     pub struct MemoryStore;
 
     impl Store for MemoryStore {
@@ -699,10 +710,10 @@ mod merge_tests {
     use super::*;
     use crate::random::random_below;
 
-    /// Counts and first places by pre-token.
+    /// Counts and first positions by pre-token.
     type Sums = BTreeMap<Vec<u8>, (u64, u64)>;
 
-    /// Sorted runs of random words, and what they come to.
+    /// Return sorted runs of random words, and the sums of their records.
     fn runs(number: usize) -> (Vec<Shelf>, Sums) {
         let mut below = random_below(number as u64);
         let mut all = Sums::new();
@@ -781,7 +792,7 @@ mod by_place_tests {
 
     #[test]
     fn the_order_is_that_of_the_places_whatever_fits() {
-        // 7919 is prime: all places come once.
+        // 7919 is prime: each position comes once.
         let words: Vec<_> = (0..3000u64).map(|n| (n * 7919 % 3000, n)).collect();
         for most in [1, 100, 5000, 1 << 30] {
             let mut sorting = ByPlace::new(&MemoryStore, most);
@@ -809,7 +820,7 @@ mod tally_tests {
     use crate::pretokenize::Scanner;
     use crate::random::random_below;
 
-    /// Words of one to thirty letters, many of them again and again.
+    /// Return words of one to thirty letters, many of them repeated.
     fn text(words: usize) -> String {
         let mut below = random_below(3);
         let mut word = || {

@@ -1,4 +1,4 @@
-//! What one thread has counted: short pre-tokens and long ones apart.
+//! Counts of one thread, with separate tables for short and long pre-tokens.
 
 use std::hash::BuildHasher;
 
@@ -12,15 +12,17 @@ use crate::key_batch::{BatchLookup, GatheredPlaces, KeyBatch};
 use crate::large_pages;
 use crate::packed::{Key, Seeds};
 
-/// Order of insertion is not kept: entries are sorted by their first places in the end. So
-/// the hashers' random seeds can't show.
+/// Table of counts.
+///
+/// The order of insertion is not kept: entries are sorted by their first positions in the end. So
+/// the hashers' random seeds do not affect the result.
 pub struct CountTable {
     short: ShortCounts,
     long: LongCounts,
 }
 
 impl CountTable {
-    /// Tables that will be merged share a hasher for long pre-tokens.
+    /// Create a table; tables that will be merged share a hasher for long pre-tokens.
     pub fn with_hasher(hasher: DefaultHashBuilder) -> Self {
         CountTable {
             short: ShortCounts::new(),
@@ -28,6 +30,7 @@ impl CountTable {
         }
     }
 
+    /// Add `count` occurrences of a pre-token, the first of them at position `first`.
     pub fn add(&mut self, pre_token: &[u8], count: u64, first: u64) {
         match Key::short(pre_token) {
             Some(key) => self.short.add(key, count, first),
@@ -35,6 +38,7 @@ impl CountTable {
         }
     }
 
+    /// Add the counts of another table.
     pub fn absorb(&mut self, other: &CountTable) {
         self.short.absorb(&other.short);
         self.long.absorb(&other.long);
@@ -44,12 +48,12 @@ impl CountTable {
         self.short.len() == 0 && self.long.entries().is_empty()
     }
 
-    /// Bytes that the table takes, or will soon, when it grows.
+    /// Return the bytes that the table takes, or will take when it grows soon.
     pub fn bytes_soon(&self) -> usize {
         self.short.bytes_soon() + self.long.bytes()
     }
 
-    /// Bytes that it takes to join such tables, about.
+    /// Return about how many bytes it takes to merge the tables.
     pub fn bytes_together<'t>(tables: impl Iterator<Item = &'t CountTable> + Clone) -> usize {
         let bytes = tables.clone().map(|t| t.short.bytes() + t.long.bytes());
         let entries = tables.clone().map(|t| t.short.len()).sum();
@@ -57,14 +61,15 @@ impl CountTable {
         bytes.sum::<usize>() + ShortCounts::bytes_of(entries) + long.sum::<usize>()
     }
 
-    /// Sorts the entries by the bytes of the pre-tokens, for [`Self::sorted`]; nothing else can
-    /// be done with them until the table is reset.
+    /// Sort the entries by the bytes of the pre-tokens, for [`Self::sorted`].
+    ///
+    /// After this, only [`Self::reset`] makes the table usable for anything else.
     pub fn sort(&mut self) {
         self.short.sort();
         self.long.sort();
     }
 
-    /// Gives all entries, sorted by the bytes of the pre-tokens.
+    /// Call `each` for all entries, sorted by the bytes of the pre-tokens.
     pub fn sorted(&self, mut each: impl FnMut(Record) -> Result<()>) -> Result<()> {
         let mut long = self.long.entries().iter().peekable();
         let mut give_long_before = |bound: Option<&[u8]>, each: &mut dyn FnMut(Record) -> _| {
@@ -89,18 +94,18 @@ impl CountTable {
         give_long_before(None, &mut each)
     }
 
-    /// Takes all entries out; room beyond `most` bytes is freed.
+    /// Remove all entries; room beyond `most` bytes is freed.
     pub fn reset(&mut self, most: usize) {
         self.short.reset(most);
         self.long.reset();
     }
 
-    /// All counts of at least `min_count`, by first places.
+    /// Return all counts of at least `min_count`, by first positions.
     pub fn into_counts(self, min_count: u64) -> Counts {
         let CountTable { short, long } = self;
         let mut order = Vec::with_capacity(short.len() + long.entries().len());
         let mut length = 0;
-        // Which table an entry is in and where it stands there are one number.
+        // One number holds the entry's table (in the lowest bit) and its index.
         for (at, slot) in short.slots() {
             if slot.count >= min_count {
                 order.push((slot.first, 2 * at));
@@ -128,22 +133,23 @@ impl CountTable {
     }
 }
 
-/// A table is looked at after so many batches: is it full?
+/// Batches between two checks whether the table is full.
 const BATCHES: u32 = 64;
 
-/// Adds the pre-tokens of a text, a batch at a time: the table is far larger than the processor's
-/// cache.
+/// Adder of the pre-tokens of a text, a batch at a time, because the table is far larger than the
+/// processor's cache.
 pub struct Adder<'t> {
     tally: &'t mut Tally,
     text: &'t [u8],
-    /// The place of the text.
+    /// Position of the text.
     base: u64,
-    /// What one occurrence counts.
+    /// Count of one occurrence.
     weight: u64,
-    /// Pre-tokens in the tally's batch.
+    /// Number of pre-tokens in the tally's batch.
     count: usize,
-    /// Batches until the table is looked at, and what went wrong then.
+    /// Batches until the table is checked.
     batches: u32,
+    /// First error that a check returned.
     failed: Result<()>,
 }
 
@@ -160,12 +166,15 @@ impl<'t> Adder<'t> {
         }
     }
 
-    /// Takes ranges of the text. Places ascend: an entry that is there has an earlier one.
+    /// Return a sink for ranges of the text.
+    ///
+    /// The ranges must ascend: an entry that exists keeps its first position.
     pub fn places(&mut self) -> GatheredPlaces<'_, Self> {
         GatheredPlaces::new(self)
     }
 
-    /// Adds what waits. Within a limit of memory the table may be written to a run.
+    /// Add the pre-tokens that wait, and check the table, which a limit of memory may write to a
+    /// run.
     pub fn finish(mut self) -> Result<()> {
         self.look_up();
         self.failed?;
@@ -227,27 +236,27 @@ impl BatchLookup for Adder<'_> {
     }
 }
 
-/// No pre-token's key, and no pre-token's place.
+/// Key of a free slot, which no pre-token's key or span equals.
 const FREE: Key = Key {
     low: 0,
     high: u64::MAX,
 };
 
-/// Slots at first.
+/// Slots of a new table.
 const LEAST: usize = 1 << 10;
 
-/// Two fit a cache line, and none lies across two.
+/// Slot of the table. Two fit in a cache line, and none crosses two lines.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub struct CountSlot {
     key: Key,
     pub count: u64,
-    /// Place of the first occurrence.
+    /// Position of the first occurrence.
     pub first: u64,
 }
 
 impl CountSlot {
-    /// Writes the pre-token to the end of `text`.
+    /// Append the pre-token to `text`.
     pub fn unpack(&self, text: &mut Vec<u8>) {
         let (bytes, length) = self.key.text();
         text.extend_from_slice(&bytes[..length]);
@@ -257,19 +266,20 @@ impl CountSlot {
         self.key.length()
     }
 
-    /// The pre-token, and its length.
+    /// Return the bytes of the pre-token, and their number.
     pub fn text(&self) -> ([u8; 16], usize) {
         self.key.text()
     }
 
-    /// Sorts as the bytes do: where one pre-token begins another, its length decides.
+    /// Return a sort key in the order of the bytes; a prefix of another pre-token comes first.
     fn order(&self) -> (u64, u64) {
         (self.key.low.swap_bytes(), self.key.high.swap_bytes())
     }
 }
 
+/// Hash table of the pre-tokens that fit in a key, with linear probing.
 pub struct ShortCounts {
-    /// A power of two of them; at most three quarters are used.
+    /// Slots, a power of two; at most three quarters are used.
     slots: Vec<CountSlot>,
     used: usize,
     seeds: Seeds,
@@ -284,14 +294,15 @@ impl ShortCounts {
         }
     }
 
-    /// Where the search for a key begins.
+    /// Return the slot where the search for a key begins.
     #[inline]
     fn home(&self, key: Key) -> usize {
         self.seeds.hash(key) as usize & (self.slots.len() - 1)
     }
 
-    /// Adds to the entries of keys that stand where their hashes lead to, up to the first that
-    /// does not; returns how many.
+    /// Add to the entries that are in the slots of their hashes, up to the first key that is not.
+    ///
+    /// Returns how many keys were added.
     #[inline]
     fn add_first_hits(&mut self, keys: &[Key], hashes: &[u64], count: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -349,12 +360,12 @@ impl ShortCounts {
         self.used
     }
 
-    /// Bytes of the table.
+    /// Return the bytes of the table.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.slots[..])
     }
 
-    /// The same; and where it will grow before long, of the old table and the new one.
+    /// Return [`Self::bytes`]; if the table will grow soon, with the bytes of the next table.
     pub fn bytes_soon(&self) -> usize {
         match self.used * 8 > self.slots.len() * 5 {
             true => 3 * self.bytes(),
@@ -362,14 +373,15 @@ impl ShortCounts {
         }
     }
 
-    /// Bytes that a table grows to on its way to so many entries, with those of the one before.
+    /// Return the peak bytes of a table that grows to `entries` entries, with the table before it.
     pub fn bytes_of(entries: usize) -> usize {
         let slots = (entries / 3 * 4).next_power_of_two().max(LEAST);
         slots * size_of::<CountSlot>() / 2 * 3
     }
 
-    /// Sorts the entries by their bytes, for [`Self::sorted`]; nothing else can be done with
-    /// them until the table is reset.
+    /// Sort the entries by their bytes, for [`Self::sorted`].
+    ///
+    /// After this, only [`Self::reset`] makes the table usable for anything else.
     pub fn sort(&mut self) {
         let mut used = 0;
         for at in 0..self.slots.len() {
@@ -385,7 +397,7 @@ impl ShortCounts {
         &self.slots[..self.used]
     }
 
-    /// Takes all entries out; a table of more than `most` bytes starts small again.
+    /// Remove all entries; a table of more than `most` bytes is replaced by a small one.
     pub fn reset(&mut self, most: usize) {
         if self.bytes() > most {
             self.slots = large_pages::table(LEAST, NONE);
@@ -399,13 +411,13 @@ impl ShortCounts {
         &self.slots[at]
     }
 
-    /// The entries and their places.
+    /// Return the entries with their slot indices.
     pub fn slots(&self) -> impl Iterator<Item = (usize, &CountSlot)> {
         let slots = self.slots.iter().enumerate();
         slots.filter(|(_, slot)| slot.key != FREE)
     }
 
-    /// Adds another table's counts.
+    /// Add another table's counts.
     pub fn absorb(&mut self, other: &ShortCounts) {
         for (_, slot) in other.slots() {
             self.add(slot.key, slot.count, slot.first);
@@ -419,7 +431,7 @@ const NONE: CountSlot = CountSlot {
     first: 0,
 };
 
-/// One distinct pre-token; its bytes lie in the table's arena.
+/// Distinct pre-token, whose bytes are in the table's arena.
 #[derive(Debug, Clone, Copy)]
 pub struct LongEntry {
     start: usize,
@@ -430,8 +442,10 @@ pub struct LongEntry {
     pub first: u64,
 }
 
-/// Order of insertion is kept, but nothing that leaves the counter depends on it:
-/// entries are sorted by `first`. So the hasher's random seed can't show.
+/// Table of the pre-tokens that do not fit in a key.
+///
+/// The order of insertion is kept, but entries are sorted by `first` before they leave the counter.
+/// So the hasher's random seed does not affect the result.
 pub struct LongCounts {
     hasher: DefaultHashBuilder,
     index: HashTable<u32>,
@@ -440,7 +454,7 @@ pub struct LongCounts {
 }
 
 impl LongCounts {
-    /// Tables that will be merged share a hasher, so that hashes are computed once.
+    /// Create a table; tables that will be merged share a hasher, so that hashes are computed once.
     pub fn with_hasher(hasher: DefaultHashBuilder) -> Self {
         LongCounts {
             hasher,
@@ -458,21 +472,21 @@ impl LongCounts {
         &self.arena[entry.start..entry.start + entry.length]
     }
 
-    /// Bytes that the table takes.
+    /// Return the bytes that the table takes.
     pub fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<LongEntry>()
             + self.arena.capacity()
             + self.index.allocation_size()
     }
 
-    /// Sorts the entries by their bytes; nothing can be added until the table is reset.
+    /// Sort the entries by their bytes; nothing can be added until the table is reset.
     pub fn sort(&mut self) {
         let (entries, arena) = (&mut self.entries, &self.arena);
         let text = |entry: &LongEntry| &arena[entry.start..entry.start + entry.length];
         entries.sort_unstable_by(|one, other| text(one).cmp(text(other)));
     }
 
-    /// Takes all entries out, and gives the memory back.
+    /// Remove all entries, and free the memory.
     pub fn reset(&mut self) {
         *self = LongCounts::with_hasher(self.hasher.clone());
     }
@@ -509,7 +523,7 @@ impl LongCounts {
             .insert_unique(hash, at, |&at| entries[at as usize].hash);
     }
 
-    /// Adds another table with the same hasher.
+    /// Add the counts of another table with the same hasher.
     pub fn absorb(&mut self, other: &LongCounts) {
         for entry in &other.entries {
             self.add_hashed(other.text(entry), entry.hash, entry.count, entry.first);

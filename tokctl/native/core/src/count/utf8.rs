@@ -1,4 +1,4 @@
-//! Checks block by block whether a text is UTF-8, since a text need not fit into memory.
+//! Check, block by block, that a text is UTF-8; the text need not fit into memory.
 
 use std::str::from_utf8;
 
@@ -6,20 +6,22 @@ use memchr::memchr_iter;
 
 use crate::unicode;
 
-/// The line, from 1, and the byte, from 0, of the first ill-formed sequence.
+/// Position of the first ill-formed sequence: the line, from 1, and the byte, from 0.
 pub type LinePosition = (u64, u64);
 
+/// State of the check between blocks.
 #[derive(Default)]
 pub struct Utf8Check {
-    /// The start of a character whose end has not come yet.
+    /// Start of a character whose end has not come yet.
     waiting: Vec<u8>,
-    /// Bytes and line feeds of the blocks so far.
+    /// Number of bytes in the blocks so far.
     bytes: u64,
+    /// Number of line feeds in the blocks so far.
     lines: u64,
 }
 
 impl Utf8Check {
-    /// Takes the next block. What is found wrong ends the check.
+    /// Check the next block; after an error, the check is over.
     pub fn feed(&mut self, block: &[u8]) -> Result<(), LinePosition> {
         let mut rest = block;
         while !self.waiting.is_empty() && !rest.is_empty() {
@@ -28,13 +30,13 @@ impl Utf8Check {
             rest = &rest[1..];
             self.bytes += 1;
             match from_utf8(&self.waiting).map_err(|error| error.error_len()) {
-                // Such a character is no line feed.
+                // A character of several bytes is not a line feed.
                 Ok(_) => self.waiting.clear(),
                 Err(None) => {}
                 Err(Some(_)) => return Err((self.lines + 1, start)),
             }
         }
-        // The fast check doesn't say which byte is wrong.
+        // The fast check does not tell which byte is wrong.
         let valid = match unicode::well_formed(rest).map_or_else(|| from_utf8(rest), Ok) {
             Ok(_) => rest.len(),
             Err(error) => {
@@ -52,7 +54,7 @@ impl Utf8Check {
         Ok(())
     }
 
-    /// No more blocks: a character that has only begun is ill-formed.
+    /// End the text: a character that has only begun is ill-formed.
     pub fn end(&self) -> Result<(), LinePosition> {
         match self.waiting.len() as u64 {
             0 => Ok(()),

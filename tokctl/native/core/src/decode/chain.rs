@@ -1,55 +1,59 @@
-//! A chain of decoders as machines that pass tokens on bit by bit.
+//! Chain of decoder steps that process tokens incrementally.
 //!
-//! A step of Hugging Face's maps a list of tokens to a list of tokens. Here it takes the
-//! same list as events (a token begins, some of its bytes, it ends, no token follows) and
-//! passes each on as soon as nothing that comes later can change it. Decoding at once and
-//! decoding a stream are therefore the same machine, and both are linear.
+//! A step of Hugging Face's chain maps a list of tokens to a list of tokens. A step of this chain
+//! receives the list as events (a token begins, some of its bytes, it ends, no token follows). It
+//! passes each event on as soon as no later event can change it. Decoding at once and decoding a
+//! stream thus use one chain, and both are linear.
 
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// One step at work.
+/// State of one decoder step.
 pub trait StepNode: Send + Sync {
-    /// Another token begins.
+    /// Begin a token.
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
         next.begin()
     }
 
-    /// Some bytes of the token; a token can come in parts, once tokens have been fused.
+    /// Take some bytes of the current token. A token can come in parts, once tokens have been
+    /// fused.
     fn bytes(&mut self, text: &[u8], next: &mut Flow) -> Result<()>;
 
-    /// The token is over.
+    /// End the current token.
     fn end(&mut self, next: &mut Flow) -> Result<()> {
         next.end()
     }
 
-    /// A token is skipped between two others.
+    /// Note a skipped token between two others.
     fn gap(&mut self, next: &mut Flow) -> Result<()> {
         next.gap()
     }
 
-    /// No token follows.
+    /// End the list of tokens.
     fn finish(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
     }
 
-    /// Called between two tokens: would a token that is no byte token (see `fallback`) pass as it
-    /// is, and change nothing here? `fused`: where tokens begin and end is no longer known.
+    /// Return whether the next token, unless it is a byte token (see `steps::byte`), would pass
+    /// unchanged and leave the state of this step unchanged.
+    ///
+    /// Called between two tokens. `fused` says whether an earlier step hides where tokens begin and
+    /// end.
     fn is_settled(&self, _fused: bool) -> bool {
         false
     }
 
-    /// Does it keep to itself where tokens begin and end, once it is settled?
+    /// Return whether this step, once settled, hides where tokens begin and end.
     fn fuses(&self) -> bool {
         false
     }
 }
 
-/// The steps behind a step, and what comes out at the end.
+/// The steps after a step, and the output of the last one.
 pub struct Flow<'c> {
     nodes: &'c mut [Box<dyn StepNode>],
     out: &'c mut Vec<u8>,
-    /// `out` has at most so many bytes.
+    /// Maximum length of `out` in bytes.
     most: usize,
 }
 
@@ -110,6 +114,7 @@ impl Flow<'_> {
         self.step(|node, next| node.gap(next))
     }
 
+    /// Pass on a whole token.
     pub fn token(&mut self, text: &[u8]) -> Result<()> {
         self.begin()?;
         self.bytes(text)?;
@@ -124,10 +129,10 @@ impl Flow<'_> {
     }
 }
 
-/// The steps of one decoding, from its first token to its last.
+/// Steps of one decoding, from its first token to its last.
 pub struct StepChain {
     nodes: Vec<Box<dyn StepNode>>,
-    /// What comes out has at most so many bytes, with what is there already.
+    /// Maximum length of the output in bytes, including what it contained before.
     pub most: usize,
 }
 
@@ -139,12 +144,12 @@ impl StepChain {
         }
     }
 
-    /// The way in; `out` gets what comes out.
+    /// Return the flow into the first step; the last step appends to `out`.
     pub fn flow<'c>(&'c mut self, out: &'c mut Vec<u8>) -> Flow<'c> {
         self.flow_within(self.most, out)
     }
 
-    /// The same; an error where `out` comes to have more bytes.
+    /// Like [`Self::flow`], with an error if `out` would exceed `most` bytes.
     pub fn flow_within<'c>(&'c mut self, most: usize, out: &'c mut Vec<u8>) -> Flow<'c> {
         Flow {
             nodes: &mut self.nodes,
@@ -153,8 +158,8 @@ impl StepChain {
         }
     }
 
-    /// Called between two tokens: do tokens that are no byte tokens come out as they are, from here
-    /// up to the next byte token?
+    /// Return whether tokens come out unchanged from now on, up to the next byte token. Called
+    /// between two tokens.
     pub fn is_settled(&self) -> bool {
         let mut fused = false;
         self.nodes.iter().all(|node| {
@@ -164,23 +169,23 @@ impl StepChain {
         })
     }
 
-    /// No token follows: what was held back comes out.
+    /// End the list of tokens, and append the output that was held back.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         self.flow(out).finish()
     }
 }
 
-/// A step that needs each token whole and makes one of it.
+/// Step that needs each token as a whole, and makes one token of it.
 pub trait Each: Send + Sync {
     fn token(&mut self, token: &[u8], next: &mut Flow) -> Result<()>;
 
-    /// What is due once it is certain that another token follows.
+    /// Emit output that is due once another token is known to follow.
     fn begun(&mut self, _next: &mut Flow) -> Result<()> {
         Ok(())
     }
 }
 
-/// Collects the parts of a token for an [`Each`].
+/// Adapter that collects the parts of a token for an [`Each`].
 pub struct Whole<E> {
     each: E,
     token: Vec<u8>,

@@ -1,12 +1,13 @@
-//! Line by line: a block of decimal ids in, a block of text out.
+//! Decoding line by line: a block of decimal ids in, a block of text out.
 
 use super::Decoder;
 use crate::error::{Error, Result};
 use crate::memory;
 
 impl Decoder {
-    /// Decodes every line of `block`; line feeds are copied. Places in errors count
-    /// lines from `first_line` and columns (bytes) from 1.
+    /// Decode every line of `block`; line feeds are copied.
+    ///
+    /// Errors count lines from `first_line` and columns from 1, in bytes.
     pub fn lines(&self, block: &[u8], first_line: u64, skip_special: bool) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         let mut ids = Vec::new();
@@ -37,8 +38,8 @@ impl Decoder {
     }
 }
 
-/// Decimal numbers below 2^32, digits only, between ASCII white space. False where a word is
-/// none.
+/// Append the decimal numbers of a line, separated by ASCII white space. Return false if a word is
+/// not a number below 2^32 in digits only.
 fn parse(line: &[u8], ids: &mut Vec<u32>) -> bool {
     let mut word: Option<u64> = None;
     for &byte in line {
@@ -59,7 +60,7 @@ fn parse(line: &[u8], ids: &mut Vec<u32>) -> bool {
     true
 }
 
-/// The error for a line with a word that is no id: the first such word.
+/// Return the error for the first word of a line that is not an id.
 #[cold]
 fn not_an_id(line: &[u8], line_number: u64) -> Error {
     let wrong = |word: &(u64, &[u8])| !parse(word.1, &mut Vec::new());
@@ -71,7 +72,7 @@ fn not_an_id(line: &[u8], line_number: u64) -> Error {
     }
 }
 
-/// Words between ASCII white space, with their columns from 1.
+/// Iterate over the words between ASCII white space, with their columns from 1.
 fn words(line: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let base = line.as_ptr() as usize;
     line.split(u8::is_ascii_whitespace)

@@ -1,4 +1,4 @@
-//! Replacing a fixed string, in text that comes in parts.
+//! Replacement of a fixed string in text that comes in parts.
 
 use std::sync::Arc;
 
@@ -7,16 +7,17 @@ use memchr::memmem::Finder;
 use super::chain::{Flow, StepNode};
 use crate::error::{Error, Result};
 
-/// A string to look for: leftmost first, without overlap.
+/// String to search for. Matches are leftmost first and do not overlap.
 #[derive(Debug)]
 pub struct Literal {
     finder: Finder<'static>,
-    /// For each length of a prefix: that of its longest proper prefix that also ends it
+    /// For each length of a prefix: the length of its longest proper prefix that is also its suffix
     /// (Knuth, Morris & Pratt 1977).
     borders: Vec<usize>,
 }
 
 impl Literal {
+    /// Prepare a search for `text`. Return an error if it is empty.
     pub fn new(text: &str) -> Result<Arc<Self>> {
         if text.is_empty() {
             let message = "a decoder can't replace an empty string";
@@ -42,7 +43,8 @@ impl Literal {
         self.finder.needle()
     }
 
-    /// How much of the literal a text ends with after `byte`, if it was `held` before.
+    /// Return the length of the literal's longest prefix that ends a text after `byte`, if it was
+    /// `held` before `byte`.
     fn grown(&self, mut held: usize, byte: u8) -> usize {
         let text = self.text();
         while held > 0 && text[held] != byte {
@@ -52,16 +54,17 @@ impl Literal {
     }
 }
 
-/// What a search comes upon.
+/// Event of a search.
 pub enum Found<'t> {
     Text(&'t [u8]),
     Match,
 }
 
-/// A search whose text comes in parts.
+/// Search in a text that comes in parts.
 pub struct LiteralSearch {
     literal: Arc<Literal>,
-    /// So many bytes at the end of what came may begin a match. They are the literal's own.
+    /// Number of bytes at the end of the text so far that may begin a match. They equal the
+    /// literal's own.
     held: usize,
 }
 
@@ -71,12 +74,13 @@ impl LiteralSearch {
         LiteralSearch { literal, held: 0 }
     }
 
+    /// Search the next part of the text, and emit texts and matches in order.
     pub fn bytes(
         &mut self,
         mut text: &[u8],
         mut emit: impl FnMut(Found) -> Result<()>,
     ) -> Result<()> {
-        // Across the seam byte by byte, then as fast as one can search.
+        // Search byte by byte across the seam, then with the fast searcher.
         while self.held > 0 {
             let Some((&byte, rest)) = text.split_first() else {
                 return Ok(());
@@ -90,7 +94,7 @@ impl LiteralSearch {
             emit(Found::Match)?;
             text = &text[at + needle.len()..];
         }
-        // No match lies in the rest, so only its end can begin one.
+        // The rest contains no match, so only its end can begin one.
         let tail = text.len() - text.len().min(needle.len() - 1);
         let grow = |held, &byte: &u8| self.literal.grown(held, byte);
         self.held = text[tail..].iter().fold(0, grow);
@@ -100,7 +104,7 @@ impl LiteralSearch {
     fn step(&mut self, byte: u8, emit: &mut impl FnMut(Found) -> Result<()>) -> Result<()> {
         let needle = self.literal.text();
         let held = self.literal.grown(self.held, byte);
-        // What was held, and the byte, but for what is held now.
+        // Number of bytes to emit: the bytes held before and `byte`, without those held now.
         let free = self.held + 1 - held;
         let known = free.min(self.held);
         emit(Found::Text(&needle[..known]))?;
@@ -115,7 +119,7 @@ impl LiteralSearch {
         Ok(())
     }
 
-    /// The text is over.
+    /// End the text, and emit the bytes held back.
     pub fn end(&mut self, mut emit: impl FnMut(Found) -> Result<()>) -> Result<()> {
         let held = std::mem::take(&mut self.held);
         match held {
@@ -125,11 +129,11 @@ impl LiteralSearch {
     }
 }
 
-/// Every token's occurrences of a string replaced (`Replace`, `Metaspace`).
+/// Step that replaces a string in every token (`Replace`, `Metaspace`).
 pub struct Replace {
     search: LiteralSearch,
     content: Arc<str>,
-    /// In the first token they are left out.
+    /// Whether matches in the first token are removed instead of replaced.
     dropped_first: bool,
     tokens: u64,
 }
@@ -167,13 +171,13 @@ impl StepNode for Replace {
     }
 }
 
-/// `BPEDecoder`: a suffix becomes a space, in the last token nothing. A token with a suffix
-/// waits from there on until another begins.
+/// Step of `BPEDecoder`: a suffix becomes a space, or nothing in the last token. A token is held
+/// back from its first suffix on, until another token begins.
 pub struct Suffix {
     search: LiteralSearch,
-    /// The current token from its first suffix on: what stands between suffixes.
+    /// The current token from its first suffix on: the texts after each suffix.
     waiting: Vec<Vec<u8>>,
-    /// A token has ended and nobody behind knows.
+    /// Whether a token has ended and the next step was not told yet.
     ended: bool,
 }
 
@@ -234,7 +238,7 @@ fn take(found: Found, waiting: &mut Vec<Vec<u8>>, next: &mut Flow) -> Result<()>
 mod tests {
     use super::*;
 
-    /// `text` in parts of `size` bytes, with what was found written as `<>`.
+    /// Search `text` in parts of `size` bytes, and write each match as `<>`.
     fn found(literal: &str, text: &str, size: usize) -> String {
         let mut search = LiteralSearch::new(&Literal::new(literal).unwrap());
         let mut out = Vec::new();

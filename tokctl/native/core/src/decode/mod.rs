@@ -1,12 +1,15 @@
-//! From ids back to text.
+//! Decoding: ids to text.
 //!
-//! A decoder is a chain of [`DecoderStep`]s; what they mean is Hugging Face's `decode_chain`, token
-//! list in, token list out, and the last list joined. Three things differ on purpose.
-//! Where theirs ends in U+FFFD because bytes of a byte-level model are no UTF-8, ours gives
-//! the bytes: decoding these with replacement gives the same text. A special
-//! token of a byte-level model is its own text, and not looked up in GPT-2's alphabet
-//! (`é` comes out as `é`, not as the byte E9). And where theirs stops with a panic (`Strip`
-//! of more than a token has), ours leaves nothing of the token.
+//! A decoder is a chain of [`DecoderStep`]s. Their meaning is that of Hugging Face's
+//! `decode_chain`: token list in, token list out, and the last list joined. Three things differ on
+//! purpose:
+//!
+//! - If bytes of a byte-level model are not UTF-8, Hugging Face returns U+FFFD, and this decoder
+//!   returns the bytes. Decoding them with replacement gives Hugging Face's text.
+//! - A special token of a byte-level model stands for its own text, and is not mapped through
+//!   GPT-2's alphabet (`é` gives `é`, not the byte E9).
+//! - If `Strip` removes more than a token has, Hugging Face panics, and this decoder leaves an
+//!   empty token.
 
 mod chain;
 mod lines;
@@ -24,30 +27,31 @@ use crate::text_table::TextTable;
 use chain::StepChain;
 use steps::{Scope, StepPart};
 
-/// Bytes of all tokens' texts, after the decoders that look at each by itself: a model that makes more
-/// of its tokens, by one replacement behind another, is refused.
+/// Maximum total length of all tokens' texts in bytes, after the steps that process tokens one by
+/// one. A model whose replacements make longer texts is rejected.
 pub const MOST_TEXT: usize = 256 << 20;
 
-/// Ids whose texts the decoders look at together become at most [`MOST_TEXT`] bytes, or so many each.
+/// Maximum number of bytes per id that the other steps may make, if that exceeds [`MOST_TEXT`] in
+/// all.
 pub const MOST_OF_TOKEN: usize = 4096;
 
-/// Turns ids into bytes.
+/// Decoder from ids to bytes.
 pub struct Decoder {
     parts: Vec<StepPart>,
-    /// So many parts at the start have been applied to `texts` already.
+    /// Number of leading parts that are already applied to `texts`.
     applied: usize,
     texts: TextTable,
-    /// What each token becomes between two others, if that depends on nothing else.
+    /// Text of each token between two others, if it depends on nothing but the token.
     inner: Option<TextTable>,
-    /// Is that what the last token becomes, too?
+    /// Whether `inner` also holds for the last token.
     same_at_end: bool,
-    /// Which tokens are no byte tokens.
+    /// Whether each token is not a byte token.
     plain: Vec<bool>,
     special: Vec<bool>,
 }
 
 impl Decoder {
-    /// `tokens` in id order; `special` says which of them are special tokens.
+    /// Build a decoder. `tokens` are in id order; `special` says which of them are special tokens.
     pub fn new(steps: Vec<DecoderStep>, tokens: Vec<Vec<u8>>, special: Vec<bool>) -> Result<Self> {
         if tokens.len() != special.len() {
             return Err(Error::Invalid("a flag is needed for every token".into()));
@@ -75,7 +79,7 @@ impl Decoder {
         Ok(decoder)
     }
 
-    /// Every token after the parts that look at nothing else.
+    /// Return every token's text after the parts that process tokens one by one.
     fn apply(&self, tokens: &[Vec<u8>]) -> Result<TextTable> {
         let mut chain = chain(&self.parts[..self.applied]);
         let mut texts = TextTable::default();
@@ -90,7 +94,8 @@ impl Decoder {
         Ok(texts)
     }
 
-    /// Does a token's text depend on itself, and whether it is the first or the last?
+    /// Return whether a token's text depends only on the token, and on whether it is the first or
+    /// the last.
     fn is_local(&self) -> bool {
         let (last, parts) = match self.parts[self.applied..].split_last() {
             Some(parts) => parts,
@@ -100,11 +105,12 @@ impl Decoder {
         parts.iter().all(known) && (known(last) || matches!(last, StepPart::Join))
     }
 
-    /// All tokens one after the other, cut where it is known that another token begins.
+    /// Return the text of each token between two others. All tokens run through the chain, and the
+    /// output is cut where the next token begins.
     fn between_others(&self) -> Result<TextTable> {
         let mut chain = chain(&self.parts[self.applied..]);
         let mut texts = TextTable::default();
-        // What comes before decides as little as what comes after, once there is something.
+        // Only the existence of a token before and after matters, not its text.
         let mut text = Vec::new();
         chain.flow(&mut text).token(b"")?;
         chain.flow(&mut text).begin()?;
@@ -122,19 +128,20 @@ impl Decoder {
         Ok(texts)
     }
 
+    /// Return the decoded text as bytes. With `skip_special`, special tokens are skipped.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_onto(ids, skip_special, &mut out)?;
         Ok(out)
     }
 
-    /// Is every token's text its own, whatever stands around it? Then [`Self::size`] and
-    /// [`Self::fill`] decode into memory of the caller's.
+    /// Return whether every token's text is independent of the tokens around it. If so,
+    /// [`Self::size`] and [`Self::fill`] can decode into the caller's memory.
     pub fn is_flat(&self) -> bool {
         self.applied == self.parts.len()
     }
 
-    /// The length of the decoded text, of a decoder that is flat.
+    /// Return the length of the decoded text in bytes. The decoder must be flat.
     pub fn size(&self, ids: &[u32], skip_special: bool) -> Result<usize> {
         match skip_special {
             true => self.texts.size(ids, |number| self.special[number]),
@@ -142,8 +149,10 @@ impl Decoder {
         }
     }
 
-    /// Decodes to the start of `out`, which has the length that [`Self::size`] gave for the same
-    /// ids, or more. The rest of it; None where it is too small.
+    /// Decode to the start of `out`. Return the rest of `out`, or None if `out` is too small.
+    ///
+    /// `out` must have at least the length that [`Self::size`] returns for these ids. The decoder
+    /// must be flat.
     pub fn fill<'o, P: OutputByte>(
         &self,
         ids: &[u32],
@@ -156,7 +165,7 @@ impl Decoder {
         }
     }
 
-    /// Appends the decoded text.
+    /// Append the decoded text to `out`.
     pub fn decode_onto(&self, ids: &[u32], skip_special: bool, out: &mut Vec<u8>) -> Result<()> {
         if self.is_flat() {
             let (first, size) = (out.len(), self.size(ids, skip_special)?);
@@ -175,7 +184,7 @@ impl Decoder {
         chain.finish(out)
     }
 
-    /// Only the first token and the last one go through the chain.
+    /// Decode by table; only the first and the last token go through the chain.
     fn decode_local(
         &self,
         ids: &[u32],
@@ -185,7 +194,7 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let skipped = |number: usize| skip_special && self.special[number];
-        // Of the ids outside the vocabulary the first one is named.
+        // Checks all ids first, so that the error names the first unknown one.
         let size = inner.size(ids, skipped)?;
         let kept = |id: &u32| !skipped(*id as usize);
         let text = |at: usize| self.texts.get(ids[at] as usize).unwrap_or_default();
@@ -208,7 +217,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Every token goes through the chain, but for runs of tokens that would pass as they are.
+    /// Decode through the chain, except for runs of tokens that would pass unchanged.
     fn decode_through(
         &self,
         ids: &[u32],
@@ -245,7 +254,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Numbers and texts of the tokens to decode; None for a token that is skipped.
+    /// Iterate over (id, text) of the tokens to decode, with None for a skipped token.
     fn tokens<'d>(
         &'d self,
         ids: &'d [u32],
@@ -261,7 +270,7 @@ impl Decoder {
         })
     }
 
-    /// Decodes token strings, which need not be in the vocabulary.
+    /// Decode token strings, which need not be in the vocabulary.
     pub fn decode_tokens<'t>(&self, tokens: impl Iterator<Item = &'t [u8]>) -> Result<Vec<u8>> {
         let mut chain = chain(&self.parts);
         let mut out = Vec::new();

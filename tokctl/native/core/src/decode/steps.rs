@@ -1,4 +1,4 @@
-//! The decoders that a chain is made of: what they are called, and what they consist of.
+//! The decoder steps of a chain, and the parts of which they consist.
 
 use std::sync::Arc;
 
@@ -8,53 +8,53 @@ use crate::error::{Error, Result};
 use crate::model::{byte_characters, Marker, Prepend};
 use crate::pattern::{Pattern, Search};
 
-/// A decoder of Hugging Face's `tokenizers` 0.23, or one of tokctl's own: a map from a list
-/// of tokens to a list of tokens.
+/// Decoder of Hugging Face's `tokenizers` 0.23 or of tokctl: a map from a list of tokens to a list
+/// of tokens.
 #[derive(Debug, Clone)]
 pub enum DecoderStep {
-    /// A token with the prefix goes on with a word, others start one.
+    /// A token with the prefix continues a word; every other token starts one.
     WordPiece { prefix: String, cleanup: bool },
-    /// The replacement becomes a space, or nothing in the first token.
-    /// `prepend` says which tokens got a space in front when they were made.
+    /// The replacement becomes a space, or nothing in the first token. `prepend` says which tokens
+    /// got a space in front during encoding.
     Metaspace { replacement: char, prepend: Prepend },
-    /// Runs of `<0x41>` tokens become text.
+    /// Runs of tokens such as `<0x41>` become text.
     ByteFallback { invalid: InvalidBytes },
     /// The suffix becomes a space, or nothing in the last token.
     BpeSuffix { suffix: String },
-    /// All tokens become one. That is `ByteLevel`, too: tokens are bytes here, not spelled.
+    /// Fuse all tokens into one. Also used for `ByteLevel`, since tokens are stored as bytes.
     Fuse,
-    /// A token that is made of GPT-2's stand-ins for bytes becomes these bytes; all become one.
-    /// That is `ByteLevel` in a model of characters.
+    /// A token made of GPT-2's stand-ins for bytes becomes these bytes; all tokens become one. Used
+    /// for `ByteLevel` in a model of characters.
     ByteCharacters,
-    /// All tokens become one with a space between them: what Hugging Face does where a file
-    /// names no decoder.
+    /// Join all tokens into one with spaces: Hugging Face's rule for a file without a decoder.
     JoinWithSpaces,
-    /// Up to so many of one character off both ends of every token, or of the first one alone.
+    /// Up to `start` and `stop` copies of a character are removed from the two ends of every token,
+    /// or only of the first one.
     Strip {
         content: char,
         start: usize,
         stop: usize,
         first_only: bool,
     },
-    /// In every token by itself.
+    /// Matches in each token are replaced.
     Replace { pattern: Search, content: String },
-    /// Speech recognition: of equal tokens in a row one, without the padding.
+    /// Speech recognition: repeated tokens become one, and padding is removed.
     Ctc {
         pad: String,
         word_delimiter: String,
         cleanup: bool,
     },
-    /// By tokctl's word marker.
+    /// Words are joined with spaces, by tokctl's word marker.
     Markers(Marker),
 }
 
-/// Text of byte tokens whose bytes are not UTF-8.
+/// Treatment of byte tokens whose bytes are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InvalidBytes {
     /// Every byte of a run with an invalid byte becomes U+FFFD, as in Hugging Face's decoder.
     #[default]
     ReplaceRun,
-    /// Every invalid byte becomes U+FFFD, and characters stay, as in SentencePiece. A skipped
+    /// Every invalid byte becomes U+FFFD, and valid characters stay, as in SentencePiece. A skipped
     /// token ends a run.
     ReplaceBytes,
     /// Bytes stay as they are, as in llama.cpp.
@@ -62,7 +62,7 @@ pub enum InvalidBytes {
 }
 
 impl InvalidBytes {
-    /// The value of that name.
+    /// Return the value with this name.
     pub fn named(name: &str) -> Result<Self> {
         match name {
             "replace-run" => Ok(InvalidBytes::ReplaceRun),
@@ -73,7 +73,7 @@ impl InvalidBytes {
     }
 }
 
-/// `WordPiece`'s clean-up, in this order.
+/// Replacements of `WordPiece`'s clean-up, in order.
 const CLEANUP: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
@@ -88,7 +88,7 @@ const CLEANUP: [(&str, &str); 11] = [
     (" 're", "'re"),
 ];
 
-/// What a part looks at beside the token that it is given.
+/// Context that a part needs besides the token itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     Token,
@@ -96,11 +96,11 @@ pub enum Scope {
     First,
     /// Whether the token is the first or the last one.
     Edges,
-    /// Other tokens.
+    /// Further tokens, before or after.
     Tokens,
 }
 
-/// The smallest piece of a step; what it needs is prepared once.
+/// Smallest part of a step, with its prepared data.
 #[derive(Debug, Clone)]
 pub enum StepPart {
     Replace(Arc<Literal>, Arc<str>),
@@ -119,6 +119,7 @@ pub enum StepPart {
 }
 
 impl StepPart {
+    /// Return the context that the part needs.
     pub fn scope(&self) -> Scope {
         match self {
             StepPart::Replace(..)
@@ -142,6 +143,7 @@ impl StepPart {
         }
     }
 
+    /// Return the initial state of the part for one decoding.
     pub fn node(&self) -> Box<dyn StepNode> {
         match self {
             StepPart::Replace(literal, content) => Box::new(Replace::new(literal, content, false)),
@@ -167,13 +169,13 @@ impl StepPart {
     }
 }
 
-/// The parts of all steps, without those that change nothing.
+/// Return the parts of all steps, without those that change nothing.
 pub fn parts(steps: &[DecoderStep]) -> Result<Vec<StepPart>> {
     let mut parts = Vec::new();
     for step in steps {
         add(step, &mut parts)?;
     }
-    // What comes out is joined anyway.
+    // The output is joined anyway.
     while let Some(StepPart::Fuse | StepPart::DropEmpty) = parts.last() {
         parts.pop();
     }
@@ -223,7 +225,7 @@ fn add(step: &DecoderStep, parts: &mut Vec<StepPart>) -> Result<()> {
             cleanup,
         } => {
             parts.push(StepPart::Dedup);
-            // An empty string replaced by nothing is no change.
+            // Replacing an empty string by nothing changes nothing.
             if !pad.is_empty() {
                 parts.push(StepPart::Replace(Literal::new(pad)?, "".into()));
             }
@@ -248,9 +250,9 @@ fn clean_up(parts: &mut Vec<StepPart>) -> Result<()> {
     Ok(())
 }
 
-// Steps that turn on a token's own text, or that drop and regroup tokens.
+// Steps that depend on a token's own text, or that drop and regroup tokens.
 
-/// `Replace` with a regular expression: it sees each token whole.
+/// Step of `Replace` with a regular expression, which sees each token as a whole.
 pub struct PatternReplacer {
     pattern: Arc<dyn Pattern>,
     content: Arc<str>,
@@ -285,7 +287,7 @@ impl Each for PatternReplacer {
     }
 }
 
-/// `ByteLevel`: the bytes that a token spells, or the token itself.
+/// Step of `ByteLevel`: emits the bytes that a token spells, or the token itself.
 #[derive(Default)]
 struct ByteCharacters {
     bytes: Vec<u8>,
@@ -301,18 +303,20 @@ impl Each for ByteCharacters {
     }
 }
 
-/// `Strip`: up to so many of one character off a token's start and its end.
+/// Step of `Strip`: removes up to a number of copies of a character from a token's start and end.
 pub struct Strip {
     content: Vec<u8>,
     start: usize,
     stop: usize,
     first_only: bool,
-    /// Past the first token of `first_only`, nothing is taken off.
+    /// Whether the current token passes unchanged: it follows the first one, and `first_only` is
+    /// set.
     passes: bool,
     begun: bool,
-    /// How many more may go at the start; 0 once something else has come.
+    /// Number of copies that may still be removed at the start; 0 after any other character.
     leading: usize,
-    /// How many stand at the end of what came, `stop` at most, and bytes of one more.
+    /// Number of copies at the end of the text so far (at most `stop`), and number of bytes of a
+    /// further, incomplete copy.
     trailing: usize,
     partial: usize,
 }
@@ -332,7 +336,7 @@ impl Strip {
         }
     }
 
-    /// What is held is not the token's end.
+    /// Emit what is held back, because it is not at the token's end.
     fn release(&mut self, next: &mut Flow) -> Result<()> {
         for _ in 0..std::mem::take(&mut self.trailing) {
             next.bytes(&self.content)?;
@@ -354,8 +358,8 @@ impl StepNode for Strip {
         }
         let mut from = 0;
         for (at, &byte) in text.iter().enumerate() {
-            // The first byte of a character stands nowhere else in it, so a character
-            // that was begun and not completed can't be one a byte further on.
+            // The first byte of a character occurs nowhere else in it. So after an incomplete copy,
+            // no copy can begin in the middle of it.
             let fits = self.content[self.partial] == byte;
             if !fits && (self.partial > 0 || self.trailing > 0) {
                 self.release(next)?;
@@ -394,14 +398,14 @@ impl StepNode for Strip {
     }
 
     fn is_settled(&self, fused: bool) -> bool {
-        // Between two tokens, the first one is over.
+        // Between two tokens, the first one has ended.
         let is_over = self.first_only && self.begun && !fused;
-        // Nothing of the one token's end is taken off, and its start is over.
+        // Nothing is removed from the end of the one fused token, and its start has passed.
         is_over || fused && self.stop == 0 && self.leading == 0 && self.partial == 0
     }
 }
 
-/// Of equal tokens in a row the first (`CTC`).
+/// Step of `CTC` that drops tokens equal to the token before.
 #[derive(Default)]
 pub struct Dedup {
     token: Vec<u8>,
@@ -428,7 +432,7 @@ impl StepNode for Dedup {
     }
 }
 
-/// Empty tokens left out (`CTC`).
+/// Step of `CTC` that drops empty tokens.
 #[derive(Default)]
 pub struct DropEmpty {
     begun: bool,
@@ -454,9 +458,9 @@ impl StepNode for DropEmpty {
     }
 }
 
-// Steps that turn on where a token stands in its list: joining, prefixes, word markers.
+// Steps that depend on a token's position in the list: joining, prefixes, word markers.
 
-/// All tokens become one, with a separator between them.
+/// Step that makes all tokens one, with a separator between them.
 pub struct Fuse {
     separator: &'static [u8],
     begun: bool,
@@ -486,7 +490,7 @@ impl StepNode for Fuse {
     }
 
     fn finish(&mut self, next: &mut Flow) -> Result<()> {
-        // No tokens at all make one empty token.
+        // An empty list of tokens becomes one empty token.
         if !self.begun {
             next.begin()?;
         }
@@ -502,11 +506,12 @@ impl StepNode for Fuse {
     }
 }
 
-/// `WordPiece` without its clean-up: a token with the prefix goes on with the word, every
-/// other one but the first begins a word.
+/// Step of `WordPiece` without its clean-up: a token with the prefix continues a word, and every
+/// other token but the first gets a space in front.
 pub struct Prefix {
     prefix: String,
-    /// Bytes of the prefix that the current token began with; None when that is settled.
+    /// Number of bytes of the prefix that the current token began with; None once the match is
+    /// decided.
     matched: Option<usize>,
     started: bool,
 }
@@ -520,7 +525,7 @@ impl Prefix {
         }
     }
 
-    /// The current token does not start with the prefix.
+    /// Emit a space and the held bytes, because the current token does not start with the prefix.
     fn refused(&mut self, matched: usize, next: &mut Flow) -> Result<()> {
         self.matched = None;
         next.bytes(b" ")?;
@@ -530,7 +535,7 @@ impl Prefix {
 
 impl StepNode for Prefix {
     fn begin(&mut self, next: &mut Flow) -> Result<()> {
-        // An empty prefix is one that every token has.
+        // Every token starts with an empty prefix.
         let settled = !self.started || self.prefix.is_empty();
         self.matched = (!settled).then_some(0);
         self.started = true;
@@ -562,11 +567,11 @@ impl StepNode for Prefix {
     }
 }
 
-/// tokctl's word markers: words are joined with spaces.
+/// Step for tokctl's word markers: joins words with spaces.
 pub struct WordJoiner {
     marker: Marker,
     started: bool,
-    /// A word has ended: a space is due before the next token.
+    /// Whether a word has ended, so that a space is due before the next token.
     ended: bool,
 }
 
@@ -620,26 +625,28 @@ impl Each for WordJoiner {
     }
 }
 
-// `ByteFallback`: tokens that are called after bytes.
+// `ByteFallback`: tokens that are named after bytes.
 
 /// Length of `<0x41>`.
 const LENGTH: usize = 6;
 
-/// A run of byte tokens becomes the text that its bytes are; `invalid` says what becomes of bytes
-/// that are no UTF-8. A run is one token or many. With `ReplaceRun` it is held back to its end,
-/// unless it is broken already; with `ReplaceBytes` only the beginning of a character is.
+/// Step that turns a run of byte tokens into the text of their bytes. `invalid` says how bytes that
+/// are not UTF-8 are treated.
+///
+/// Each run becomes one token or several. With `ReplaceRun` a run is held back to its end, unless
+/// it is already broken; with `ReplaceBytes` only an incomplete character is held back.
 #[derive(Default)]
 pub struct ByteFallback {
     invalid: InvalidBytes,
     /// The current token, up to the length of a byte token.
     token: Vec<u8>,
-    /// The current token is longer than any byte token, and on its way.
+    /// Whether the current token is longer than any byte token, and is being passed on.
     passing: bool,
-    /// The bytes that are held back.
+    /// Bytes of the run that are held back.
     run: Vec<u8>,
-    /// So many bytes of the run are certain to be UTF-8.
+    /// Number of leading bytes of `run` that are known to be UTF-8.
     valid: usize,
-    /// An invalid byte has come, which decides on the whole run.
+    /// Whether the run contains an invalid byte, so that all its bytes are replaced.
     broken: bool,
 }
 
@@ -672,7 +679,7 @@ impl ByteFallback {
             return Ok(());
         }
         if let Some(length) = wrong {
-            // The byte that shows the error may begin a character itself.
+            // The byte that reveals the error may itself begin a character.
             replaced(length, next)?;
             let rest = self.run.split_off(length);
             self.run.clear();
@@ -705,8 +712,8 @@ fn replaced(count: usize, next: &mut Flow) -> Result<()> {
     (0..count).try_for_each(|_| next.token("\u{FFFD}".as_bytes()))
 }
 
-/// The byte that `<0x..>` names. As Hugging Face reads it, with Rust's `from_str_radix`, so
-/// that `<0x+A>` is a byte too.
+/// Return the byte that a token such as `<0x41>` names. Parsed with Rust's `from_str_radix`, as in
+/// Hugging Face's decoder, so that `<0x+A>` is a byte too.
 pub fn byte(token: &[u8]) -> Option<u8> {
     if token.len() != LENGTH {
         return None;
@@ -764,7 +771,7 @@ impl StepNode for ByteFallback {
     }
 
     fn is_settled(&self, fused: bool) -> bool {
-        // No run is open, and none that was found to be broken goes on.
+        // No run is open, and no broken run may continue.
         !fused && !self.passing && self.token.is_empty() && self.run.is_empty() && !self.broken
     }
 }

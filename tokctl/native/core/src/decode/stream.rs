@@ -1,4 +1,4 @@
-//! Decoding while ids still come.
+//! Decoding of a stream of ids.
 
 use std::sync::Arc;
 
@@ -7,21 +7,23 @@ use super::{Decoder, MOST_OF_TOKEN, MOST_TEXT};
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// Gives the text of ids as soon as it is certain: no part of a character, and nothing that
-/// a later token could change. All pieces together are what [`Decoder::decode`] gives for
-/// all the ids. The work is linear in what comes out, however it comes in.
+/// Decoder that returns text as soon as it is certain: no incomplete character, and nothing that a
+/// later token could change.
 ///
-/// Bytes that can't become a character any more are passed on as they are; at most three
-/// that still can are held back. A run of byte-fallback tokens is held back to its end
-/// where one wrong byte makes all of it U+FFFD (`InvalidBytes::ReplaceRun`). A token that was fused and is then
-/// searched with a regular expression is held back to the end of the stream.
+/// All pieces together equal the result of [`Decoder::decode`] for all ids. The work is linear in
+/// the output, however the ids are divided.
+///
+/// Bytes that can't become a character are passed on as they are. At most three bytes that still
+/// can are held back. With `InvalidBytes::ReplaceRun`, a run of byte-fallback tokens is held back
+/// to its end, since one invalid byte turns the whole run into U+FFFD. A token that was fused and
+/// is then searched with a regular expression is held back to the end of the stream.
 pub struct Stream {
     decoder: Arc<Decoder>,
     chain: StepChain,
     skip_special: bool,
     pushed: u64,
     started: bool,
-    /// What was returned last, and then the beginning of a character.
+    /// The text returned last, followed by an incomplete character.
     text: Vec<u8>,
     returned: usize,
 }
@@ -39,12 +41,13 @@ impl Stream {
         }
     }
 
+    /// Add an id, like [`Self::extend`].
     pub fn push(&mut self, id: u32) -> Result<&[u8]> {
         self.extend(&[id])
     }
 
-    /// The text that `ids` make certain. Ids outside the vocabulary are an error before any
-    /// of them is taken.
+    /// Add ids and return the text that is now certain. If an id is outside the vocabulary, return
+    /// an error and add none of them.
     pub fn extend(&mut self, ids: &[u32]) -> Result<&[u8]> {
         let Stream { decoder, chain, .. } = self;
         for (position, &id) in (self.pushed..).zip(ids) {
@@ -80,7 +83,7 @@ impl Stream {
         Ok(&self.text[..self.returned])
     }
 
-    /// The rest, when no id follows.
+    /// End the stream and return the remaining text.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         let mut out = self.text.split_off(self.returned);
         self.chain.finish(&mut out)?;
@@ -88,11 +91,11 @@ impl Stream {
     }
 }
 
-/// Length of the beginning of a character that `text` ends with.
+/// Return the length of the incomplete character at the end of `text`.
 fn incomplete(text: &[u8]) -> usize {
     let ends = |&length: &usize| {
         let tail = &text[text.len() - length..];
-        // All of it is the beginning of one character, and neither text nor an error.
+        // The tail is the beginning of one character: neither complete nor invalid.
         let error = std::str::from_utf8(tail).err();
         error.is_some_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
     };
@@ -127,7 +130,7 @@ mod tests {
                 none.clone()
             ]
         );
-        // E2 82 can't go on with 41; F5 and a second 80 begin nothing.
+        // E2 82 can't continue with 41; F5 and a second 80 begin no character.
         assert_eq!(
             pieces(b"\xE2\x82A\xF5\xE0\x80\xE2"),
             [

@@ -1,4 +1,4 @@
-//! Chains as real models have them, and every way of decoding against every other.
+//! Chains of real models, and comparisons of all ways of decoding.
 
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ const TOKENS: [&[u8]; 24] = [
     b"[S]",
 ];
 
-/// At once by the table, token by token through the whole chain, and as a stream.
+/// Compare decoding at once by table, token by token through the whole chain, and as a stream.
 #[test]
 fn every_way_of_decoding_gives_the_same() {
     let chains = [
@@ -234,7 +234,7 @@ fn every_way_of_decoding_gives_the_same() {
             let mut pieces = Vec::new();
             for &id in &ids {
                 let piece = stream.push(id).unwrap();
-                // Certain text starts nothing and ends in whole characters.
+                // Text is emitted only when certain, so it is a prefix of the expected text.
                 pieces.extend(piece);
                 assert!(expected.starts_with(&pieces), "chain {number}: {ids:?}");
             }

@@ -1,31 +1,37 @@
-//! Where a word may be segmented part by part.
+//! Cut points inside a word, where each side is segmented independently of the other.
 //!
-//! Two characters that no token has side by side never come to stand in one token. Where both are
-//! tokens themselves, so that neither becomes bytes or part of an unknown stretch, what lies on the
-//! two sides of that border is segmented alike whatever the other side is. Text without spaces has
-//! many such borders, and the parts between them come again as words do; so do a word and the
-//! punctuation behind it.
+//! If no token contains two characters side by side, no token crosses from one to the other. If
+//! both characters are also tokens themselves, neither becomes bytes or part of an unknown stretch.
+//! Then each side of the border between them has the ids it would have alone. Text without spaces
+//! has many borders, and the parts between them repeat as words do. A word and the punctuation
+//! after it are also separated in this way.
 
 use super::word_starts::MARK_CHARACTER;
 use crate::unicode;
 
-/// What a model's tokens say of borders.
+/// The characters that are tokens, and the pairs of characters that some token contains.
 #[derive(Debug, Clone)]
 pub struct Borders {
-    /// A bit for each code point: is the character a token? Those behind the last are none.
+    /// A bit per code point: whether the character is a token.
+    ///
+    /// Code points past the end are not tokens.
     tokens: Vec<u64>,
-    /// A bit for each hash of two characters: has a token these side by side? Where hashes collide
-    /// a border is not seen.
+    /// A bit per hash of two code points: whether a token contains them side by side.
+    ///
+    /// A hash collision hides a border, and never adds a false one.
     pairs: Box<[u64]>,
 }
 
-/// Bits for each pair that is put in (many are put in more than once), and the most of them in all:
-/// what is looked up for each character must fit the processor's cache.
+/// Bits per inserted pair; many pairs are inserted more than once.
 const BITS_PER_PAIR: usize = 2;
+/// The largest number of bits in all: the table is read for every character, so it must fit the
+/// processor's cache.
 const MOST_BITS: usize = 1 << 20;
 
 impl Borders {
-    /// `tokens` are all that the model may find in a text.
+    /// Collect the borders of a model.
+    ///
+    /// `tokens` are all tokens that the model may find in a text.
     pub fn of<'t>(tokens: impl Iterator<Item = &'t [u8]> + Clone) -> Self {
         let begins = |byte: &&u8| **byte & 0xC0 != 0x80;
         let pairs: usize = (tokens.clone())
@@ -67,7 +73,8 @@ impl Borders {
 
     #[inline(always)]
     fn pair(&self, left: u32, right: u32) -> (usize, u64) {
-        // Half the golden ratio's fraction: the upper bits of the product depend on all others.
+        // Fibonacci hashing with 2^64 divided by the golden ratio: the product's upper bits depend
+        // on all lower bits of the key.
         let both = u64::from(left) << 32 | u64::from(right);
         let hash = both.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
@@ -81,7 +88,9 @@ impl Borders {
         word.unwrap_or(0) >> (code % 64) & 1 == 1
     }
 
-    /// The places inside a word where it may be cut. U+0020 stands for `▁`.
+    /// Iterate over the byte offsets where `word` can be cut.
+    ///
+    /// U+0020 counts as `▁`.
     pub(crate) fn within<'w>(&'w self, word: &'w [u8]) -> BordersWithin<'w> {
         BordersWithin {
             borders: self,
@@ -92,15 +101,15 @@ impl Borders {
     }
 }
 
-/// In place of a character that is no token.
+/// Stands for a character that is not a token.
 const NO_TOKEN: u32 = u32::MAX;
 
 pub(crate) struct BordersWithin<'w> {
     borders: &'w Borders,
     word: &'w [u8],
-    /// Up to here it was looked through.
+    /// Offset up to which `word` has been searched.
     at: usize,
-    /// The character before that.
+    /// The character before `at`, or [`NO_TOKEN`].
     before: u32,
 }
 
@@ -133,7 +142,9 @@ impl Iterator for BordersWithin<'_> {
     }
 }
 
-/// The character at `at`, and its length; a byte that is no part of one has none.
+/// Return the code point at offset `at` and its length in bytes.
+///
+/// An invalid byte gives `None` and length 1.
 #[inline(always)]
 fn character(text: &[u8], at: usize) -> (Option<u32>, usize) {
     match text[at] {
@@ -161,7 +172,7 @@ mod tests {
         assert_eq!(within(&tokens, b"abab"), [2], "b and a");
         assert_eq!(within(&tokens, " ab日本本日".as_bytes()), [9, 12]);
         assert_eq!(within(&tokens, "▁b a".as_bytes()), [3, 4]);
-        // Those that are no tokens may be one with their neighbours.
+        // Characters that are not tokens may fuse with their neighbours.
         assert_eq!(within(&tokens, "ax日éa本".as_bytes()), [8]);
         assert_eq!(within(&tokens, b"a\xE6\x97b\x80a"), []);
         assert_eq!(within(&[], "ab日本".as_bytes()), []);

@@ -1,4 +1,4 @@
-//! A text to its ids: normalize, split, segment each pre-token.
+//! Encoding of a text: normalize, split, segment each pre-token.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -16,40 +16,47 @@ use crate::normalize::{Chain, Edges, Tidy};
 use crate::pretokenize::{last_cut, safe_blocks, safe_cut, PreTokenizer};
 use crate::Interrupt;
 
-/// A text longer than this is normalized in blocks of that size, where it may be cut.
+/// Block size in bytes: a longer text is normalized in blocks, if it can be cut.
 pub(crate) const BLOCK: usize = 32 * 1024;
 
+/// A tokenizer's encoding pipeline with its caches, shared by all threads.
 pub struct Encoder {
     pub(crate) normalizers: Chain,
     pub(crate) pre_tokenizer: PreTokenizer,
     pub(crate) segmenter: Segmenter,
-    /// Does a pre-tokenizer ask what of a normalized text was its first character?
+    /// Whether a pre-tokenizer needs to know which part of a normalized text was its first
+    /// character.
     asks_for_first_char: bool,
-    /// See [`sentences`].
+    /// The whitespace normalizers that can run word by word; see [`sentences`].
     pub(super) tidy: Option<Tidy>,
-    /// May the text of these be cut into blocks? A model's own rules are looked through for
-    /// that, so it is computed once, and for a long text alone.
+    /// Whether the text for `tidy` can be cut into blocks.
+    ///
+    /// Computed once, and only for a long text, because all of a model's own character rules must
+    /// be searched.
     pub(crate) tidy_in_blocks: Once<bool>,
-    /// See [`stitching`].
+    /// See [`stitching`](super::stitching).
     pub(super) stitching: Once<Option<Box<Stitching>>>,
+    /// Bytes of text encoded so far, up to the point where stitching begins to pay.
     pub(super) bytes_seen: AtomicUsize,
-    /// Those that no call is using; each call takes one or makes one.
+    /// States that no call is using.
+    ///
+    /// Each call takes one or makes one.
     states: Pool<CallState>,
     cache_memory: AtomicUsize,
     pub(crate) buffers: Arc<BufferPool>,
 }
 
-/// Caches and working memory, which go from call to call.
+/// Caches and working memory, passed on from call to call.
 pub(crate) struct CallState {
-    /// How much all caches may take.
+    /// Memory limit of all caches together.
     memory: CacheMemory,
-    /// For calls that want ids alone.
+    /// Cache and working memory for calls that want ids only.
     pub(crate) lookup: LookupState,
-    /// For calls that want the places of tokens, too.
+    /// Cache for calls that also want the spans of tokens.
     segments: SegmentCache,
 }
 
-/// What a call needs beside the text.
+/// Everything a call needs besides the text.
 pub(crate) struct Call<'c> {
     pub(crate) state: &'c mut CallState,
     pub(crate) interrupt: Interrupt<'c>,
@@ -107,12 +114,12 @@ impl Encoder {
         &self.segmenter
     }
 
-    /// Memory for ids.
+    /// Return the pool of id buffers.
     pub fn buffers(&self) -> &Arc<BufferPool> {
         &self.buffers
     }
 
-    /// The size of all caches that no call is using, and of the memory for ids.
+    /// Return the size of all caches that no call is using, and of the id buffers.
     pub fn cache_stats(&self) -> CacheStats {
         let mut all = CacheStats {
             entries: 0,
@@ -130,12 +137,12 @@ impl Encoder {
         }
     }
 
-    /// How much memory each worker's caches may take.
+    /// Return how much memory each worker's caches may use.
     pub fn cache_memory(&self) -> CacheMemory {
         CacheMemory::of_bytes(self.cache_memory.load(Ordering::Relaxed))
     }
 
-    /// The same from now on: what is cached is forgotten.
+    /// Set how much memory each worker's caches may use, and empty the caches.
     pub fn set_cache_memory(&self, memory: CacheMemory) {
         self.cache_memory.store(memory.bytes(), Ordering::Relaxed);
         while self.states.take().is_some() {}
@@ -144,18 +151,20 @@ impl Encoder {
         }
     }
 
-    /// The state for a call, or for a thread of it.
+    /// Return the state for a call, or for one thread of a call.
     pub(crate) fn call_state(&self) -> PoolGuard<'_, CallState> {
         let memory = self.cache_memory();
         let mut state = self.states.acquire(|| CallState::new(memory));
-        // One that a call was using when the memory was set.
+        // A call was using this state when the limit was changed.
         if state.memory != memory {
             *state = CallState::new(memory);
         }
         state
     }
 
-    /// Appends the ids of `text`; the tokens that `matchers` find become their ids.
+    /// Append the ids of `text`.
+    ///
+    /// A token that `matchers` find becomes its id.
     pub fn ids(
         &self,
         text: &[u8],
@@ -184,7 +193,7 @@ impl Encoder {
         })
     }
 
-    /// The ids of a stretch between two tokens that were found in the text as given.
+    /// Append the ids of a stretch between two added tokens that were found in the raw text.
     pub(crate) fn stretch_ids(
         &self,
         stretch: &[u8],
@@ -215,8 +224,10 @@ impl Encoder {
         })
     }
 
-    /// How many bytes of a normalized text its first character became, or 1 where that does not matter:
-    /// Hugging Face's `Metaspace` tells the first pieces by where they stood before normalizing.
+    /// Return how many bytes of the normalized text came from the first character of `text`.
+    ///
+    /// Returns 1 if no pre-tokenizer uses the number. Hugging Face's `Metaspace` recognizes the
+    /// first piece by its offset in the raw text.
     pub(crate) fn first_char(&self, text: &[u8]) -> Result<usize> {
         let mut end = if self.asks_for_first_char {
             0
@@ -240,7 +251,8 @@ impl Encoder {
         Ok(1)
     }
 
-    /// The ids of bytes, where those of an unknown stretch have the place of the whole.
+    /// Return the ids of the 256 bytes, if every byte of an unknown stretch has the span of the
+    /// whole stretch.
     pub(crate) fn bytes_of_stretches(&self) -> Option<&[u32; 256]> {
         match &self.segmenter {
             Segmenter::Unigram(unigram) => unigram.bytes_of_stretches(),
@@ -248,7 +260,7 @@ impl Encoder {
         }
     }
 
-    /// The id that pre-tokens side by side are one token of.
+    /// Return the id that a run of unknown pre-tokens is fused into, if the model fuses them.
     pub(crate) fn fused(&self) -> Option<u32> {
         match &self.segmenter {
             Segmenter::Words(words) => words.fused(),
@@ -256,7 +268,7 @@ impl Encoder {
         }
     }
 
-    /// Makes one of unknown words side by side, from the place `first` on.
+    /// Fuse runs of the unknown id in `out`, from index `first` on, into one id each.
     fn fuse(&self, out: &mut Vec<u32>, first: usize) {
         let Some(unknown) = self.fused() else { return };
         let mut kept = first;
@@ -269,16 +281,18 @@ impl Encoder {
         out.truncate(kept);
     }
 
-    /// May a text be normalized and split in blocks? Without normalizers it is not copied
-    /// anyway.
+    /// Return whether a text can be normalized and split in blocks.
+    ///
+    /// False without normalizers: such a text is not copied, so blocks would save nothing.
     pub(crate) fn can_be_cut(&self) -> bool {
         !self.normalizers.is_empty()
             && self.normalizers.cuts_before_space()
             && self.pre_tokenizer.cuts_before_space()
     }
 
-    /// Normalizes and splits block by block, so that the normalized text stays in the
-    /// processor's cache and is never whole in memory.
+    /// Normalize and split block by block.
+    ///
+    /// The normalized text stays in the processor's cache, and is never in memory as a whole.
     fn ids_in_blocks(
         &self,
         stretch: &[u8],
@@ -286,7 +300,7 @@ impl Encoder {
         call: &mut Call,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // Normalized text whose last pre-token may go on in the next block.
+        // Normalized text whose last pre-token may continue in the next block.
         let mut waiting: Vec<u8> = Vec::new();
         let first = out.len();
         let mut split = false;
@@ -317,6 +331,10 @@ impl Encoder {
         Ok(())
     }
 
+    /// Append the ids of normalized text without added tokens.
+    ///
+    /// `first_char` is [`Self::first_char`] of the raw text, or 0 if the raw text's first character
+    /// is not in `text`.
     pub(crate) fn normalized_ids(
         &self,
         text: &[u8],
@@ -348,7 +366,7 @@ impl Encoder {
         lookup.finish()
     }
 
-    /// Calls `emit` with the segments of each pre-token and where it starts.
+    /// Call `emit` with the segments of each pre-token and the offset where the pre-token starts.
     pub(crate) fn each_range(
         &self,
         text: &[u8],
@@ -370,8 +388,9 @@ impl Encoder {
     }
 }
 
-/// Calls `emit(id, start, end)` for every added token and every stretch between, which
-/// has no id; no stretch is empty.
+/// Call `emit(id, start, end)` for every added token and every stretch between added tokens.
+///
+/// A stretch has no id, and is never empty.
 pub(crate) fn each_span(
     matcher: Option<&AddedTokens>,
     text: &[u8],
@@ -396,7 +415,7 @@ pub(crate) fn each_span(
 /// Pre-tokens between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 14;
 
-/// Steps of a callback that can't stop its caller: after a failure they do nothing.
+/// The steps of a callback that can't stop its caller: after a failure, a step does nothing.
 struct InterruptibleSteps<'i> {
     interrupt: Interrupt<'i>,
     steps: usize,
@@ -424,18 +443,19 @@ impl<'i> InterruptibleSteps<'i> {
         };
     }
 
-    /// The first failure, if there was one.
+    /// Return the first failure, or `Ok`.
     fn result(self) -> Result<()> {
         self.result
     }
 }
 
-/// A pre-token longer than this is segmented without a look-up in the segment cache.
+/// Length in bytes: a longer pre-token is segmented without the segment cache.
 const CACHED_LENGTH: usize = 64;
 
 impl Encoder {
-    /// The segments of a pre-token, where lengths are wanted beside ids; see [`PreTokenLookup`] for
-    /// ids alone.
+    /// Return the segments of a pre-token from the cache, or segment it.
+    ///
+    /// For callers that want lengths besides ids; for ids only, see [`PreTokenLookup`].
     fn segment_cached<'c>(
         &self,
         pre_token: &[u8],
@@ -450,6 +470,7 @@ impl Encoder {
         })
     }
 
+    /// Segment a pre-token that is too long for the cache, word by word if the model allows it.
     fn segment_long<'c>(
         &self,
         pre_token: &[u8],

@@ -1,8 +1,8 @@
-//! From pre-tokens to ids, in batches.
+//! Lookup of pre-tokens in batches.
 //!
-//! A scanner calls back with one pre-token after the other. They are gathered as keys with their
-//! hashes, and the cache lines of their slots are prefetched. Then the whole batch is looked up in a
-//! row, so that many cache misses are under way at the same time.
+//! A scanner calls back with one pre-token after another. The lookup collects them as keys with
+//! hashes, and prefetches the cache lines of their slots. Then it looks up the whole batch, so that
+//! many cache misses overlap.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -19,31 +19,31 @@ use crate::packed::{Key, LONGEST};
 use crate::pretokenize::{Metaspace, TextsSink};
 use crate::Interrupt;
 
-/// Stands among the ids where a line ends; no token has such an id.
+/// Marks the end of a line among ids; no token has this id.
 pub(crate) const LINE_END: u32 = u32::MAX - 1;
 
 /// Batches between two polls of the interrupt.
 pub(crate) const POLL_EVERY: usize = 64;
 
-/// Lengths of pre-tokens over 15 bytes that are cached.
+/// Lengths in bytes of cached pre-tokens that are too long for a [`Key`].
 pub(crate) const CACHED: RangeInclusive<usize> = LONGEST + 1..=128;
 
-/// The cache and the working memory of a call, kept for the next one.
+/// The cache and the working memory of a call, kept for the next call.
 #[derive(Debug)]
 pub(crate) struct LookupState {
     pub cache: IdsCache,
     pub batch: Box<KeyBatch>,
-    /// A word as it is rewritten.
+    /// Buffer for a word after `Metaspace` rewrote it.
     pub rewritten: Vec<u8>,
-    /// Words of over 15 bytes that lie in no text.
+    /// Words of over 15 bytes that are not a slice of an input text, one after another.
     pub texts: Vec<u8>,
     pub scratch: Vec<Segment>,
     pub deferred: DeferredMerges,
-    /// Made when it is needed.
+    /// `None` until a text is first stitched.
     pub stitching: Option<Box<StitchingState>>,
 }
 
-/// The working memory of a look-up that is made inside another one.
+/// The working memory of a lookup that runs inside another lookup.
 #[derive(Debug, Default)]
 pub(crate) struct WorkingMemory {
     batch: Box<KeyBatch>,
@@ -66,7 +66,9 @@ impl LookupState {
     }
 }
 
-/// Takes the pre-tokens of one text, in order. After a failure it does nothing.
+/// Looks up the pre-tokens of one text, in order.
+///
+/// After a failure, every method does nothing.
 pub(crate) struct PreTokenLookup<'b> {
     segmenter: &'b Segmenter,
     text: &'b [u8],
@@ -77,13 +79,13 @@ pub(crate) struct PreTokenLookup<'b> {
     count: usize,
     rewritten: &'b mut Vec<u8>,
     scratch: &'b mut Vec<Segment>,
-    /// None where new pre-tokens are segmented as they come.
+    /// `None` if new pre-tokens are segmented at once, not deferred.
     merging: Option<&'b Merging>,
     deferred: &'b mut DeferredMerges,
-    /// Where new pre-tokens of many words are stitched.
+    /// Stitches new pre-tokens of many words, if the model allows it.
     stitcher: Option<Stitcher<'b>>,
     out: &'b mut Vec<u32>,
-    /// How many ids were there before.
+    /// Length of `out` before the first id of this text.
     first: usize,
     interrupt: Interrupt<'b>,
     batches: usize,
@@ -101,7 +103,7 @@ impl BatchLookup for PreTokenLookup<'_> {
         &mut self.count
     }
 
-    /// Appends the ids of the batch.
+    /// Append the ids of the batch.
     #[inline(never)]
     fn look_up(&mut self) {
         let count = std::mem::take(&mut self.count);
@@ -131,19 +133,21 @@ impl BatchLookup for PreTokenLookup<'_> {
 }
 
 impl TextsSink for GatheredPlaces<'_, PreTokenLookup<'_>> {
-    /// [`LINE_END`] comes next.
+    /// Note that a line ends here: [`LINE_END`] comes next among the ids.
     #[inline]
     fn end_text(&mut self) {
-        // As an empty pre-token, of which there is no other.
+        // Encoded as an empty pre-token; no other pre-token is empty.
         self.push(0, 0);
     }
 }
 
-/// In place of a key where a line ends. The cache holds it like any other, with [`LINE_END`] for
-/// its id, so that the loop over hits is not left at each line.
+/// The key that stands for the end of a line.
+///
+/// The cache holds it like any other key, with [`LINE_END`] as its id, so that a line's end does
+/// not interrupt the loop over hits.
 pub(crate) const LINE_END_KEY: Key = Key::NONE;
 
-/// The key of a pre-token that [`Key::in_window`] has none for, and its hash.
+/// Return the key and the hash of a pre-token for which [`Key::in_window`] returns `None`.
 #[inline(never)]
 fn odd_key(text: &[u8], hasher: PrefetchingHasher, start: usize, end: usize) -> (Key, u64) {
     let length = end - start;
@@ -171,7 +175,8 @@ impl<'b> PreTokenLookup<'b> {
         interrupt: Interrupt<'b>,
     ) -> Self {
         let merging = match &encoder.segmenter {
-            // A key is a word as it was before it was rewritten.
+            // With rewriting, a key holds the word before it was rewritten, but `whole` looks up
+            // rewritten words.
             Segmenter::Merges(merging) if words.is_none() || merging.whole.is_none() => {
                 Some(merging).filter(|merging| merging.is_plain())
             }
@@ -185,7 +190,7 @@ impl<'b> PreTokenLookup<'b> {
             Ok(stitcher) => (stitcher, Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // A call that failed may have left some.
+        // A failed call may have left entries.
         state.deferred.clear();
         PreTokenLookup {
             merging,
@@ -207,7 +212,7 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// Takes the words of pre-tokens.
+    /// Make a lookup of the words that a stitcher cuts pre-tokens into.
     pub fn of_words(
         source: &'b mut LookedUpText,
         work: &'b mut WorkingMemory,
@@ -238,12 +243,14 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// Takes pre-tokens as ranges of the text. Not where words are rewritten.
+    /// Return a sink that takes pre-tokens as ranges of the text.
+    ///
+    /// Only for pre-tokens that are not rewritten.
     pub fn places(&mut self) -> GatheredPlaces<'_, Self> {
         GatheredPlaces::new(self)
     }
 
-    /// The next word that is rewritten, which need not lie in the text.
+    /// Take the next word to be rewritten, which need not be a slice of the text.
     pub fn push_word(&mut self, word: &[u8]) {
         if (1..=LONGEST).contains(&word.len()) {
             self.batch.keys[self.count % BATCH] = Key::of(word);
@@ -263,13 +270,13 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// So many bytes of the text lie before the end of the batch.
+    /// Return how many bytes of the text precede the end of the batch's last pre-token.
     fn done(&self, count: usize) -> usize {
         let mut ends = self.batch.ends[..count].iter().rev();
         ends.find(|&&end| end != 0).map_or(0, |&end| end)
     }
 
-    /// The keys of places, and their hashes.
+    /// Make the keys and the hashes of the first `count` ranges of the batch.
     #[inline(always)]
     fn make_keys(&mut self, count: usize) {
         let (text, hasher) = (self.text, self.cache.hasher());
@@ -294,7 +301,10 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// One that is not in its first bucket, or has many ids, or is long.
+    /// Append the ids of a pre-token that was not a first hit.
+    ///
+    /// Slow path: the entry overflowed its bucket, has more than four ids, is longer than 15 bytes,
+    /// or is new.
     #[inline(never)]
     fn append_missed(&mut self, key: Key, hash: u64) -> Result<()> {
         match key.place() {
@@ -318,7 +328,9 @@ impl<'b> PreTokenLookup<'b> {
         }
     }
 
-    /// Stitches a new pre-token, a very long one at once; false where that does not serve.
+    /// Stitch a new pre-token, a very long one at once.
+    ///
+    /// Returns false if the pre-token can't be stitched.
     #[inline(never)]
     fn stitch(&mut self, place: Range<usize>, key: Key, hash: u64) -> Result<bool> {
         let knows = |stitcher: &Stitcher| stitcher.knows(&self.text[place.clone()]);
@@ -346,7 +358,9 @@ impl<'b> PreTokenLookup<'b> {
         Ok(true)
     }
 
-    /// Defers a new pre-token; false where that does not pay.
+    /// Defer a new pre-token.
+    ///
+    /// Returns false if the pre-token must be segmented at once.
     fn defer(&mut self, word: &[u8], key: Key, hash: u64) -> Result<bool> {
         let Some(merging) = self.merging else {
             return Ok(false);
@@ -365,7 +379,7 @@ impl<'b> PreTokenLookup<'b> {
         Ok(self.deferred.add(merging, word, (key, hash), at))
     }
 
-    /// Puts in the ids of all that were deferred.
+    /// Insert the ids of all deferred pre-tokens.
     fn resolve(&mut self) -> Result<()> {
         let (Some(merging), false) = (self.merging, self.deferred.is_empty()) else {
             return Ok(());
@@ -404,7 +418,7 @@ impl<'b> PreTokenLookup<'b> {
         Ok(())
     }
 
-    /// One of over 15 bytes, or of none.
+    /// Append the ids of a word that is over 15 bytes long, or empty.
     fn append_long(&mut self, word: &[u8], hash: u64) -> Result<()> {
         if !CACHED.contains(&word.len()) {
             return self.append_by_words(word);
@@ -422,7 +436,8 @@ impl<'b> PreTokenLookup<'b> {
         Ok(())
     }
 
-    /// One that is too long to be cached; its words, where it has any, may not be.
+    /// Append the ids of a pre-token that is too long to be cached, word by word if the model
+    /// allows it.
     fn append_by_words(&mut self, text: &[u8]) -> Result<()> {
         match self.segmenter {
             Segmenter::Merges(merging) if merging.by_words.is_some() => {}
@@ -460,7 +475,7 @@ impl<'b> PreTokenLookup<'b> {
             .ids(word, self.scratch, self.out, self.interrupt)
     }
 
-    /// Looks up what is left, and returns the first failure if there was one.
+    /// Look up the rest, and return the first failure.
     pub fn finish(mut self) -> Result<()> {
         self.look_up();
         if self.result.is_ok() {

@@ -1,11 +1,12 @@
-//! From text to ids: split, segment each pre-token, cache what was segmented.
+//! Encoding: split a text into pre-tokens, segment each one, and cache the results.
 //!
-//! [`encoder`] takes a text through its steps; [`lookup`] and [`sentences`] turn pre-tokens and
-//! words into ids with the help of [`cache`], and [`stitching`] pre-tokens of many words. A kind of
-//! model is one arm of [`Segmenter`]: [`merging`] (BPE), [`removed`] (BPE with removals), the longest
-//! match and whole words in [`matching`], and [`unigram`].
-//! [`parallel`] does the same on several threads, [`side_by_side`] for many short texts, [`output`]
-//! for texts that come block by block.
+//! [`encoder`] takes a text through these steps. [`lookup`] and [`sentences`] turn pre-tokens and
+//! words into ids with the help of [`cache`]; [`stitching`] does so for pre-tokens of many words.
+//! Each kind of model is a variant of [`Segmenter`]: [`merging`] (BPE), [`removed`] (BPE with
+//! removed tokens), longest match and whole words in [`matching`], and [`unigram`].
+//!
+//! [`parallel`] encodes on several threads, [`side_by_side`] encodes many short texts together, and
+//! [`output`] encodes texts that arrive in blocks.
 
 mod borders;
 mod cache;

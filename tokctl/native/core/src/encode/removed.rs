@@ -1,9 +1,9 @@
-//! Segmenting by models that tokens were taken away from, in training or after it.
+//! Segmentation by models from which tokens were removed, in training or after it.
 //!
-//! [`EventReplay`] makes merges and removals in the order in which a training of PickyBPE, or of
+//! [`EventReplay`] makes merges and removals in the order in which the training of PickyBPE, or of
 //! BoundlessBPE with a threshold, made them. [`Demolition`] makes the merges of Scaffold-BPE, then
-//! takes each token without an id apart; with the residues of LiteToken it merges again after that.
-//! Both know tokens by numbers: ids, and those of removed tokens from there on.
+//! splits each token without an id; for LiteToken's residues, it then merges again. Both number
+//! tokens by id, and removed tokens from the number of ids on.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,21 +18,23 @@ use crate::model::{Alphabet, Merges, NO_RANK};
 use crate::Interrupt;
 use std::ops::Range;
 
-/// What a training has merged and removed.
+/// The merges and removals of a training.
 #[derive(Debug, Clone, Default)]
 pub struct RemovalEvents {
-    /// How many tokens have an id.
+    /// Number of tokens that have an id.
     pub size: u32,
-    /// How many have none any more.
+    /// Number of removed tokens, which have no id any more.
     pub removed: u32,
     /// (left, right, token), in the order learned.
     pub merges: Vec<(u32, u32, u32)>,
-    /// (merges before it, token), in order.
+    /// (number of merges before the removal, token), in order.
     pub removals: Vec<(u32, u32)>,
 }
 
 impl RemovalEvents {
-    /// The initial symbols of each merged token; an error where an event names what is not there.
+    /// Return the number of initial symbols of each merged token.
+    ///
+    /// Fails if an event names an unknown token.
     fn widths(&self) -> Result<HashMap<u32, u32>> {
         let end = u64::from(self.size) + u64::from(self.removed);
         let known = |id: u32| u64::from(id) < end;
@@ -44,7 +46,7 @@ impl RemovalEvents {
         let made: HashSet<u32> = self.merges.iter().map(|merge| merge.2).collect();
         let mut widths: HashMap<u32, u32> = HashMap::with_capacity(made.len());
         for &(left, right, token) in &self.merges {
-            // What is merged later is no initial symbol: a token is never a part of itself.
+            // A token that is merged later is not an initial symbol: no token is part of itself.
             let width = |id| match widths.get(&id) {
                 Some(&width) => Ok(width),
                 None if known(id) && !made.contains(&id) => Ok(1),
@@ -67,35 +69,38 @@ fn invalid(message: &str) -> Error {
 
 // -- PickyBPE and BoundlessBPE ------------------------------------------------------------
 
-/// Merges and removals in the order of the training.
+/// Replays merges and removals in the order of the training.
 ///
-/// An event has a time: twice its rank that of a merge, and one more that of the removals after
-/// it. A symbol takes as many slots as it has initial symbols, as in training, so that a removed
-/// token can be split where it is; slots wait in a queue for the time of their next event. A pre-token
-/// of n symbols takes O(n log n) for each time that its tokens are made and removed again.
+/// An event has a time: twice the rank for a merge, and one more for the removals after the merge.
+/// A symbol takes as many slots as it has initial symbols, as in training, so that a removed token
+/// can be split in place. Slots wait in a queue for the time of their next event. A pre-token of n
+/// symbols takes O(n log n) for each time that its tokens are made and removed again.
 pub struct EventReplay {
-    /// What a pre-token starts as, and which are whole. Its merges are those of the events.
+    /// Gives the initial symbols and the whole words.
+    ///
+    /// Its merges are the merges of the events.
     merging: Merging,
     merges: Vec<(u32, u32, u32)>,
-    /// A removed token falls into its initial symbols (BoundlessBPE), not into its sides.
+    /// Whether a removed token splits into its initial symbols (BoundlessBPE), not into its two
+    /// sides.
     to_symbols: bool,
-    /// Of tokens that are removed at some time.
+    /// When each token that is ever removed is made and removed.
     histories: HashMap<u32, TokenPast>,
-    /// Initial symbols of each merged token.
+    /// Number of initial symbols of each merged token.
     widths: HashMap<u32, u32>,
 }
 
 /// When a token is made and removed.
 #[derive(Default)]
 struct TokenPast {
-    /// What it was merged of first.
+    /// The pair that it was first merged from.
     sides: (u32, u32),
-    /// Times, ascending: even ones of merges, odd ones of removals.
+    /// Times in ascending order: even times are merges, odd times are removals.
     times: Vec<u32>,
 }
 
 impl TokenPast {
-    /// The first removal at this time or later.
+    /// Return the time of the first removal at `time` or later.
     fn removal_from(&self, time: u32) -> Option<u32> {
         let from = self.times.partition_point(|&other| other < time);
         self.times[from..]
@@ -110,27 +115,31 @@ impl TokenPast {
     }
 }
 
-/// Stands in a slot that begins no symbol.
+/// Id of a slot that is inside a symbol, not at its start.
 const INSIDE: u32 = u32::MAX - 1;
 
+/// A slot of a symbol: one of its initial symbols.
 #[derive(Clone, Copy)]
 struct SymbolSlot {
     id: u32,
-    /// The initial symbol here.
+    /// The initial symbol at this slot.
     initial: u32,
-    /// How many slots the symbol takes.
+    /// Number of slots of the symbol that begins here.
     width: u32,
-    /// The first slot of the symbol before.
+    /// The first slot of the previous symbol.
     before: u32,
-    /// Bytes of the initial symbol.
+    /// Length of the initial symbol in bytes.
     length: u32,
 }
 
-/// Where events are due, by their time and from left to right. What is added comes later than what
-/// was taken last.
+/// Slots where events are due, in order of time, then from left to right.
+///
+/// A new event is never earlier than the event taken last.
 enum EventQueue {
     Heap(BinaryHeap<Reverse<(u32, u32)>>),
-    /// Slots by time; the list of the present one is sorted, and taken up to a place.
+    /// Slots by time.
+    ///
+    /// The list of the current time is sorted, and `taken` entries of it are done.
     Lists {
         slots: Vec<Vec<u32>>,
         time: usize,
@@ -138,7 +147,7 @@ enum EventQueue {
     },
 }
 
-/// From so many symbols on, a list for each time costs less than a heap.
+/// Number of symbols from which a list per time costs less than a heap.
 const LONG: usize = 1 << 12;
 
 impl EventQueue {
@@ -177,6 +186,8 @@ impl EventQueue {
 }
 
 impl EventReplay {
+    /// Make a replay.
+    ///
     /// `merging` gives the initial symbols.
     pub fn new(merging: Merging, events: RemovalEvents, to_symbols: bool) -> Result<Self> {
         let widths = events.widths()?;
@@ -218,7 +229,7 @@ impl EventReplay {
         })
     }
 
-    /// Merges across pre-tokens, after the events.
+    /// Return the merges across pre-tokens, which come after the events.
     pub(crate) fn superwords(&self) -> Option<&Superwords> {
         self.merging.superwords.as_deref()
     }
@@ -227,7 +238,8 @@ impl EventReplay {
         self.merging.kept_symbols(pre_token)
     }
 
-    /// After how many merges a pre-token is one token for good; None where it ends as several.
+    /// Return after how many merges a pre-token is one token for good, or `None` if it ends as
+    /// several tokens.
     pub fn one_token_after(&self, pre_token: &[u8], interrupt: Interrupt) -> Result<Option<u32>> {
         memory::check(pre_token.len().saturating_mul(64))?;
         let mut symbols = Vec::new();
@@ -258,8 +270,9 @@ impl EventReplay {
         Ok(())
     }
 
-    /// The segments after the first `steps` merges and the removals among these, unknown symbols
-    /// left as they are.
+    /// Return the segments after the first `steps` merges and the removals among them.
+    ///
+    /// Unknown symbols stay as they are.
     pub fn state(
         &self,
         pre_token: &[u8],
@@ -272,7 +285,9 @@ impl EventReplay {
         Ok(symbols)
     }
 
-    /// Makes the events before the time `limit` among initial symbols; the time of the last one.
+    /// Make the events before the time `limit` among initial symbols.
+    ///
+    /// Returns the time of the last event.
     fn replay(
         &self,
         symbols: &mut Vec<Segment>,
@@ -335,7 +350,9 @@ impl EventReplay {
         Ok(last)
     }
 
-    /// Merges the pair at a slot, if it is the one of this time: was it?
+    /// Merge the pair at slot `at`, if it is the pair of this time.
+    ///
+    /// Returns whether it was.
     fn merge(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
         let (left, right, token) = self.merges[time as usize / 2];
         let here = slots[at as usize];
@@ -356,7 +373,9 @@ impl EventReplay {
         true
     }
 
-    /// Splits the token at a slot, if it is removed at this time: is it?
+    /// Split the token at slot `at`, if the token is removed at this time.
+    ///
+    /// Returns whether it was.
     fn remove(&self, slots: &mut [SymbolSlot], time: u32, at: u32, queue: &mut EventQueue) -> bool {
         let here = slots[at as usize];
         let past = self.histories.get(&here.id);
@@ -391,8 +410,10 @@ impl EventReplay {
         true
     }
 
-    /// What a token falls into that is removed at a time, with the widths: its sides, and those of
-    /// a side that is not there theirs.
+    /// Return the parts, with widths, of a token that is removed at time `time`.
+    ///
+    /// The parts are its two sides; a side that is not present at that time is split into its own
+    /// sides.
     fn parts(&self, token: u32, time: u32) -> Vec<(u32, u32)> {
         let (mut waiting, mut parts) = (vec![token], Vec::new());
         while let Some(id) = waiting.pop() {
@@ -406,7 +427,7 @@ impl EventReplay {
         parts
     }
 
-    /// Notes when the pair at a slot merges next.
+    /// Queue the next merge of the pair at slot `at`.
     fn enqueue_pair(&self, slots: &[SymbolSlot], at: u32, time: u32, queue: &mut EventQueue) {
         let Some(left) = slots.get(at as usize) else {
             return;
@@ -420,7 +441,7 @@ impl EventReplay {
         }
     }
 
-    /// Notes when the token at a slot is removed next.
+    /// Queue the next removal of the token at slot `at`.
     fn enqueue_removal(&self, token: u32, at: u32, time: u32, queue: &mut EventQueue) {
         let past = self.histories.get(&token);
         if let Some(removal) = past.and_then(|past| past.removal_from(time + 1)) {
@@ -431,22 +452,27 @@ impl EventReplay {
 
 // -- Scaffold-BPE and LiteToken ---------------------------------------------------------
 
-/// Merges as in BPE; then each token that has no id becomes the fewest tokens that it was merged of.
+/// Merges as in BPE, then splits each token without an id into the fewest tokens that it can be
+/// merged from.
 pub struct Demolition {
     merging: Merging,
-    /// What merges the tokens again where one was taken apart: the merges that make tokens with an
-    /// id. None in Scaffold-BPE.
+    /// Merges again after a split, with only the merges that make tokens with an id.
+    ///
+    /// `None` for Scaffold-BPE.
     again: Option<Box<Merging>>,
     size: u32,
-    /// Of each token from the number `size` on: the merge that is undone.
+    /// For each token from the number `size` on: the pair of the merge that is undone.
     sides: Vec<(u32, u32)>,
-    /// Bytes of text, by id.
+    /// Length of text in bytes, by id.
     lengths: HashMap<u32, u32>,
 }
 
 impl Demolition {
-    /// `lengths` says how many bytes of text a token covers, where its text says it. `merges_again`:
-    /// what was taken apart and its neighbours merge once more.
+    /// Make a model.
+    ///
+    /// `lengths` has the bytes of text that each token covers, if its text tells.
+    ///
+    /// With `merges_again`, the parts of a split token and their neighbours merge once more.
     pub fn new(
         merging: Merging,
         events: &RemovalEvents,
@@ -492,7 +518,7 @@ impl Demolition {
         }
     }
 
-    /// The segments after the first `steps` merges, with tokens that have no id.
+    /// Return the segments after the first `steps` merges, including tokens without an id.
     pub fn state(
         &self,
         pre_token: &[u8],
@@ -540,7 +566,7 @@ impl Demolition {
 mod tests {
     use super::*;
 
-    /// The bytes `a` to `d` are 0 to 3.
+    /// Make a model whose bytes `a` to `d` have the ids 0 to 3.
     fn letters() -> Merging {
         let id = |byte: &[u8]| byte[0].checked_sub(b'a').filter(|&id| id < 4);
         Merging::new(
@@ -553,7 +579,8 @@ mod tests {
         segments.iter().map(|segment| segment.id).collect()
     }
 
-    /// `abc` (4) is merged of `ab` (5), which is removed after it, made again and removed again.
+    /// Events in which `abc` (4) is merged from `ab` (5) and `c`, and `ab` is removed, made again
+    /// and removed again.
     fn events() -> RemovalEvents {
         RemovalEvents {
             size: 5,
@@ -592,7 +619,7 @@ mod tests {
 
     #[test]
     fn a_removed_token_falls_into_its_symbols() {
-        // `abcd` (4) is merged of `abc` (6), that of `ab` (5), and `abc` is removed.
+        // `abcd` (4) is merged from `abc` (6), which is merged from `ab` (5); `abc` is removed.
         let events = RemovalEvents {
             size: 6,
             removed: 1,
@@ -617,7 +644,7 @@ mod tests {
 
     #[test]
     fn scaffolds_become_the_fewest_tokens() {
-        // `abcd` (8) is merged of `abc` (7) and `d`, then of `ab` (4) and `cd` (5).
+        // `abcd` (8) is merged from `abc` (7) and `d`, then from `ab` (4) and `cd` (5).
         let events = RemovalEvents {
             size: 6,
             removed: 3,
@@ -645,7 +672,7 @@ mod tests {
 
     #[test]
     fn what_falls_apart_merges_with_its_neighbours() {
-        // `bc` (6) is taken apart; `ab` (4) and `cd` (5) would have been merged later than it.
+        // `bc` (6) is split; `ab` (4) and `cd` (5) have higher ranks.
         let events = RemovalEvents {
             size: 6,
             removed: 1,

@@ -1,4 +1,4 @@
-//! One pre-token to its tokens, by any kind of model, and the way from a model's data to that.
+//! Segmentation of one pre-token by any kind of model, and construction from a model's data.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,15 +14,16 @@ use crate::model::{Alphabet, Marker, Merges, Units, NO_ID};
 use crate::Interrupt;
 use std::ops::Range;
 
-/// A token of a pre-token and how many bytes of it the token covers. The lengths of a
-/// pre-token's segments add up to its length.
+/// A token and the number of pre-token bytes it covers.
+///
+/// The lengths of a pre-token's segments sum to the length of the pre-token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     pub id: u32,
     pub length: u32,
 }
 
-/// How a pre-token becomes tokens.
+/// Segments a pre-token into tokens; one variant per kind of model.
 pub enum Segmenter {
     Merges(Merging),
     LongestMatch(LongestMatch),
@@ -33,7 +34,7 @@ pub enum Segmenter {
 }
 
 impl Segmenter {
-    /// Appends the segments of one pre-token.
+    /// Append the segments of one pre-token.
     pub fn segment(
         &self,
         pre_token: &[u8],
@@ -54,7 +55,7 @@ impl Segmenter {
         }
     }
 
-    /// Where words can be taken one by one: their borders.
+    /// Return the cut points inside words, if words can be segmented one by one.
     pub(crate) fn by_words(&self) -> Option<&Borders> {
         match self {
             Segmenter::Merges(merging) => merging.by_words.as_ref(),
@@ -63,7 +64,7 @@ impl Segmenter {
         }
     }
 
-    /// Merges across pre-tokens.
+    /// Return the merges across pre-tokens.
     pub fn superwords(&self) -> Option<&Superwords> {
         match self {
             Segmenter::Merges(merging) => merging.superwords.as_deref(),
@@ -72,7 +73,8 @@ impl Segmenter {
         }
     }
 
-    /// The byte ranges of the symbols that become tokens; None if the model leaves none out.
+    /// Return the byte ranges of the symbols that become tokens, or `None` if no symbol can be
+    /// dropped.
     pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
         match self {
             Segmenter::Merges(merging) => merging.kept_symbols(pre_token),
@@ -81,7 +83,7 @@ impl Segmenter {
         }
     }
 
-    /// Appends the ids of one pre-token: those of its segments, with the marks of [`Superwords`].
+    /// Append the ids of one pre-token's segments, with the marks of [`Superwords`].
     pub(crate) fn ids(
         &self,
         pre_token: &[u8],
@@ -123,7 +125,7 @@ impl Segmenter {
     }
 }
 
-/// How a recipe segments a pre-token; `docs/algorithms.md` defines each.
+/// How a recipe segments a pre-token; `docs/algorithms.md` defines each way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segmentation {
     Merges,
@@ -134,7 +136,7 @@ pub enum Segmentation {
     Viterbi,
     Lookup,
     Events,
-    /// The same where removed tokens fall into initial symbols.
+    /// Like [`Segmentation::Events`], but a removed token splits into initial symbols.
     EventsToSymbols,
     Demolish,
     Remerge,
@@ -159,40 +161,46 @@ impl Segmentation {
     }
 }
 
-/// What a recipe says about segmenting. A kind of model reads what concerns it.
+/// A recipe's options for segmenting.
+///
+/// Each kind of model reads the ones it uses.
 #[derive(Debug, Clone)]
 pub struct SegmenterOptions {
     pub segmentation: Segmentation,
     pub units: Units,
     pub marker: Marker,
-    /// None leaves [`NO_ID`](crate::model::NO_ID) in the output.
+    /// Id of the unknown token; `None` leaves [`NO_ID`](crate::model::NO_ID) in the output.
     pub unknown_id: Option<u32>,
-    /// Of words that have an unmatchable rest, and of symbols without an id.
+    /// How much becomes unknown, for a word with an unmatchable rest and for a symbol without an
+    /// id.
     pub unknown: Unknown,
-    /// Unknown characters, or words, in a row are one.
+    /// Whether a run of unknown characters, or words, becomes one token.
     pub fuse_unknown: bool,
-    /// A pre-token that is a token stays whole, whatever the merges would make.
+    /// Whether a pre-token that is a token stays whole, regardless of the merges.
     pub whole_words: bool,
-    /// Longer words are unknown as a whole.
+    /// Words of more characters become unknown as a whole.
     pub max_characters: Option<usize>,
     pub precision: Precision,
-    /// The ids of tokens whose score follows from their length; see [`UnigramOptions`].
+    /// Ids of tokens whose score follows from their length; see [`UnigramOptions`].
     pub user_defined: HashSet<u32>,
-    /// Of a model that tokens were taken away from: it has no other merges.
+    /// The merges and removals of a model from which tokens were removed; replaces all other
+    /// merges.
     pub events: Option<RemovalEvents>,
-    /// Merges across pre-tokens, (left, right, token) in the order learned; none for most models.
+    /// Merges across pre-tokens, (left, right, token) in the order learned.
+    ///
+    /// Empty for most models.
     pub supermerges: Vec<(u32, u32, u32)>,
 }
 
-/// What a model has learned.
+/// The data a model has learned.
 pub struct Learned<T> {
     /// The ordinary tokens with their ids.
     pub tokens: Vec<(T, u32)>,
-    /// (left, right, token), in the order learned.
+    /// (left, right, token) ids, in the order learned.
     pub merges: Vec<(u32, u32, u32)>,
-    /// Natural log probabilities, or negated ranks: by id.
+    /// Natural log probabilities or negated ranks, by token id.
     pub scores: Vec<f64>,
-    /// Tokens of the 256 bytes; [`NO_ID`](crate::model::NO_ID) where one has none.
+    /// Ids of the tokens of the 256 bytes; [`NO_ID`](crate::model::NO_ID) for a byte without one.
     pub byte_ids: Option<Box<[u32; 256]>>,
 }
 
@@ -247,7 +255,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
             (Segmentation::Ranks, Units::Characters, Marker::None) => can_cut(&self.tokens, None),
             _ => false,
         };
-        // Its text says nothing of what it stands for.
+        // The unknown token's text says nothing about the text it stands for, so words can't be
+        // cut.
         let unknown_is_ordinary = self.tokens().any(|(_, id)| Some(id) == options.unknown_id);
         let drop_unknown = options.unknown == Unknown::Drop;
         let by_words = (by_words && !options.whole_words && !unknown_is_ordinary && !drop_unknown)
@@ -290,9 +299,11 @@ impl<T: AsRef<[u8]>> Learned<T> {
         Demolition::new(self.merging(options)?, &events, lengths, merges_again)
     }
 
-    /// The characters that have no token and that longer tokens are made of, with ids behind those of
-    /// all tokens: in SentencePiece's BPE any two neighbours merge that spell a token, whether they
-    /// are tokens or single characters.
+    /// Return the characters that have no token but occur in longer tokens, with ids after all
+    /// token ids.
+    ///
+    /// In SentencePiece's BPE, any two neighbours whose text together is a token merge, whether
+    /// they are tokens or single characters.
     fn stand_ins(&self) -> Vec<(String, u32)> {
         let texts = || {
             let texts = self.tokens().map(|(text, _)| std::str::from_utf8(text));
@@ -307,8 +318,10 @@ impl<T: AsRef<[u8]>> Learned<T> {
         missing.into_iter().map(String::from).zip(ids).collect()
     }
 
-    /// Any two neighbours that spell a token merge: that of the highest score first, or, in a
-    /// model without scores, that of the lowest id.
+    /// Return merges for all pairs of neighbours whose text together is a token.
+    ///
+    /// The token with the highest score merges first; in a model without scores, the one with the
+    /// lowest id.
     fn by_rank(&self, stand_ins: &[(String, u32)]) -> Merges {
         let mut ranked: Vec<(&[u8], u32, u32)> =
             self.tokens().map(|(text, id)| (text, id, id)).collect();
@@ -323,7 +336,7 @@ impl<T: AsRef<[u8]>> Learned<T> {
                 ranked[place].2 = rank;
             }
         }
-        // Nothing makes a single character, so its rank decides nothing.
+        // No merge makes a single character, so the rank of a stand-in has no effect.
         ranked.extend(stand_ins.iter().map(|(text, id)| (text.as_bytes(), *id, 0)));
         Merges::by_vocabulary(&ranked)
     }
@@ -370,7 +383,8 @@ impl<T: AsRef<[u8]>> Learned<T> {
         let user_defined = user_defined.into_iter();
         let user_defined = user_defined.map(|(text, id)| (text.to_vec(), id)).collect();
         let pieces = pieces.into_iter();
-        // Hugging Face counts what no text becomes, too (Pegasus's `<unk_2>`).
+        // Hugging Face takes the minimum over all pieces, even those that no text becomes
+        // (Pegasus's `<unk_2>`).
         let unknown_score = match options.precision {
             Precision::Single => None,
             Precision::Double => {
@@ -395,7 +409,7 @@ fn invalid(message: String) -> Error {
     Error::Invalid(message)
 }
 
-/// Lengths and places inside a pre-token are 32-bit numbers.
+/// Fail if a pre-token is too long: lengths and offsets inside a pre-token are 32-bit numbers.
 pub(crate) fn check_length(pre_token: &[u8]) -> Result<()> {
     if pre_token.len() >= u32::MAX as usize - 1 {
         return Err(Error::TooLarge(

@@ -1,12 +1,12 @@
-//! Models as SentencePiece's, which take a sentence for one pre-token, word by word.
+//! Word by word encoding for models like SentencePiece's, which take a sentence as one pre-token.
 //!
-//! Where the normalizers only end in what SentencePiece does with spaces, nothing splits the
-//! text, and no token reaches over the start of a word, words are found in the text before its
-//! spaces are rewritten. Only a word that is new to the cache is rewritten.
+//! This works if the normalizers end only with SentencePiece's treatment of spaces, nothing splits
+//! the text, and no token crosses the start of a word. Then words are found in the text before its
+//! spaces are rewritten, and only a word that is new to the cache is rewritten.
 //!
-//! As in `lookup`, words are looked up in batches. A unigram model's words are in the cache only if
-//! their ids are the same behind any sum of scores; before one that is not, and after each batch,
-//! the sum is computed from the ids.
+//! As in `lookup`, words are looked up in batches. A word of a unigram model is cached only if its
+//! ids are valid after any sum of scores. Before a word that is not, and after each batch, the sum
+//! is computed from the ids.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::packed::{Key, LONGEST};
 use crate::pretokenize::{safe_blocks, PreTokenizer};
 use crate::Interrupt;
 
-/// The normalizers' last steps, if their work can be done word by word.
+/// Return the whitespace normalizers at the end of the chain, if they can run word by word.
 pub(crate) fn tidy(
     normalizers: &Chain,
     pre_tokenizer: &PreTokenizer,
@@ -38,7 +38,7 @@ pub(crate) fn tidy(
 }
 
 impl Encoder {
-    /// The ids of a stretch that is not normalized yet.
+    /// Append the ids of a stretch that is not normalized yet.
     pub(crate) fn sentence_ids(
         &self,
         tidy: Tidy,
@@ -54,7 +54,7 @@ impl Encoder {
         words.finish()
     }
 
-    /// Can [`Self::sentences_together`] take sentences?
+    /// Return whether [`Self::sentences_together`] can take sentences.
     pub(super) fn takes_sentences_together(&self) -> bool {
         let sums = match &self.segmenter {
             Segmenter::Unigram(model) => model.has_words_anywhere(),
@@ -63,9 +63,11 @@ impl Encoder {
         sums && self.tidy.is_some() && self.normalizers.before_tidy_splits_at_nul()
     }
 
-    /// Appends the ids of so many sentences, [`LINE_END`] behind those of each. In `text` stands a
-    /// NUL before the first and behind each of them. False where they hold others: then nothing
-    /// happened. Only if [`Self::takes_sentences_together`].
+    /// Append the ids of `count` sentences, each followed by [`LINE_END`].
+    ///
+    /// In `text`, a NUL precedes the first sentence and follows each one. Returns false, and
+    /// appends nothing, if the sentences have other NULs. Only if
+    /// [`Self::takes_sentences_together`].
     pub(super) fn sentences_together(
         &self,
         text: Vec<u8>,
@@ -86,7 +88,7 @@ impl Encoder {
         if nuls.len() != count + 1 {
             return Ok(false);
         }
-        // The space that is put before the first word of each.
+        // The NULs become the space that precedes the first word of each sentence.
         nuls.iter().for_each(|&nul| text[nul] = b' ');
         let near = match &self.segmenter {
             Segmenter::Unigram(model) => model.near_characters(),
@@ -119,8 +121,10 @@ impl Encoder {
         Ok(true)
     }
 
-    /// The ids of a stretch that is normalized, `▁` and all. Its words are looked up as those of
-    /// [`Self::sentence_ids`]: what is cached of a word must hold wherever it stands.
+    /// Append the ids of a stretch that is normalized, with its `▁`.
+    ///
+    /// The words are looked up like the words of [`Self::sentence_ids`], so cached ids must hold in
+    /// both texts.
     pub(crate) fn normalized_sentence_ids(
         &self,
         stretch: &[u8],
@@ -133,7 +137,7 @@ impl Encoder {
         words.finish()
     }
 
-    /// Calls `emit(text, start, end)` for every word, U+0020 for each `▁` in front, until one
+    /// Call `emit(text, start, end)` for every word, with U+0020 for each leading `▁`, until a call
     /// fails.
     fn each_word(
         &self,
@@ -148,14 +152,14 @@ impl Encoder {
             words.feed(&mut Stops::new(&text), 0..text.len(), true, emit)?;
             return Ok(());
         }
-        // What may be the start of a word.
+        // Text that may be the start of a word.
         let mut waiting: Vec<u8> = Vec::new();
         let mut wanted = 0;
         for block in safe_blocks(stretch, BLOCK) {
             let edges = Edges::of(&block, stretch);
             let text = self.normalizers.apply_before_tidy(&stretch[block], edges)?;
             waiting.extend_from_slice(&text);
-            // A long word is not looked through again for each block.
+            // Wait for more text, so that a long word is not searched again for each block.
             if waiting.len() >= wanted || edges.end {
                 let (stops, all) = (&mut Stops::new(&waiting), 0..waiting.len());
                 let done = words.feed(stops, all, edges.end, &mut emit)?;
@@ -170,22 +174,28 @@ impl Encoder {
 /// The sum of scores of a unigram model's sentence.
 struct SentenceSum<'s> {
     model: &'s Unigram,
-    /// Can words have the same ids behind any sum?
+    /// Whether words can have ids that are valid after any sum.
     anywhere: bool,
-    /// Are these sentences with [`LINE_END`] behind each, whose sums are near? Then nobody needs the
-    /// sum but a word whose ids depend on it.
+    /// Whether the sentences are short enough for their sums to stay near 0; [`LINE_END`] follows
+    /// each.
+    ///
+    /// Then the sum is needed only for a word whose ids depend on it.
     near: bool,
-    /// Its sum stands before the first id that is not added yet.
+    /// The sentence.
+    ///
+    /// Its sum does not include the ids from index `from` on.
     sentence: Option<Sentence<'s>>,
-    /// The place of that id.
+    /// Index in `out` of the first id that is not in the sum.
     from: usize,
 }
 
-/// Takes the words of one sentence, in order, each with U+0020 for its `▁`, or with that.
+/// Looks up the words of one sentence, in order.
+///
+/// Each word has U+0020 for its `▁`, or `▁` itself.
 pub(crate) struct SentenceLookup<'s> {
     segmenter: &'s Segmenter,
     sum: Option<SentenceSum<'s>>,
-    /// None where new words are segmented as they come.
+    /// `None` if new words are segmented at once, not deferred.
     merging: Option<&'s Merging>,
     deferred: &'s mut DeferredMerges,
     borders: Option<&'s Borders>,
@@ -193,9 +203,10 @@ pub(crate) struct SentenceLookup<'s> {
     parts: Vec<(Key, u64)>,
     cache: &'s mut IdsCache,
     batch: &'s mut KeyBatch,
-    /// Words of over 15 bytes of the batch and of what is deferred; a key is a place here.
+    /// Words of over 15 bytes of the batch and of deferred words; their keys are ranges of this
+    /// text.
     texts: &'s mut Vec<u8>,
-    /// A word with its `▁`.
+    /// Buffer for a word with `▁` written out.
     written: &'s mut Vec<u8>,
     scratch: &'s mut Vec<Segment>,
     count: usize,
@@ -223,7 +234,7 @@ impl<'s> SentenceLookup<'s> {
             sentence: None,
             from: out.len(),
         });
-        // A call that failed may have left some.
+        // A failed call may have left entries.
         state.deferred.clear();
         state.texts.clear();
         SentenceLookup {
@@ -245,8 +256,8 @@ impl<'s> SentenceLookup<'s> {
         }
     }
 
-    /// For sentences of fewer bytes than [`Unigram::near_characters`] with [`LINE_END_KEY`] behind
-    /// each.
+    /// Make a lookup for sentences of fewer bytes than [`Unigram::near_characters`], each followed
+    /// by [`LINE_END_KEY`].
     fn new_near(
         segmenter: &'s Segmenter,
         state: &'s mut LookupState,
@@ -260,7 +271,7 @@ impl<'s> SentenceLookup<'s> {
         lookup
     }
 
-    /// The next word, `text[start..end]`.
+    /// Take the next word, `text[start..end]`.
     #[inline(always)]
     pub fn push(&mut self, text: &[u8], start: usize, end: usize) -> Result<()> {
         let cached = self.sum.as_ref().is_none_or(|sums| sums.anywhere);
@@ -280,7 +291,7 @@ impl<'s> SentenceLookup<'s> {
         }
     }
 
-    /// One of over 15 bytes, or one that is not cached.
+    /// Take a word of over 15 bytes, or a word that is not cached.
     #[inline(never)]
     fn push_long(&mut self, word: &[u8], cached: bool) -> Result<()> {
         if cached && CACHED.contains(&word.len()) {
@@ -304,7 +315,7 @@ impl<'s> SentenceLookup<'s> {
         self.look_up(false)?;
         match self.sum {
             Some(_) => {
-                // Of sentences together; else all was added.
+                // Needed only for sentences together; otherwise the sum is complete.
                 self.add_sum();
                 self.append_behind_sum(word, None)
             }
@@ -312,16 +323,16 @@ impl<'s> SentenceLookup<'s> {
         }
     }
 
-    /// A part of one that is too long to be cached.
+    /// Take a part of a word that is too long to be cached.
     fn push_part(&mut self, part: &[u8]) -> Result<()> {
         match Key::short(part) {
             Some(key) => self.push_key(key),
-            // It has no borders itself.
+            // The part has no borders itself.
             None => self.push_long(part, true),
         }
     }
 
-    /// The ids of what is left.
+    /// Append the ids of the remaining words.
     pub fn finish(mut self) -> Result<()> {
         self.look_up(true)?;
         let texts = std::mem::take(self.texts);
@@ -330,7 +341,7 @@ impl<'s> SentenceLookup<'s> {
         Ok(())
     }
 
-    /// Appends the ids of the batch.
+    /// Append the ids of the batch.
     #[inline(never)]
     fn look_up(&mut self, last: bool) -> Result<()> {
         let texts = std::mem::take(self.texts);
@@ -369,7 +380,7 @@ impl<'s> SentenceLookup<'s> {
         }
         debug_assert!(done || !near);
         if let (Some(sums), false) = (&mut self.sum, done) {
-            // The sum was taken down somewhere among them: each as the search does it.
+            // The sum was rebased within the batch: take each word as the search does.
             self.out.truncate(first);
             let sentence = sums.sentence(self.interrupt);
             sentence.set_sum(before);
@@ -389,7 +400,9 @@ impl<'s> SentenceLookup<'s> {
         Ok(())
     }
 
-    /// False where the sum may have been taken down.
+    /// Append the ids of all keys.
+    ///
+    /// Returns false if the sum may have been rebased.
     fn append_all(&mut self, texts: &[u8], count: usize) -> Result<bool> {
         let mut at = 0;
         while at < count {
@@ -405,7 +418,10 @@ impl<'s> SentenceLookup<'s> {
         Ok(true)
     }
 
-    /// One that is not in its first bucket, or has many ids, or is long.
+    /// Append the ids of a word that was not a first hit.
+    ///
+    /// Slow path: the entry overflowed its bucket, has more than four ids, is longer than 15 bytes,
+    /// or is new. Returns false if the sum may have been rebased.
     #[inline(never)]
     fn append_missed(&mut self, texts: &[u8], key: Key, hash: u64) -> Result<bool> {
         if self.append_cached(texts, key, hash) {
@@ -429,7 +445,9 @@ impl<'s> SentenceLookup<'s> {
         self.append_new(texts, key, hash)
     }
 
-    /// Appends the ids of a key; false where they are not known.
+    /// Append the ids of a key.
+    ///
+    /// Returns false if they are not cached.
     fn append_cached(&mut self, texts: &[u8], key: Key, hash: u64) -> bool {
         let Some(place) = key.place() else {
             let ids = self.cache.ids_of_key(key, hash);
@@ -439,7 +457,7 @@ impl<'s> SentenceLookup<'s> {
         self.cache.append_long(&texts[place], hash, self.out)
     }
 
-    /// The keys of a word's parts, whose slots are prefetched.
+    /// Make the keys of a word's parts, and prefetch their slots.
     fn part(
         &self,
         borders: &Borders,
@@ -464,8 +482,10 @@ impl<'s> SentenceLookup<'s> {
         push(word.len());
     }
 
-    /// Appends the ids of a word's parts. It is cached as a whole where all of them are: so is what
-    /// comes for the second time, not all that comes once.
+    /// Append the ids of a word's parts.
+    ///
+    /// The whole word is cached if all parts were: then it has probably come before. A word that
+    /// comes once is not cached.
     fn append_parts(
         &mut self,
         texts: &[u8],
@@ -488,7 +508,9 @@ impl<'s> SentenceLookup<'s> {
         Ok(true)
     }
 
-    /// One that is not in the cache.
+    /// Append the ids of a word that is not in the cache.
+    ///
+    /// Returns false if the sum may have been rebased.
     fn append_new(&mut self, texts: &[u8], key: Key, hash: u64) -> Result<bool> {
         let (short, length) = key.text();
         let word = match key.place() {
@@ -523,7 +545,7 @@ impl<'s> SentenceLookup<'s> {
         Ok(added)
     }
 
-    /// Puts in the ids of all that were deferred.
+    /// Insert the ids of all deferred words.
     fn resolve(&mut self, texts: &[u8]) {
         if let (Some(merging), false) = (self.merging, self.deferred.is_empty()) {
             let none = StitchedIds::default();
@@ -531,12 +553,14 @@ impl<'s> SentenceLookup<'s> {
         }
     }
 
-    /// The entry of a word whose ids depend on a sum.
+    /// Return the entry of a word whose ids depend on the sum.
     fn known(&mut self, word: &[u8]) -> Option<CachedWord> {
         self.sum.as_mut()?.sentence.as_mut()?.knows(word)
     }
 
-    /// Appends the ids of a word that is not known, if they do not depend on a sum.
+    /// Append the ids of a new word, if they don't depend on the sum.
+    ///
+    /// Returns false if they do.
     fn segment(&mut self, word: &[u8]) -> Result<bool> {
         if let Some(sums) = &mut self.sum {
             let sentence = sums.sentence(self.interrupt);
@@ -549,7 +573,7 @@ impl<'s> SentenceLookup<'s> {
         Ok(true)
     }
 
-    /// Appends the ids of a word behind the sum so far, to which all was added.
+    /// Append the ids of a word after the current sum, which must be complete.
     fn append_behind_sum(&mut self, word: &[u8], known: Option<CachedWord>) -> Result<()> {
         if let Some(sums) = &mut self.sum {
             let sentence = sums.sentence(self.interrupt);
@@ -565,7 +589,9 @@ impl<'s> SentenceLookup<'s> {
         Ok(())
     }
 
-    /// Adds what is not added yet; false where the sum may have been taken down.
+    /// Add the remaining ids to the sum.
+    ///
+    /// Returns false if the sum may have been rebased.
     fn add_sum(&mut self) -> bool {
         let Some(sums) = &mut self.sum else {
             return true;
@@ -595,13 +621,15 @@ impl<'s> SentenceSum<'s> {
     }
 }
 
+/// Append the ids of the next word of a sentence.
 fn append_word(sentence: &mut Sentence, word: &[u8], out: &mut Vec<u32>) -> Result<()> {
     sentence.word(word, true, |four, count| {
         append_few(four, count, out);
     })
 }
 
-/// All four are appended, and what is too much taken away.
+/// Append the ids of the first `count` of four segments: all four are appended, then the rest is
+/// cut off.
 #[inline]
 fn append_few(four: &[Segment; 4], count: usize, out: &mut Vec<u32>) {
     let end = out.len() + count;

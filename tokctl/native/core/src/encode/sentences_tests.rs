@@ -1,4 +1,4 @@
-//! The ids of words apart are those of the sentence as a whole.
+//! Check that the ids of separate words are the ids of the whole sentence.
 
 use std::collections::HashSet;
 
@@ -71,7 +71,7 @@ fn text(words: usize, seed: u64) -> String {
     text
 }
 
-/// The ids of a text, and of what it is normalized to, are these: new and known.
+/// Check the ids of a text, and of its normalized form, with new and with cached words.
 fn check(encoder: &Encoder, (text, marked): (&str, &str), expected: &[u32], case: &str) {
     for _again in 0..3 {
         let (mut ids, mut marked_ids) = (Vec::new(), Vec::new());
@@ -107,7 +107,7 @@ fn words_apart_are_what_the_sentence_is() {
                 PreTokenizer::default(),
                 Segmenter::Unigram(unigram(scale, apart, byte_ids)),
             );
-            // Long ones come to where the sum is taken down; the first ones come again.
+            // In long texts the sum is rebased; the first texts come again.
             for (words, seed) in [(3, 1), (40, 2), (8000, 3), (40, 2), (700, 4), (3, 1)] {
                 let text = text(words, seed);
                 let mut expected = Vec::new();
@@ -123,7 +123,8 @@ fn words_apart_are_what_the_sentence_is() {
     }
 }
 
-/// SentencePiece's BPE: any two neighbours that spell a token merge, the earliest token first.
+/// Make SentencePiece's BPE: any two neighbours whose text together is a token merge, the earliest
+/// token first.
 fn merging(tokens: &[String], unknown: Option<u32>, byte_ids: Option<fn(u8) -> u32>) -> Merging {
     let learned = Learned {
         tokens: (0..).zip(tokens).map(|(id, text)| (text, id)).collect(),
@@ -151,7 +152,7 @@ fn merging(tokens: &[String], unknown: Option<u32>, byte_ids: Option<fn(u8) -> u
     }
 }
 
-/// Tokens that texts of these letters can be made of, the shorter ones mostly first.
+/// Make tokens that occur in texts of these letters, mostly the shorter ones first.
 fn tokens(below: &mut impl FnMut(usize) -> usize, letters: &[&str], count: usize) -> Vec<String> {
     let mut tokens: Vec<String> = letters.iter().map(ToString::to_string).collect();
     while tokens.len() < count {
@@ -267,7 +268,7 @@ fn sentences_together_are_what_each_is_alone() {
                 "ba ",
             ];
             for seed in 0..24 {
-                // A few of them have NULs, and a few are so long that their sums are taken down.
+                // Some texts have NULs, and some are so long that their sums are rebased.
                 let kinds = [odd.len(), 6][below(2)];
                 let mut texts: Vec<String> = Vec::new();
                 for _ in 0..2 + below(40) {

@@ -1,7 +1,7 @@
-//! Short texts that are looked up together: the lines of a block, the documents of a batch.
+//! Many short texts, looked up together: the lines of a block or the documents of a batch.
 //!
-//! A line has a dozen pre-tokens. A batch of look-ups goes on from text to text, so that it is
-//! full, and the cache misses of many texts overlap.
+//! A line has about a dozen pre-tokens. A batch of lookups continues from text to text, so that
+//! batches are full and the cache misses of many texts overlap.
 
 use std::ops::Range;
 
@@ -11,14 +11,13 @@ use super::{Encoder, Matchers};
 use crate::error::Result;
 use crate::pretokenize::TAB;
 
-/// Bytes of texts that are copied to lie side by side, at most: in all, and of each on average.
-/// Longer ones fill batches of their own.
+/// Bytes of texts that are copied side by side, at most.
 const COPIED: usize = 128 * 1024;
+/// Average bytes per text, at most: longer texts fill batches of their own.
 const SHORT: usize = 4096;
 
 impl Encoder {
-    /// Appends the ids of every line of `block`; behind those of a line, [`LINE_END`] stands for
-    /// its line feed.
+    /// Append the ids of every line of `block`, with [`LINE_END`] in place of each line feed.
     pub(crate) fn line_ids(&self, block: &[u8], call: &mut Call, out: &mut Vec<u32>) -> Result<()> {
         if !found(call.matchers) && self.takes_sentences_together() {
             let open = !block.is_empty() && !block.ends_with(b"\n");
@@ -34,7 +33,7 @@ impl Encoder {
                 text.push(0);
             }
             if self.sentences_together(text, count, call, out)? {
-                // No line feed stands behind the last one.
+                // The last line has no line feed.
                 out.truncate(out.len() - usize::from(open));
                 return Ok(());
             }
@@ -57,7 +56,7 @@ impl Encoder {
         self.ids_together(&text, &ends, call, out)
     }
 
-    /// Appends the ids of each text, and where they end.
+    /// Append the ids of each text, and to `ends` the length of `out` after each text.
     pub(crate) fn ids_of_each<T: AsRef<[u8]>>(
         &self,
         texts: &[T],
@@ -98,10 +97,11 @@ impl Encoder {
         Ok(())
     }
 
-    /// Appends the ids of parts of a text, each a text of its own. A part ends at each of `ends`,
-    /// where [`LINE_END`] comes behind its ids, and the next one starts one byte behind it; there
-    /// is a tab between where texts are split as one. What stands behind the last end is a part,
-    /// too.
+    /// Append the ids of several texts that are parts of `text`.
+    ///
+    /// A part ends at each offset in `ends`, and the next one starts one byte later. [`LINE_END`]
+    /// follows the ids of each part that has an end. If the pre-tokenizer splits texts as one, the
+    /// byte at each end is a tab. The rest after the last end is one more part.
     fn ids_together(
         &self,
         text: &[u8],
@@ -117,8 +117,9 @@ impl Encoder {
         result.and(lookup.finish())
     }
 
-    /// Are pre-tokens ranges of the text as given, so that those of many texts can be looked up
-    /// together?
+    /// Return whether pre-tokens of many texts can be looked up together.
+    ///
+    /// True if all pre-tokens are ranges of the raw text, and unknown words are not fused.
     fn takes_texts_together(&self, matchers: Option<&Matchers>) -> bool {
         let splitting = &self.pre_tokenizer;
         let rewrites = splitting.metaspace().is_some() || splitting.rewrites();
@@ -126,12 +127,12 @@ impl Encoder {
     }
 }
 
-/// Are there tokens to be found in texts?
+/// Return whether added tokens must be found in texts.
 fn found(matchers: Option<&Matchers>) -> bool {
     matchers.is_some_and(|all| all.raw().is_some() || all.normalized().is_some())
 }
 
-/// Each line without its line feed, if it has one.
+/// Iterate over the byte range of each line, without its line feed.
 fn lines(block: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -143,7 +144,7 @@ fn lines(block: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Takes each [`LINE_END`] out, from the place `first` on, and puts down where it stood.
+/// Remove each [`LINE_END`] from index `first` on, and append to `ends` the index where it was.
 fn take_ends(ids: &mut Vec<u32>, first: usize, ends: &mut Vec<usize>) {
     let (mut kept, mut start) = (first, first);
     while let Some(length) = ids[start..].iter().position(|&id| id == LINE_END) {

@@ -1,12 +1,14 @@
-//! Pre-tokens of many words, for models of merges by rank whose tokens reach over words: SuperBPE's
-//! (Liu and others 2025), and any that splits text at lines, at numbers, or not at all.
+//! Pre-tokens of many words, stitched together from the tokens of their words.
 //!
-//! Such pre-tokens seldom come twice, but their words do. Those that are new are cut at words, these are
-//! looked up as pre-tokens are, and their tokens are stitched together: **a row of tokens is what merging
-//! makes of its symbols if each two neighbours in it are what merging makes of theirs** (the proof is at
-//! `merging::long::merge`). Inside a word that is so. Where merging makes something else of two tokens
-//! that meet, these take their place, and meet those around them in turn. Wherever the text is cut, only
-//! the row that merging makes comes through.
+//! Stitching is for models that merge by rank and whose tokens cross words: SuperBPE (Liu and
+//! others 2025), and any model that splits text at lines, at numbers, or not at all.
+//!
+//! Such pre-tokens seldom repeat, but their words do. New pre-tokens are cut at words, the words
+//! are looked up like pre-tokens, and their tokens are stitched together: **a row of tokens is the
+//! result of merging its symbols if every two neighbours are the result of merging the symbols of
+//! the two** (the proof is at `merging::long::merge`). Inside a word, this holds. If merging makes
+//! other tokens of two tokens that meet, the new tokens replace the two, and meet their neighbours
+//! in turn. Wherever the text is cut, the result can only be the row that merging makes.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -27,27 +29,31 @@ use crate::Interrupt;
 /// Bytes that are looked up and stitched at a time, so that their words and ids stay in the cache.
 pub(super) const STITCHED: usize = 1 << 15;
 
-/// Finding out how tokens are made takes as long for so many merges as stitching saves for a byte.
+/// Number of merges that take as long to analyse as stitching saves per byte of text.
 const MERGES_PER_BYTE: usize = 4;
 
-/// Pairs that are replaced for each byte of a text, at most; usually it is one for two words. That
-/// replacing always ends is not proven.
+/// Limit of replaced pairs per byte of a text; the usual number is one per two words.
+///
+/// It is not proven that replacing always ends.
 const MOST_REPLACED: usize = 8;
 
-/// Bytes of the parts of a word that has more than a [`Key`](crate::packed::Key) holds: such words
-/// seldom come again, as the phrases of Chinese and Japanese, and their parts do.
+/// Bytes of the parts of a word that is too long for a [`Key`](crate::packed::Key): long words,
+/// such as phrases of Chinese and Japanese, seldom repeat, but their parts do.
 const PIECE: usize = 12;
 
-/// Where so many bytes have more than so many tokens, merges are few; and where one of [`FRESH`] tokens
-/// comes with a new word or a new pair, little is known. So what comes next is merged as it is, and
-/// stitched at its ends alone, while merges are few.
+/// Bytes and tokens: a part of a text with more than 5 tokens per 8 bytes has few merges.
+///
+/// If, in addition, one of [`FRESH`] tokens comes with a new word or a new pair, little is cached.
+/// Then the next parts are merged as they are and stitched only at their ends, while merges are
+/// few.
 const SPARSE: (usize, usize) = (8, 5);
+/// Tokens per new word or pair: with at most this many, little is cached.
 const FRESH: usize = 16;
 
-/// So many tokens ahead, what is known of one is prefetched.
+/// Number of tokens by which prefetching runs ahead.
 const AHEAD: usize = 8;
 
-/// What stitching needs to know of a model.
+/// The facts about a model that stitching needs.
 #[derive(Debug)]
 pub(super) struct Stitching {
     meetings: Meetings,
@@ -56,14 +62,16 @@ pub(super) struct Stitching {
 }
 
 impl Stitching {
-    /// None where pre-tokens are words, or where merging is not all that the model does.
+    /// Analyse a model.
+    ///
+    /// `None` if pre-tokens are words, or if the model does more than merge.
     fn of(pre_tokenizer: &PreTokenizer, merging: &Merging) -> Result<Option<Self>> {
         let exceptions = merging.whole.is_some() || merging.superwords.is_some();
         if exceptions || !merging.is_plain() || pre_tokenizer.rewrites() {
             return Ok(None);
         }
         let mut one = false;
-        // A pattern is looked for by the caller, who may have been interrupted.
+        // The split may run a pattern of the caller, which may be interrupted.
         pre_tokenizer.split(b"a b", |start, end| one = (start, end) == (0, 3))?;
         let meetings = match one {
             true => Meetings::of(&merging.merges, &merging.alphabet),
@@ -76,25 +84,31 @@ impl Stitching {
     }
 }
 
-/// What merging makes of two tokens: one, or [`APART`], or [`MANY`] and a place where they are kept.
+/// The result of merging two tokens: one token, or [`APART`], or [`MANY`] plus an index into
+/// [`Junctions::many`].
 type Made = u32;
 const MADE_BITS: u32 = 22;
+/// Lowest number of a result of several tokens, which are in [`Junctions::many`].
 const MANY: Made = 1 << 21;
-/// The two stay.
+/// The result of two tokens that stay as they are.
 const APART: Made = (1 << MADE_BITS) - 1;
 
-/// Pairs of a bucket, which fill half of a cache line.
+/// Pairs in a bucket; a bucket fills half of a cache line.
 const WAYS: usize = 4;
 
-/// What is remembered of pairs of tokens. A bucket has the last few of its pairs.
+/// A cache of the results of merging pairs of tokens.
+///
+/// A bucket holds the last few of its pairs.
 #[derive(Debug)]
 pub(crate) struct Junctions {
-    /// A power of two. A pair, and in its lowest bits what was made.
+    /// A power of two of buckets.
+    ///
+    /// A slot has a pair, and in its lowest bits the result.
     buckets: Vec<[u64; WAYS]>,
     pairs: usize,
     /// Buckets at most.
     most: usize,
-    /// Of others than one token that were made, how many they are, and these.
+    /// Results of several tokens, one after another: their number, then the tokens.
     many: Vec<u32>,
     most_many: usize,
 }
@@ -102,7 +116,7 @@ pub(crate) struct Junctions {
 /// Buckets at first.
 const FEW: usize = 1 << 8;
 
-/// No token has so great an id.
+/// Stands for a free slot; no token has so high an id.
 const NO_PAIR: u64 = u64::MAX;
 
 #[inline(always)]
@@ -111,7 +125,7 @@ fn pair(left: u32, right: u32) -> u64 {
 }
 
 impl Junctions {
-    /// For so many bytes.
+    /// Make a cache of `memory` bytes.
     pub fn new(memory: usize) -> Self {
         Junctions {
             buckets: vec![[NO_PAIR; WAYS]; FEW],
@@ -139,7 +153,7 @@ impl Junctions {
         let pair = pair(left, right);
         let mut found = NO_PAIR;
         for &slot in &self.buckets[self.place(pair)] {
-            // No jump depends on which of them it is.
+            // Without a branch on which slot matches.
             found = if slot >> MADE_BITS == pair {
                 slot
             } else {
@@ -155,7 +169,7 @@ impl Junctions {
     }
 
     fn insert(&mut self, left: u32, right: u32, made: Made) {
-        // Fuller, too many buckets would have more pairs than places.
+        // At a higher load, too many buckets would have more pairs than slots.
         if self.pairs > self.buckets.len() * WAYS / 2 && self.buckets.len() < self.most {
             let size = (2 * self.buckets.len()).min(self.most);
             let larger = large_pages::table(size, [NO_PAIR; WAYS]);
@@ -172,7 +186,7 @@ impl Junctions {
         self.put(pair(left, right) << MADE_BITS | u64::from(made));
     }
 
-    /// Puts a pair in the first place of its bucket; the last one gives way.
+    /// Put a pair in the first slot of its bucket; the last pair gives way.
     fn put(&mut self, slot: u64) {
         let place = self.place(slot >> MADE_BITS);
         let bucket = &mut self.buckets[place];
@@ -181,7 +195,7 @@ impl Junctions {
         bucket[0] = slot;
     }
 
-    /// What stands for so many tokens, which are kept.
+    /// Store a result of several tokens, and return its number.
     fn keep(&mut self, made: &[u32]) -> Made {
         if self.many.len() + made.len() >= self.most_many {
             self.many.clear();
@@ -200,16 +214,17 @@ impl Junctions {
     }
 }
 
-/// What stays from part to part of a text, and from text to text.
+/// Working memory that is kept from part to part of a text, and from text to text.
 #[derive(Debug)]
 pub(crate) struct StitchingState {
     pub junctions: Junctions,
-    /// Pre-tokens that wait, and what becomes of them.
+    /// Pre-tokens that wait to be stitched.
     waiting: Vec<Range<usize>>,
+    /// The ids of stitched pre-tokens.
     stitched: StitchedIds,
     words: Vec<Range<usize>>,
     ids: Vec<u32>,
-    /// See [`SPARSE`].
+    /// Whether the next part is merged as it is, see [`SPARSE`].
     sparse: bool,
     work: WorkingMemory,
 }
@@ -236,19 +251,21 @@ pub(crate) struct LookedUpText<'t> {
     pub interrupt: Interrupt<'t>,
 }
 
-/// The rows of tokens of pre-tokens, one after the other.
+/// The rows of tokens of several pre-tokens, one after another.
 struct Row<'r> {
     merging: &'r Merging,
     meetings: &'r Meetings,
     junctions: &'r mut Junctions,
     out: &'r mut Vec<u32>,
-    /// Where the row begins in `out`.
+    /// Start of the current row in `out`.
     first: usize,
-    /// Tokens that come next, the last one first, each with the one that it stays apart from.
+    /// Tokens that come next, last one first, as pairs: the token before, and the token itself.
+    ///
+    /// A token stays as it is if the token before is still its neighbour.
     pending: Vec<(u32, u32)>,
     made: Vec<u32>,
     scratch: Vec<u32>,
-    /// How many pairs may be replaced yet.
+    /// How many more pairs may be replaced.
     left: usize,
     /// Words and pairs of this part that were new.
     new: usize,
@@ -256,7 +273,7 @@ struct Row<'r> {
 }
 
 impl Row<'_> {
-    /// The last token of the row, or [`NO_ID`].
+    /// Return the last token of the row, or [`NO_ID`].
     #[inline(always)]
     fn last(&self) -> u32 {
         match self.out.len() > self.first {
@@ -270,7 +287,9 @@ impl Row<'_> {
         last != NO_ID && self.meetings.may_merge(last, id)
     }
 
-    /// Appends a token; false where too many pairs were replaced.
+    /// Append a token.
+    ///
+    /// Returns false if too many pairs were replaced.
     #[inline(never)]
     fn append(&mut self, mut id: u32) -> Result<bool> {
         self.pending.clear();
@@ -303,7 +322,7 @@ impl Row<'_> {
         }
     }
 
-    /// Prefetches what will be asked of the tokens that come next.
+    /// Prefetch the data about tokens that come soon.
     #[inline(always)]
     fn prefetch(&self, next: &[u32]) {
         if let Some(&far) = next.get(2 * AHEAD) {
@@ -315,7 +334,7 @@ impl Row<'_> {
         }
     }
 
-    /// The first of those that were made; the others come next.
+    /// Return the first token of a result; the others come next.
     #[inline(always)]
     fn first_of(&mut self, made: Made) -> u32 {
         if made < MANY {
@@ -327,7 +346,7 @@ impl Row<'_> {
         made[0]
     }
 
-    /// What merging makes of the last token and the next one.
+    /// Return the result of merging the last token and the next one.
     #[inline(always)]
     fn junction(&mut self, last: u32, id: u32) -> Result<Made> {
         if let Some(made) = self.junctions.get(last, id) {
@@ -339,7 +358,7 @@ impl Row<'_> {
         Ok(made)
     }
 
-    /// The same where it is not remembered.
+    /// Like [`Self::junction`], for a pair that is not cached.
     #[inline(never)]
     fn made_of(&mut self, last: u32, id: u32) -> Result<Made> {
         let rank = match self.meetings.meeting(&self.merging.merges, last, id) {
@@ -360,7 +379,7 @@ impl Row<'_> {
 }
 
 impl Encoder {
-    /// What stitching needs, where it serves, once there has been enough text.
+    /// Return the facts that stitching needs, if it works for this model and enough text has come.
     pub(super) fn stitching(&self, bytes: usize) -> Result<Option<&Stitching>> {
         let Segmenter::Merges(merging) = &self.segmenter else {
             return Ok(None);
@@ -386,7 +405,9 @@ pub(super) struct Stitcher<'s> {
 }
 
 impl<'s> Stitcher<'s> {
-    /// For a text of so many bytes; None where pre-tokens are merged as they are.
+    /// Make a stitcher for a text of `bytes` bytes.
+    ///
+    /// `None` if pre-tokens are merged as they are.
     pub fn of(
         encoder: &'s Encoder,
         bytes: usize,
@@ -397,22 +418,22 @@ impl<'s> Stitcher<'s> {
         };
         let make = || Box::new(StitchingState::new(encoder.cache_memory()));
         let state = state.get_or_insert_with(make);
-        // A call that failed may have left some.
+        // A failed call may have left entries.
         state.waiting.clear();
         Ok(Some(Stitcher { stitching, state }))
     }
 
-    /// Is every byte of a pre-token a token?
+    /// Return whether every byte of a pre-token is a token.
     pub fn knows(&self, pre_token: &[u8]) -> bool {
         self.stitching.meetings.knows(pre_token)
     }
 
-    /// Takes a pre-token that is stitched with others.
+    /// Add a pre-token, to be stitched together with others.
     pub fn add(&mut self, place: Range<usize>) {
         self.state.waiting.push(place);
     }
 
-    /// Stitches those that were added.
+    /// Stitch the pre-tokens that were added.
     pub fn resolve(&mut self, source: &mut LookedUpText) -> Result<&StitchedIds> {
         let waiting = std::mem::take(&mut self.state.waiting);
         let StitchedIds { mut ids, mut ends } = std::mem::take(&mut self.state.stitched);
@@ -425,7 +446,7 @@ impl<'s> Stitcher<'s> {
         result.map(|()| &self.state.stitched)
     }
 
-    /// Appends the ids of pre-tokens, and where those of each end.
+    /// Append the ids of pre-tokens, and to `ends` where the ids of each one end.
     pub fn stitch(
         &mut self,
         source: &mut LookedUpText,
@@ -448,7 +469,7 @@ impl<'s> Stitcher<'s> {
         Ok(())
     }
 
-    /// The same; false where too many pairs were replaced.
+    /// Like [`Self::stitch`], but returns false if too many pairs were replaced.
     fn append(
         &mut self,
         source: &mut LookedUpText,
@@ -509,7 +530,7 @@ impl<'s> Stitcher<'s> {
                 lookup.finish()?;
             }
             row.new = source.cache.stats().entries.saturating_sub(known);
-            // Each of them, and what takes the place of others, has a byte at least.
+            // Every token covers at least one byte, also a token that replaces others.
             if row.out.capacity() - row.out.len() < size {
                 match pre_tokens {
                     [one] => {
@@ -552,16 +573,18 @@ impl<'s> Stitcher<'s> {
     }
 }
 
-/// What is left of pre-tokens, part by part.
+/// The rest of several pre-tokens, taken part by part.
 struct Parts<'p> {
     pre_tokens: &'p [Range<usize>],
-    /// Where the first one goes on.
+    /// Offset where the first pre-token continues.
     from: usize,
 }
 
 impl Parts<'_> {
-    /// Appends the words of the next part, and returns how many bytes it has; they end where pre-tokens
-    /// do, too. Without `stitching`, what the part has of a pre-token is one word.
+    /// Append the words of the next part, and return the part's length in bytes.
+    ///
+    /// Words also end where pre-tokens end. Without `stitching`, each pre-token's share of the part
+    /// is one word.
     fn find_words(
         &mut self,
         stitching: Option<&Stitching>,
@@ -570,7 +593,7 @@ impl Parts<'_> {
     ) -> Result<usize> {
         let mut size = 0;
         while let (Some(first), true) = (self.pre_tokens.first(), size < STITCHED) {
-            // Those that lie side by side are split as one.
+            // Adjacent pre-tokens are split together.
             let (from, mut to, mut count) = (self.from, first.end, 1);
             while let Some(next) = self.pre_tokens.get(count) {
                 if next.start != to || to - from >= STITCHED {
@@ -579,7 +602,7 @@ impl Parts<'_> {
                 (to, count) = (next.end, count + 1);
             }
             let pre_tokens = &self.pre_tokens[..count];
-            // Only the last one may have so many bytes, and is cut.
+            // Only the last pre-token can be this long, and is cut.
             if to - from >= 2 * STITCHED {
                 to = from + STITCHED;
                 count -= 1;
@@ -605,7 +628,7 @@ impl Parts<'_> {
 }
 
 impl Stitching {
-    /// Appends the words of a part of a text.
+    /// Append the words of a part of a text.
     fn words_of(
         &self,
         text: &[u8],
@@ -617,7 +640,7 @@ impl Stitching {
         let shifts = self.meetings.spaces_end_words();
         let mut ends = pre_tokens.iter().map(|one| one.end).peekable();
         self.words.split(block, |_, mut end| {
-            // The word takes the space that the next one starts with.
+            // The word takes the space with which the next word starts.
             end += usize::from(shifts && block.get(end) == Some(&b' '));
             end += part.start;
             while start < end {
@@ -645,7 +668,9 @@ mod tests {
 
     const LETTERS: &[u8] = b"ab \n1";
 
-    /// Merges of what there is so far. Some make a token that exists, and some come too early.
+    /// Make random merges of earlier symbols.
+    ///
+    /// Some make a token that exists, and some come too early.
     fn merging(below: &mut impl FnMut(usize) -> usize, round: usize) -> Merging {
         let steps = below(60);
         let mut merges = Vec::new();
@@ -795,7 +820,7 @@ mod tests {
         }
         assert_eq!(junctions.buckets.len(), junctions.most);
         assert!(junctions.stats().bytes <= 1 << 20);
-        // Those that came last are there.
+        // The pairs that came last are found.
         let mut junctions = Junctions::new(1 << 20);
         (0..1 << 20).for_each(|id| junctions.insert(id, id, id));
         let kept = (0..1 << 20).filter(|&id| junctions.get(id, id) == Some(id));

@@ -1,4 +1,4 @@
-//! A text to its tokens, each with its place.
+//! The tokens of a text, each with its span in the raw text.
 
 use super::encoder::{each_span, Call, Encoder};
 use super::parallel::TextPart;
@@ -11,59 +11,63 @@ use crate::unicode::places;
 use crate::Interrupt;
 use std::ops::Range;
 
-/// A token with its place in the text.
+/// A token with its span in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     pub id: u32,
-    /// Bytes of the original text.
+    /// Byte offset of the first byte in the raw text.
     pub start: usize,
+    /// Byte offset after the last byte in the raw text.
     pub end: usize,
-    /// Number of the pre-token, from 0; of a superword that of its first one. An added token is
-    /// one.
+    /// Number of the pre-token, from 0.
+    ///
+    /// An added token counts as a pre-token; a superword has the number of its first pre-token.
     pub pre_token: usize,
 }
 
-/// What a text is cut into: pre-tokens and the added tokens between them.
+/// The pre-tokens of a text and the added tokens between them.
 #[derive(Debug, Default)]
 pub struct PreTokens {
-    /// Normalized and rewritten, an added token as it was found.
+    /// Text of all pre-tokens after normalization and rewriting; added tokens as they were found.
     pub text: Vec<u8>,
-    /// Byte ranges of `text`, in order.
+    /// Byte range of each pre-token in `text`, in order.
     pub ranges: Vec<(usize, usize)>,
-    /// Where each of them stood in the text as given.
+    /// Span of each pre-token in the raw text, in bytes.
     pub places: Vec<(usize, usize)>,
-    /// The id of one that is an added token.
+    /// Id of each pre-token that is an added token.
     pub added: Vec<Option<u32>>,
 }
 
-/// A part of a text, as [`Encoder::each_part`] comes to it.
+/// A part of a text, as [`Encoder::each_part`] visits it.
 enum Part<'p> {
     Added {
         id: u32,
         text: &'p [u8],
         place: (usize, usize),
     },
-    /// A stretch without added tokens, split.
+    /// A stretch without added tokens, split into pre-tokens.
     Stretch(Splits<'p>, Origin<'p>),
 }
 
-/// Where the normalized text that a stretch was split from came from.
+/// Maps offsets in a stretch of normalized text back to the raw text.
 struct Origin<'p> {
-    /// The start of the text that was normalized, in the text as given.
+    /// Offset in the raw text of the start of the normalized text.
     base: usize,
-    /// The start of the stretch in the normalized text.
+    /// Offset of the stretch in the normalized text.
     start: usize,
+    /// Span of each byte of the normalized text, relative to `base`; `None` if nothing moved.
     places: Option<&'p [(u32, u32)]>,
 }
 
 impl Origin<'_> {
-    /// The place in the text as given of the bytes `from..to` of the stretch.
+    /// Return the span in the raw text of the bytes `from..to` of the stretch.
     fn of(&self, from: usize, to: usize) -> (usize, usize) {
         let (from, to) = place_of(self.places, self.start + from, self.start + to);
         (self.base + from, self.base + to)
     }
 
-    /// The same for bytes of its split text, which may be rewritten.
+    /// Return the span in the raw text of the bytes `from..to` of the split text, which may be
+    /// rewritten.
     fn of_split(&self, splits: &Splits, from: usize, to: usize) -> (usize, usize) {
         let (from, to) = place_of(splits.origins.as_deref(), from, to);
         self.of(from, to)
@@ -71,7 +75,7 @@ impl Origin<'_> {
 }
 
 impl Encoder {
-    /// The tokens of `text` with their places in it.
+    /// Return the tokens of `text` with their spans.
     pub fn tokens(
         &self,
         text: &[u8],
@@ -85,7 +89,7 @@ impl Encoder {
         Ok(out.tokens)
     }
 
-    /// The tokens of a part of `text`, with their places in `text`.
+    /// Append the tokens of a part of `text`, with their spans in `text`.
     pub(crate) fn tokens_of(
         &self,
         text: &[u8],
@@ -168,7 +172,7 @@ impl Encoder {
         }
     }
 
-    /// The pre-tokens of `text` and the added tokens that `matchers` find.
+    /// Return the pre-tokens of `text` and the added tokens that `matchers` find.
     pub fn pre_tokens(&self, text: &[u8], matchers: Option<&Matchers>) -> Result<PreTokens> {
         let mut out = PreTokens::default();
         self.each_part(text, matchers, |part| {
@@ -181,7 +185,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// Calls `visit` with each part of `text`, in order.
+    /// Call `visit` with each part of `text`, in order.
     fn each_part(
         &self,
         text: &[u8],
@@ -198,7 +202,9 @@ impl Encoder {
         })
     }
 
-    /// The same of the stretch `base..end` of `text`; `matcher` looks in what it is normalized to.
+    /// Call `visit` with each part of the stretch `base..end` of `text`.
+    ///
+    /// `matcher` finds added tokens in the normalized stretch.
     fn stretch_parts(
         &self,
         text: &[u8],
@@ -259,8 +265,9 @@ impl PreTokens {
     }
 }
 
-/// The bytes `start..end` without those at both ends that the model leaves out: `kept` are the
-/// ranges of the others.
+/// Return the span `start..end` without the bytes that the model drops at both ends.
+///
+/// `kept` are the ranges of the bytes that the model keeps.
 fn narrowed(kept: Option<&[Range<usize>]>, (start, end): (usize, usize)) -> (usize, usize) {
     let kept = kept.unwrap_or_default();
     let first = kept.partition_point(|one| one.end <= start);
@@ -272,8 +279,10 @@ fn narrowed(kept: Option<&[Range<usize>]>, (start, end): (usize, usize)) -> (usi
     }
 }
 
-/// Where the bytes `start..end` of a text came from: `places` holds that of each byte,
-/// and nothing moved without it. An empty stretch has an empty place.
+/// Return the span in the source text of the bytes `start..end`.
+///
+/// `places` has the source span of each byte; without it, nothing moved. An empty range has an
+/// empty span.
 fn place_of(places: Option<&[(u32, u32)]>, start: usize, end: usize) -> (usize, usize) {
     let Some(places) = places else {
         return (start, end);
@@ -288,7 +297,7 @@ fn place_of(places: Option<&[(u32, u32)]>, start: usize, end: usize) -> (usize, 
     (at as usize, at as usize)
 }
 
-/// Tokens as they are found, with the number of the next pre-token.
+/// Tokens found so far, with the number of the next pre-token.
 #[derive(Default)]
 struct Placed {
     tokens: Vec<Token>,
@@ -306,7 +315,7 @@ impl Placed {
         self.pre_tokens += 1;
     }
 
-    /// Makes one of unknown words side by side, with the number of the first.
+    /// Fuse runs of unknown words into one token each, with the number of the first word.
     fn fuse(&mut self, unknown: u32, first: usize) {
         let later = self.tokens.split_off(first);
         for token in later {
@@ -339,8 +348,10 @@ impl Placed {
         self.pre_tokens += 1;
     }
 
-    /// The same where all bytes of an unknown stretch have the place of the whole. `ids` are those
-    /// of the bytes.
+    /// Append the segments of a pre-token, giving all bytes of an unknown stretch the span of the
+    /// whole stretch.
+    ///
+    /// `ids` are the ids of the 256 bytes.
     fn stretches(
         &mut self,
         segments: &[Segment],

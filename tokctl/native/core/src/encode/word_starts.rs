@@ -1,22 +1,25 @@
-//! Where a long pre-token may be segmented part by part.
+//! Cut points inside a pre-token that holds many words marked with `▁`.
 //!
-//! Models in SentencePiece's way take a whole sentence for one pre-token, yet their tokens
-//! seldom join two words: `▁` stands at a token's start, or behind another one. Where no merge
-//! can join `▁` to something else before it, what lies on its two sides never meets, so that
-//! words can be segmented one by one, and cached.
+//! SentencePiece models take a whole sentence as one pre-token, yet few of their tokens cross from
+//! one word into the next: `▁` mostly occurs at the start of a token, or after another `▁`. If no
+//! merge joins a `▁` to another character before it, the text on either side of that point never
+//! merges. Words can then be segmented one by one, and cached.
 
 use memchr::memchr;
 
-/// What stands for a space.
+/// The character that stands for a space, U+2581, in UTF-8.
 pub(crate) const MARK: &[u8] = "\u{2581}".as_bytes();
+/// The code point of [`MARK`].
 pub(crate) const MARK_CHARACTER: u32 = 0x2581;
 
-/// May pre-tokens be cut before every mark that follows something else, for merging by rank?
+/// Return whether BPE can cut pre-tokens before every `▁` that follows another character.
 ///
-/// `tokens` are all ordinary ones, and every unknown character is none of them. `merges` are
-/// (left, right, token); None: any two neighbours that spell a token merge.
+/// `tokens` are all ordinary tokens with their ids; no unknown character is among them. `merges`
+/// are (left, right, token) ids; `None` means that any two neighbours whose text together is a
+/// token merge.
 pub fn can_cut<T: AsRef<[u8]>>(tokens: &[(T, u32)], merges: Option<&[(u32, u32, u32)]>) -> bool {
-    // A mark without an id would be unknown, and could be one with what is unknown before it.
+    // Without a token of its own, `▁` would be unknown, and could fuse with an unknown character
+    // before it.
     if !tokens.iter().any(|(text, _)| text.as_ref() == MARK) {
         return false;
     }
@@ -35,7 +38,7 @@ pub fn can_cut<T: AsRef<[u8]>>(tokens: &[(T, u32)], merges: Option<&[(u32, u32, 
     }
     let text = |id: u32| texts.get(id as usize).copied().flatten();
     merges.iter().all(|&(left, right, token)| {
-        // A token that is not spelled as its sides could stand for any text.
+        // A token whose text is not left + right could stand for any text.
         let (Some(left), Some(right), Some(token)) = (text(left), text(right), text(token)) else {
             return false;
         };
@@ -44,12 +47,12 @@ pub fn can_cut<T: AsRef<[u8]>>(tokens: &[(T, u32)], merges: Option<&[(u32, u32, 
     })
 }
 
-/// The places of a pre-token where a mark follows something else.
+/// Iterator over the byte offsets of a pre-token where a `▁` follows another character.
 pub struct WordStarts<'t> {
     text: &'t [u8],
-    /// Up to here it was looked through.
+    /// Offset up to which `text` has been searched.
     at: usize,
-    /// Where the last mark ended.
+    /// Offset after the last `▁` found.
     end: usize,
 }
 
@@ -62,7 +65,7 @@ impl<'t> WordStarts<'t> {
         }
     }
 
-    /// Calls `part(start, end)` for every part, in order, until one fails.
+    /// Call `part` with every part between two cuts, in order, until a call fails.
     pub fn parts<E>(self, mut part: impl FnMut(&'t [u8]) -> Result<(), E>) -> Result<(), E> {
         let text = self.text;
         let mut start = 0;
@@ -80,7 +83,8 @@ impl Iterator for WordStarts<'_> {
     #[inline]
     fn next(&mut self) -> Option<usize> {
         loop {
-            // Words are short: a search for three bytes would take longer to begin.
+            // Words are short: setting up a search for all three bytes would cost more than it
+            // saves.
             let rest = self.text.get(self.at..)?;
             let at = self.at + memchr(MARK[0], rest)?;
             self.at = at + 1;

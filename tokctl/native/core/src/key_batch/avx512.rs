@@ -1,5 +1,5 @@
-//! Keys and hashes of many pre-tokens with AVX-512: eight are made at a time. The results are those
-//! of the portable code.
+//! Keys and hashes of many pre-tokens with AVX-512, eight at a time. The results equal those of the
+//! portable code.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -9,13 +9,14 @@ use crate::packed::{Key, Seeds, LONGEST};
 use crate::prefetch::prefetch;
 use crate::pretokenize::HasAvx512;
 
-/// Keys made at a time.
+/// Number of keys made at a time.
 const LANES: usize = 8;
 
-/// Bytes that are read for a key.
+/// Number of bytes that are read for a key.
 const WINDOW: usize = 16;
 
-/// See [`KeyBatch::make_keys`]. Calls `odd` for a few others, too.
+/// Do the work of [`KeyBatch::make_keys`]. `odd` is called only for pre-tokens that are empty or
+/// longer than 15 bytes; short ones at the end of the text are read with a mask.
 #[inline]
 pub(super) fn make_keys<T>(
     _: HasAvx512,
@@ -26,7 +27,7 @@ pub(super) fn make_keys<T>(
     slots: &[T],
     odd: impl FnMut(usize, usize) -> (Key, u64),
 ) {
-    // SAFETY: a value of HasAvx512 is made only where all of these features were found.
+    // SAFETY: a value of HasAvx512 exists only if the processor has all of these features.
     unsafe { make(text, batch, count, seeds, slots, odd) }
 }
 
@@ -49,14 +50,14 @@ fn make<T>(
         .zip(batch.keys.as_chunks_mut::<LANES>().0)
         .zip(batch.hashes.as_chunks_mut::<LANES>().0);
     for (first, (((starts, ends), keys), hashes)) in (0..count).step_by(LANES).zip(rows) {
-        // SAFETY: the loads are those of eight numbers of 64 bits each.
+        // SAFETY: each load reads eight numbers of 64 bits from an array of eight.
         let (from, to) = unsafe {
             (
                 _mm512_loadu_si512(starts.as_ptr().cast()),
                 _mm512_loadu_si512(ends.as_ptr().cast()),
             )
         };
-        // What stands behind the last place is of no interest, nor of this text.
+        // Entries after the last pre-token are stale, and may not even lie in this text.
         let valid = u8::MAX >> LANES.saturating_sub(count - first);
         let lengths = _mm512_maskz_sub_epi64(valid, to, from);
         let less = _mm512_sub_epi64(lengths, _mm512_set1_epi64(1));
@@ -65,19 +66,20 @@ fn make<T>(
         let is_inside = _mm512_cmple_epu64_mask(from, limit) == u8::MAX;
         let windows = match is_inside && valid == u8::MAX && last.is_some() {
             true => windows(|lane| {
-                // SAFETY: all starts are at most `last`, from where 16 bytes lie in the text.
+                // SAFETY: all starts are at most `last`, and from `last` on 16 bytes lie in the
+                // text.
                 unsafe { _mm_loadu_si128(text.as_ptr().add(starts[lane]).cast()) }
             }),
             false => {
                 let mut counts = [0_u64; LANES];
-                // SAFETY: the store is that of eight numbers of 64 bits.
+                // SAFETY: the store writes eight numbers of 64 bits to an array of eight.
                 unsafe { _mm512_storeu_si512(counts.as_mut_ptr().cast(), lengths) };
                 windows(|lane| {
                     let count = counts[lane].min(WINDOW as u64) as u32;
                     let inside = _bzhi_u32((1 << LONGEST) - 1, count) as u16;
                     let start = text.as_ptr().wrapping_add(starts[lane]).cast();
-                    // SAFETY: as many bytes are read as the pre-token has, at most, and none
-                    // where the lane is not valid.
+                    // SAFETY: at most as many bytes are read as the pre-token has, and none if the
+                    // lane is not valid.
                     unsafe { _mm_maskz_loadu_epi8(inside, start) }
                 })
             }
@@ -90,7 +92,8 @@ fn make<T>(
             _mm512_xor_si512(low, _mm512_set1_epi64(seeds.0[0] as i64)),
             _mm512_xor_si512(high, _mm512_set1_epi64(seeds.0[1] as i64)),
         );
-        // SAFETY: the stores are those of eight numbers of 64 bits, and of eight keys of 16 bytes.
+        // SAFETY: the stores write eight numbers of 64 bits, and eight keys of 16 bytes, to arrays
+        // of eight.
         unsafe {
             _mm512_storeu_si512(hashes.as_mut_ptr().cast(), hash);
             _mm512_storeu_si512(keys.as_mut_ptr().cast(), a);
@@ -107,7 +110,7 @@ fn make<T>(
     }
 }
 
-/// Eight windows, four and four.
+/// Combine eight windows of 16 bytes into two vectors of four.
 #[target_feature(enable = "avx512f,avx2")]
 #[inline]
 fn windows(one: impl Fn(usize) -> __m128i) -> (__m512i, __m512i) {
@@ -116,12 +119,12 @@ fn windows(one: impl Fn(usize) -> __m128i) -> (__m512i, __m512i) {
     (four(0), four(4))
 }
 
-/// The keys of four windows. The first one's length is byte `at` of `lengths`, and so on, eight
-/// bytes apart.
+/// Return the keys of four windows. Their lengths are bytes `at`, `at + 8`, `at + 16` and `at + 24`
+/// of `lengths`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
 fn keys_of(windows: __m512i, lengths: __m512i, at: i8) -> __m512i {
-    // Each length, in all 16 bytes of its window.
+    // For each of the 64 bytes: index of the length of its window.
     const OF_WINDOW: [u8; 64] = {
         let (mut bytes, mut byte) = ([0; 64], 0);
         while byte < 64 {
@@ -130,7 +133,7 @@ fn keys_of(windows: __m512i, lengths: __m512i, at: i8) -> __m512i {
         }
         bytes
     };
-    // SAFETY: the load is that of 64 bytes.
+    // SAFETY: the load reads the 64 bytes of the array.
     let of_window = unsafe { _mm512_loadu_si512(OF_WINDOW.as_ptr().cast()) };
     let lengths =
         _mm512_permutexvar_epi8(_mm512_add_epi8(of_window, _mm512_set1_epi8(at)), lengths);
@@ -141,7 +144,7 @@ fn keys_of(windows: __m512i, lengths: __m512i, at: i8) -> __m512i {
     _mm512_mask_mov_epi8(text, 0x8000_8000_8000_8000, lengths)
 }
 
-/// The halves of the products, one taken with the other: see [`crate::packed::fold`].
+/// Combine the halves of eight products by exclusive or: see [`crate::packed::fold`].
 #[target_feature(enable = "avx512f,avx512dq")]
 #[inline]
 fn fold(a: __m512i, b: __m512i) -> __m512i {
@@ -151,14 +154,14 @@ fn fold(a: __m512i, b: __m512i) -> __m512i {
     let first = _mm512_mul_epu32(a_high, b);
     let second = _mm512_mul_epu32(a, b_high);
     let highs = _mm512_mul_epu32(a_high, b_high);
-    // None of these sums is above 64 bits.
+    // None of these sums exceeds 64 bits.
     let middle = _mm512_add_epi64(first, _mm512_srli_epi64::<32>(lows));
     let carried = _mm512_add_epi64(second, _mm512_and_si512(middle, low_half));
     let high = _mm512_add_epi64(
         _mm512_add_epi64(highs, _mm512_srli_epi64::<32>(middle)),
         _mm512_srli_epi64::<32>(carried),
     );
-    // The low half: that of `lows`, and above it that of `carried`.
+    // The low half of the product: the low half of `lows`, and above it the low half of `carried`.
     let low = _mm512_mask_mov_epi32(_mm512_slli_epi64::<32>(carried), 0x5555, lows);
     _mm512_xor_si512(low, high)
 }

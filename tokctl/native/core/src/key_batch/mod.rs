@@ -1,8 +1,8 @@
-//! Pre-tokens in batches, on their way to a table.
+//! Batches of pre-tokens on their way to a hash table.
 //!
-//! A scanner calls back with one pre-token after the other. Their places are gathered; then the keys
-//! and hashes of the whole batch are made, the cache lines of their slots are prefetched, and it
-//! is looked up in a row, so that many cache misses are under way at the same time.
+//! A scanner reports one pre-token after the other, and their spans are gathered. Then the keys and
+//! hashes of the whole batch are made, and the cache lines of their slots are prefetched. Finally
+//! all are looked up in a row, so that many cache misses overlap.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -13,16 +13,17 @@ use crate::prefetch::prefetch;
 use crate::pretokenize::Level;
 use crate::pretokenize::PreTokenSink;
 
-/// Pre-tokens of a batch.
+/// Number of pre-tokens in a batch.
 pub(crate) const BATCH: usize = 256;
 
 /// Pre-tokens that are not looked up yet.
 #[derive(Debug)]
 pub(crate) struct KeyBatch {
-    /// Start and end in the text.
+    /// Start and end offsets in the text.
     pub starts: [usize; BATCH],
     pub ends: [usize; BATCH],
-    /// Of a pre-token of over 15 bytes, its start and its length in place of the key.
+    /// Keys of the pre-tokens. A pre-token of over 15 bytes has its start and length instead of a
+    /// key.
     pub keys: [Key; BATCH],
     pub hashes: [u64; BATCH],
 }
@@ -39,9 +40,10 @@ impl Default for KeyBatch {
 }
 
 impl KeyBatch {
-    /// Makes the keys and the hashes of the first `count` places, and prefetches their slots, of
-    /// which there is a power of two. `odd` makes those of a place that [`Key::in_window`] has no
-    /// key for.
+    /// Make the keys and the hashes of the first `count` spans, and prefetch their slots.
+    ///
+    /// The number of `slots` must be a power of two. `odd` makes the key and the hash of a span for
+    /// which [`Key::in_window`] may return None.
     #[inline(always)]
     pub fn make_keys<T>(
         &mut self,
@@ -70,17 +72,17 @@ impl KeyBatch {
     }
 }
 
-/// Looks a batch up when it is full, or nothing more comes.
+/// Table that looks up a batch when the batch is full or the input ends.
 pub(crate) trait BatchLookup {
     fn batch(&mut self) -> &mut KeyBatch;
-    /// Pre-tokens in the batch.
+    /// Return the number of pre-tokens in the batch.
     fn count(&mut self) -> &mut usize;
-    /// Looks all of them up; then there are none.
+    /// Look up all pre-tokens of the batch and set their number to 0.
     fn look_up(&mut self);
 }
 
-/// Counts apart from the look-up that it gathers for: moved into a scanner's loop, the number stays
-/// in a register.
+/// Collector of spans for a [`BatchLookup`]. It keeps the number of gathered spans itself: when the
+/// collector is moved into a scanner's loop, the number stays in a register.
 pub(crate) struct GatheredPlaces<'p, L: BatchLookup> {
     lookup: &'p mut L,
     count: usize,
@@ -94,7 +96,7 @@ impl<'p, L: BatchLookup> GatheredPlaces<'p, L> {
         }
     }
 
-    /// The next pre-token, `text[start..end]`.
+    /// Add the pre-token `text[start..end]`, and look up the batch if it is now full.
     #[inline(always)]
     pub fn push(&mut self, start: usize, end: usize) {
         self.lookup.batch().starts[self.count % BATCH] = start;

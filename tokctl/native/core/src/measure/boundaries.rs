@@ -1,22 +1,22 @@
-//! Where tokens start or end strictly inside words: runs of characters that are no white space.
+//! Token boundaries strictly inside words. Words are runs of characters other than white space.
 
 use super::WordRule;
 use crate::encode::Token;
 
-/// A set of byte offsets of a text, as bits.
+/// Set of byte offsets in a text, as bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Boundaries(Vec<u64>);
 
 const BITS: usize = 64;
 
 impl Boundaries {
-    /// Room for those of a text of so many bytes.
+    /// Create an empty set for a text of `length` bytes.
     pub(super) fn of_text(length: usize) -> Self {
         Boundaries(vec![0; length / BITS + 1])
     }
 
-    /// Those of `text`, which starts at `start`; the first bit stands for `start` rounded down
-    /// to a whole word of bits.
+    /// Collect the boundaries in `text`, which starts at offset `start`. The first bit stands for
+    /// `start` rounded down to a multiple of 64.
     pub(super) fn of_share(text: &[u8], start: usize, tokens: &[Token]) -> Self {
         let base = Self::base(start);
         let mut bits = vec![0u64; (start - base + text.len()) / BITS + 1];
@@ -36,19 +36,20 @@ impl Boundaries {
         Boundaries(bits)
     }
 
-    /// Takes those of a share that starts at `start`.
+    /// Add the boundaries of a share that starts at `start`.
     pub(super) fn join(&mut self, start: usize, share: &Boundaries) {
         for (to, bits) in self.0[start / BITS..].iter_mut().zip(&share.0) {
             *to |= bits;
         }
     }
 
-    /// Takes those of a document that starts at `start`, and whose bits begin with it.
+    /// Add the boundaries of a document that starts at `start`; its first bit stands for its first
+    /// byte.
     pub(super) fn join_shifted(&mut self, start: usize, document: &Boundaries) {
         let (first, shift) = (start / BITS, start % BITS);
         for (at, &bits) in document.0.iter().enumerate() {
             self.0[first + at] |= bits << shift;
-            // What is shifted out is of the document, so that the text has room for it.
+            // Bits shifted out are inside the document, so the text has space for them.
             let rest = bits.checked_shr((BITS - shift) as u32).unwrap_or_default();
             if rest != 0 {
                 self.0[first + at + 1] |= rest;
@@ -56,23 +57,25 @@ impl Boundaries {
         }
     }
 
-    /// Where the bits begin that hold this place.
+    /// Return the offset of the first bit in the word of bits that holds `place`.
     pub(super) fn base(place: usize) -> usize {
         place / BITS * BITS
     }
 
+    /// Return the number of boundaries.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|bits| u64::from(bits.count_ones())).sum()
     }
 }
 
-/// How many boundaries two models have both.
+/// Return the number of boundaries that two sets have in common.
 pub fn shared(first: &Boundaries, second: &Boundaries) -> u64 {
     let both = first.0.iter().zip(&second.0);
     both.map(|(a, b)| u64::from((a & b).count_ones())).sum()
 }
 
-/// The same of documents that end at `ends`, those of each as often as it counts.
+/// Like [`shared`], for documents that end at `ends`, with the boundaries of each counted as often
+/// as its weight.
 pub fn shared_weighted(
     first: &Boundaries,
     second: &Boundaries,
@@ -82,7 +85,7 @@ pub fn shared_weighted(
     let (mut start, mut sum) = (0, 0);
     for (&end, weight) in ends.iter().zip(weights) {
         for at in start / BITS..end.div_ceil(BITS) {
-            // The bits of this document alone.
+            // Mask of the bits of this document only.
             let below = |place: usize| match place.saturating_sub(at * BITS) {
                 bits if bits < BITS => (1u64 << bits) - 1,
                 _ => u64::MAX,
@@ -95,7 +98,7 @@ pub fn shared_weighted(
     sum
 }
 
-/// Sets the bits `from..to`.
+/// Set the bits `from..to`.
 fn set(bits: &mut [u64], from: usize, to: usize) {
     let mut at = from;
     while at < to {

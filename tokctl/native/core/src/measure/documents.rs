@@ -1,4 +1,4 @@
-//! Many documents that lie one behind the other in one text. Each is encoded by itself.
+//! Measurement of many documents that are concatenated in one text. Each is encoded by itself.
 
 use super::boundaries::Boundaries;
 use super::ids::IdTables;
@@ -8,21 +8,22 @@ use crate::encode::{Encoder, Matchers};
 use crate::error::{Error, Result};
 use crate::jobs::{Interrupt, Jobs, Worker};
 
-/// Bytes of all documents together, each as often as it counts, are fewer: so no sum of what is
-/// counted of them leaves 64 bits.
+/// Exclusive upper bound of the bytes of all documents, each multiplied by its weight: so no sum of
+/// counts exceeds 64 bits.
 const MOST_BYTES: u128 = 1 << 56;
 
-/// Documents side by side.
+/// Concatenated documents.
 #[derive(Debug, Clone, Copy)]
 pub struct Documents<'t> {
     pub text: &'t [u8],
-    /// Where each ends. The last one ends with the text.
+    /// End offset of each document. The last one ends with the text.
     ends: &'t [usize],
-    /// How often each counts; None: once.
+    /// How often each document counts; None: once.
     pub weights: Option<&'t [u64]>,
 }
 
 impl<'t> Documents<'t> {
+    /// Check that the documents cover the text, and that their sizes and weights fit.
     pub fn new(text: &'t [u8], ends: &'t [usize], weights: Option<&'t [u64]>) -> Result<Self> {
         let invalid = |what: &str| Err(Error::Invalid(what.into()));
         if !ends.is_sorted() || ends.last().copied().unwrap_or_default() != text.len() {
@@ -52,18 +53,19 @@ impl<'t> Documents<'t> {
         self.ends.len()
     }
 
-    /// Where a document starts and ends.
+    /// Return the start and end offsets of a document.
     pub fn range(&self, number: usize) -> (usize, usize) {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         (start, self.ends[number])
     }
 
+    /// Return how often a document counts.
     pub fn weight(&self, number: usize) -> u64 {
         self.weights.map_or(1, |weights| weights[number])
     }
 
-    /// From, to: documents side by side of about `size` bytes together. One of more than
-    /// `large` bytes stands alone.
+    /// Divide the documents into ranges (from, to) of about `size` bytes each. A document of more
+    /// than `large` bytes is a range of its own.
     pub(super) fn groups(&self, size: usize, large: usize) -> Vec<(usize, usize)> {
         let mut groups = Vec::new();
         let (mut from, mut bytes) = (0, 0);
@@ -84,18 +86,19 @@ impl<'t> Documents<'t> {
     }
 }
 
-/// What was counted of documents side by side.
+/// Counts of adjacent documents.
 struct DocumentGroup {
-    /// Where the bits of `boundaries` begin in the text.
+    /// Offset in the text of the first bit of `boundaries`.
     base: usize,
     totals: Row,
     boundaries: Option<Boundaries>,
     lines: Option<Vec<Row>>,
 }
 
-/// Measures documents, each by itself. The result is that of each document, added up as often
-/// as it counts; lines and boundaries stand there once. It does not depend on the threads or the
-/// chunks.
+/// Measure documents, each by itself.
+///
+/// The totals and ids of each document are multiplied by its weight; lines and boundaries are
+/// listed once. The result does not depend on the number of threads or the chunk size.
 pub fn measure_documents(
     encoder: &Encoder,
     documents: &Documents,
@@ -122,7 +125,7 @@ pub fn measure_documents(
     let mut rest = &groups[..];
     while let Some(first) = rest.first() {
         if is_large(first) {
-            // The threads share it out.
+            // The threads divide the document among them.
             let (start, end) = documents.range(first.0);
             let text = &documents.text[start..end];
             let found = measure(encoder, text, matchers, options, interrupt)?;
@@ -179,7 +182,7 @@ fn group(
         boundaries: (options.boundaries).then(|| Boundaries::of_text(last - base)),
         lines: options.lines.then(Vec::new),
     };
-    // Boundaries are joined for the group, and not document by document.
+    // Boundaries are joined for the group, not document by document.
     let alone = MeasureOptions {
         boundaries: false,
         ..*options
@@ -221,7 +224,7 @@ impl Measured {
         }
     }
 
-    /// Takes what was measured of a document alone.
+    /// Add the counts of a document that was measured alone.
     fn join(&mut self, start: usize, document: Measured, weight: u64) {
         add_times(&mut self.totals, &document.totals, weight);
         if let (Some(all), Some(own)) = (&mut self.boundaries, &document.boundaries) {

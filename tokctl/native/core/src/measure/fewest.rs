@@ -1,8 +1,8 @@
-//! The fewest tokens of a vocabulary that spell a text: a shortest path over its bytes, where every
-//! token that the text has at a place is an edge from there.
+//! The smallest number of tokens of a vocabulary that spell a text: a shortest path over its bytes,
+//! in which every token that matches at an offset is an edge from it.
 //!
-//! A byte of text is looked at once for each token that reaches it, so that the time is the length of
-//! the text times that of the longest match.
+//! Each byte is read once per token that reaches it, so the time is the length of the text times
+//! the length of the longest match.
 
 use crate::encode::{Encoder, Matchers};
 use crate::error::{Error, Result};
@@ -13,21 +13,21 @@ use crate::model::Trie;
 const POLL_EVERY: usize = 1 << 20;
 /// Bytes of texts that a thread takes at a time.
 const GROUP: usize = 1 << 16;
-/// There is no path.
+/// Cost of an offset that no path reaches.
 const NONE: u64 = u64::MAX;
-/// Bytes of the longest character.
+/// Maximum length of a character in bytes.
 const CHARACTER: usize = 4;
 
-/// Spells texts with as few tokens as possible.
+/// Segmenter of texts into as few tokens as possible.
 pub struct FewestTokens {
     trie: Trie,
-    /// A character costs as many tokens as it has bytes, if it is no token itself.
+    /// Whether a character that is not a token costs as many tokens as it has bytes.
     byte_fallback: bool,
 }
 
 impl FewestTokens {
-    /// `tokens` are the strings of a vocabulary. With `byte_fallback`, texts are UTF-8 apart from
-    /// bytes that never occur there.
+    /// Build from the token strings of a vocabulary. With `byte_fallback`, texts must be UTF-8,
+    /// except for bytes that never occur in UTF-8.
     pub fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>, byte_fallback: bool) -> Result<Self> {
         Ok(FewestTokens {
             trie: Trie::build(tokens.map(|token| (token, 0)))?,
@@ -35,13 +35,13 @@ impl FewestTokens {
         })
     }
 
-    /// How far an edge goes at most.
+    /// Return the maximum length of an edge in bytes.
     fn reach(&self) -> usize {
         let fallback = if self.byte_fallback { CHARACTER } else { 1 };
         self.trie.longest_entry().max(fallback)
     }
 
-    /// Calls `edge(length, tokens)` for all edges that begin where `text` begins.
+    /// Call `edge(length, tokens)` for all edges from the start of `text`.
     #[inline]
     fn edges(&self, text: &[u8], mut edge: impl FnMut(usize, u64)) {
         self.trie.prefixes(text, |length, _| edge(length, 1));
@@ -51,8 +51,8 @@ impl FewestTokens {
         }
     }
 
-    /// The number of tokens; None where no tokens spell the text. Memory is bounded by the longest
-    /// token, which `ring` holds the places of.
+    /// Return the minimum number of tokens, or None if no tokens spell the text. `ring` holds the
+    /// costs of the next offsets, so the longest token bounds the memory.
     fn count(&self, text: &[u8], ring: &mut Vec<u64>, interrupt: Interrupt) -> Result<Option<u64>> {
         let size = (self.reach() + 1).next_power_of_two();
         ring.clear();
@@ -75,7 +75,7 @@ impl FewestTokens {
         Ok((end != NONE).then_some(end))
     }
 
-    /// The number of tokens of each text.
+    /// Return the minimum number of tokens of each text, or None if no tokens spell it.
     pub fn counts<T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
@@ -98,9 +98,11 @@ impl FewestTokens {
         Ok(made.concat())
     }
 
-    /// The number of tokens of a whole text, normalized and rewritten, if tokens may go from one
-    /// pre-token to the next; an added token that `matchers` find is one, and none goes across it. None
-    /// where no tokens spell the text, or where something lies between its pre-tokens.
+    /// Return the minimum number of tokens of a whole text, normalized and rewritten, if tokens may
+    /// span several pre-tokens.
+    ///
+    /// An added token found by `matchers` counts as one token, and no other token crosses it.
+    /// Return None if no tokens spell the text, or if text between pre-tokens was dropped.
     pub fn across(
         &self,
         encoder: &Encoder,
@@ -132,9 +134,11 @@ impl FewestTokens {
             .map(|rest| tokens + rest))
     }
 
-    /// The lengths of the tokens in bytes. Of all segmentations with the fewest tokens it is the one
-    /// whose first token is longest, then the second, and so on; characters that fall back to bytes
-    /// are one length each.
+    /// Return the lengths of the tokens in bytes, or None if no tokens spell the text.
+    ///
+    /// Of all segmentations with the fewest tokens, the chosen one has the longest first token,
+    /// then the longest second one, and so on. A character that falls back to bytes counts as one
+    /// length.
     pub fn lengths(&self, text: &[u8], interrupt: Interrupt) -> Result<Option<Vec<usize>>> {
         let mut from = vec![(NONE, 0); text.len() + 1];
         from[text.len()] = (0, 0);
@@ -164,7 +168,8 @@ impl FewestTokens {
     }
 }
 
-/// Bytes of the character that a text begins with; a byte that begins none is one.
+/// Return the length of the character at the start of a text; a byte that can't start one has
+/// length 1.
 pub(super) fn character(text: &[u8]) -> usize {
     let length = match text[0] {
         0xC2..=0xDF => 2,

@@ -1,4 +1,4 @@
-//! How often each id came out.
+//! Counts of the ids in the output.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ pub(super) struct IdTables(Mutex<Vec<IdTable>>);
 pub(super) struct IdTable(Vec<u64>);
 
 impl IdTables {
-    /// Runs with a table that no other thread has.
+    /// Call `run` with a table that no other thread uses meanwhile.
     pub fn with<T>(&self, run: impl FnOnce(&mut IdTable) -> T) -> T {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut table = lock().pop().unwrap_or_default();
@@ -22,7 +22,7 @@ impl IdTables {
         made
     }
 
-    /// The counts that are not 0, with their ids, in the order of the ids.
+    /// Return the counts that are not 0, with their ids, in id order.
     pub fn finish(self) -> Vec<(u32, u64)> {
         let tables = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let lengths = tables.iter().map(|table| table.0.len());
@@ -35,14 +35,14 @@ impl IdTables {
 }
 
 impl IdTable {
-    /// Counts the ids of tokens, each so many times.
+    /// Count the ids of tokens, each `times` times.
     pub fn add(&mut self, tokens: &[Token], times: u64) {
         for token in tokens.iter().filter(|token| token.id != NO_ID) {
             *self.count_of(token.id) += times;
         }
     }
 
-    /// Adds counts, each so many times.
+    /// Add counts, each multiplied by `times`.
     pub fn add_counts(&mut self, counts: &[(u32, u64)], times: u64) {
         for &(id, count) in counts {
             *self.count_of(id) += count * times;

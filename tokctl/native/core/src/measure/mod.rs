@@ -1,7 +1,7 @@
-//! Counts over a text and its tokens, from which the metrics are made.
+//! Counts over a text and its tokens, from which the metrics are computed.
 //!
-//! A document is encoded whole, and gone through once: what is counted adds up over its parts,
-//! over its lines, and over documents.
+//! A document is encoded as a whole and scanned once. All counts add up over its parts, its lines
+//! and several documents.
 
 mod boundaries;
 mod documents;
@@ -28,20 +28,21 @@ use crate::jobs::Interrupt;
 use ids::IdTables;
 use shares::{RangeCounts, Shares};
 
-/// What is counted of a stretch of text.
+/// Number of counts per range of text.
 pub const COUNTS: usize = 8;
+/// Counts of a range of text; see the constants below for their indices.
 pub type Row = [u64; COUNTS];
 
-/// The places of counts in a [`Row`].
+/// Indices of the counts in a [`Row`].
 pub const BYTES: usize = 0;
-/// A byte that is not UTF-8 is a character.
+/// Characters; a byte that is not UTF-8 counts as one.
 pub const CHARACTERS: usize = 1;
 /// Characters that are white space.
 pub const SPACES: usize = 2;
 pub const WORDS: usize = 3;
-/// Words that are one token, which is not the unknown token.
+/// Words that are a single token, other than the unknown token.
 pub const WHOLE: usize = 4;
-/// Words that are two tokens or more.
+/// Words of at least two tokens.
 pub const SPLIT: usize = 5;
 pub const TOKENS: usize = 6;
 /// Unknown tokens, and characters without an id.
@@ -53,11 +54,12 @@ fn add(to: &mut Row, row: &Row) {
     }
 }
 
+/// Options of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasureOptions {
     pub unknown: Option<u32>,
     pub words: WordRule,
-    /// Are [`Measured::boundaries`] wanted? [`Measured::lines`]?
+    /// Whether to compute [`Measured::boundaries`], and [`Measured::lines`].
     pub boundaries: bool,
     pub lines: bool,
     pub threads: usize,
@@ -65,19 +67,19 @@ pub struct MeasureOptions {
     pub chunk: usize,
 }
 
-/// What one model makes of one text.
+/// Counts of one model on one text.
 #[derive(Debug, Default)]
 pub struct Measured {
     pub totals: Row,
-    /// The ids that came out, in order, and how often.
+    /// (id, count) of the ids in the output, in id order.
     pub ids: Vec<(u32, u64)>,
     pub boundaries: Option<Boundaries>,
-    /// The counts of each line: a token and a word are of the line in which they start. Rows add
+    /// Counts of each line. A token and a word belong to the line in which they start. The rows add
     /// up to the totals; an empty text has no lines.
     pub lines: Option<Vec<Row>>,
 }
 
-/// Measures a text. The result does not depend on the threads or the chunks.
+/// Measure a text. The result does not depend on the number of threads or the chunk size.
 pub fn measure(
     encoder: &Encoder,
     text: &[u8],
@@ -104,11 +106,10 @@ pub fn measure(
     Ok(shares.finish(tables.finish()))
 }
 
-/// Lines of documents that count more than once are drawn from as if they stood there as often: up
-/// to so many.
+/// Maximum number of lines to draw from, with the lines of each document repeated by its weight.
 pub const MOST_LINES: u64 = 10_000_000;
 
-/// Appends one count of every line. A line with more than 32 bits hold is refused.
+/// Append one count per line. Return an error for a count that does not fit 32 bits.
 pub fn column(lines: impl Iterator<Item = u64>, onto: &mut Column) -> Result<()> {
     for count in lines {
         let narrowed = u32::try_from(count);
@@ -120,8 +121,8 @@ pub fn column(lines: impl Iterator<Item = u64>, onto: &mut Column) -> Result<()>
     Ok(())
 }
 
-/// The same of documents that count so often: the lines of each stand there as often, behind one
-/// another.
+/// Like [`column`], for documents given as (number of lines, weight): the lines of each document
+/// are repeated by its weight.
 pub fn weighted_column(
     mut lines: impl Iterator<Item = u64>,
     documents: impl Iterator<Item = (usize, u64)>,
@@ -134,7 +135,7 @@ pub fn weighted_column(
             let why = "the counts of the texts make more than 10,000,000 lines to draw from";
             return Err(Error::TooLarge(why.into()));
         }
-        // An empty document may count very often.
+        // An empty document may have a very high weight.
         for _ in 1..if own > 0 { weight } else { 1 } {
             onto.extend_from_within(start..start + own);
         }

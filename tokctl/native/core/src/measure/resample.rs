@@ -1,23 +1,22 @@
 //! Bootstrap over lines: sums of counts over lines that are drawn with replacement.
 //!
-//! Resample number r (from 0) has a generator of its own, SplitMix64, whose seed is the number
-//! r of SplitMix64 with the seed given. Of n lines it draws n, each as the high 64 bits of the
-//! product of n and the next number. So every column sees the same resamples, whatever the
-//! threads do.
+//! Resample number r (from 0) has its own SplitMix64 generator. Its seed is number r of a
+//! SplitMix64 with the given seed. Of n lines it draws n, each as the high 64 bits of the product
+//! of n and the next number. So every column sees the same resamples, on any number of threads.
 
 use crate::error::{Error, Result};
 use crate::jobs::{Interrupt, Jobs, Worker};
 use crate::random::SplitMix64;
 
-/// One count of every line.
+/// Counts, one per line.
 pub type Column = Vec<u32>;
 
-/// Resamples that are made together, so that columns are read once for all of them.
+/// Number of resamples made in one pass, so that columns are read once for all of them.
 const TOGETHER: usize = 4;
-/// Lines that are gone through at a time: their counts and weights stay in the nearest cache.
+/// Number of lines processed at a time: their counts and weights stay in the nearest cache.
 const BLOCK: usize = 1024;
 
-/// For each resample the sum of every column. All columns have as many lines.
+/// Return the sum of every column for each resample. All columns must have equal length.
 pub fn resample(
     columns: &[&Column],
     resamples: usize,
@@ -49,7 +48,7 @@ pub fn resample(
     Ok(made.concat())
 }
 
-/// How often each line is drawn.
+/// Count how often each line is drawn.
 fn draw(seed: u64, weights: &mut [u32]) {
     weights.fill(0);
     let mut numbers = SplitMix64::new(seed);

@@ -1,4 +1,4 @@
-//! Which lines come back when they are encoded and decoded.
+//! Lines that encoding and decoding reproduce exactly.
 
 use memchr::memchr;
 
@@ -12,10 +12,11 @@ use crate::model::NO_ID;
 /// Bytes of lines that a thread takes at a time.
 const GROUP: usize = 64 * 1024;
 
-/// For each line of the documents: does decode(encode(line)) give it back, byte for byte?
+/// Return, for each line of the documents, whether decode(encode(line)) equals the line byte for
+/// byte.
 ///
-/// Lines are taken without their line end (`\n` or `\r\n`); a document's end ends a line, too. One
-/// with a character without an id has no ids to decode, and does not come back.
+/// Lines are taken without their line end (`\n` or `\r\n`); the end of a document also ends a line.
+/// A line with a character without an id can't be decoded, and counts as different.
 pub fn exact_lines(
     (encoder, decoder): (&Encoder, &Decoder),
     documents: &Documents,
@@ -44,7 +45,7 @@ pub fn exact_lines(
     Ok(found.concat())
 }
 
-/// How many lines each document has.
+/// Return the number of lines of each document.
 pub fn line_counts(documents: &Documents) -> Vec<usize> {
     let count = |number: usize| {
         let (start, end) = documents.range(number);

@@ -1,4 +1,4 @@
-//! The counts of parts of a text, and their sum.
+//! Counts of parts of a text, and their sum.
 
 use memchr::memchr_iter;
 
@@ -10,21 +10,22 @@ use crate::encode::Token;
 use crate::model::NO_ID;
 use crate::unicode::{Classes, SPACE};
 
-/// What was counted of a range that is cut before white space.
+/// Counts of a range of text that is cut before white space.
 pub(super) struct RangeCounts {
     start: usize,
     end: usize,
-    /// One more than there are line feeds: the first line may have begun before, the last one
-    /// may go on, and may be empty.
+    /// Rows of the lines: one more than there are line feeds. The first line may have begun in an
+    /// earlier range; the last one may be empty, and may continue in the next range.
     lines: Vec<Row>,
     boundaries: Option<Boundaries>,
-    /// Tokens of no length at the very start: they belong to a word that ends there.
+    /// Tokens of length 0 at the very start: they belong to a word that ends at the start.
     leading: u64,
-    /// The word that ends with the share.
+    /// The word that ends with the range.
     last: Option<MeasuredWord>,
 }
 
 impl RangeCounts {
+    /// Count the range `start..end` of `text`, whose tokens are `tokens`.
     pub fn of(
         text: &[u8],
         (start, end): (usize, usize),
@@ -70,17 +71,17 @@ impl RangeCounts {
     }
 }
 
-/// The counts of the lines of a part of a text.
+/// Counts of the lines of a part of a text.
 struct Lines {
     rows: Vec<Row>,
-    /// Where each but the last one ends.
+    /// End offset of each line but the last.
     ends: Vec<usize>,
-    /// The line that was asked for last.
+    /// Line that was accessed last.
     now: usize,
 }
 
 impl Lines {
-    /// With what no model has a say in.
+    /// Count what does not depend on the model: bytes, characters and white space.
     fn of(text: &[u8], start: usize) -> Self {
         let ends: Vec<usize> = memchr_iter(b'\n', text).map(|at| at + 1).collect();
         let classes = Classes::get();
@@ -104,7 +105,8 @@ impl Lines {
         }
     }
 
-    /// The line of a place. Places come in order, all but a few.
+    /// Return the row of the line at `place`. Offsets are mostly ascending, so the search starts at
+    /// the last line.
     fn at(&mut self, place: usize) -> &mut Row {
         while self.ends.get(self.now).is_some_and(|&end| end <= place) {
             self.now += 1;
@@ -116,12 +118,12 @@ impl Lines {
     }
 }
 
-/// The sum of the shares so far.
+/// Sum of the ranges so far.
 pub(super) struct Shares {
     totals: Row,
     boundaries: Option<Boundaries>,
     lines: Option<Vec<Row>>,
-    /// The line that goes on.
+    /// Counts of the line that continues.
     open: Row,
     last: Option<MeasuredWord>,
 }
@@ -137,6 +139,7 @@ impl Shares {
         }
     }
 
+    /// Add the next range of the text.
     pub fn join(&mut self, share: RangeCounts) {
         if let (Some(all), Some(own)) = (&mut self.boundaries, &share.boundaries) {
             all.join(share.start, own);
@@ -164,7 +167,7 @@ impl Shares {
         }
     }
 
-    /// A word of the open line turns out to have more tokens.
+    /// Update the counts of the open line, because `word` has `tokens` more tokens.
     fn widen(&mut self, word: MeasuredWord, tokens: u64) {
         if tokens > 0 {
             self.open[WHOLE] -= u64::from(word.whole);
@@ -173,11 +176,12 @@ impl Shares {
         }
     }
 
+    /// Return the sum of all ranges, with the given counts of ids.
     pub fn finish(mut self, ids: Vec<(u32, u64)>) -> Measured {
         if self.open[BYTES] > 0 {
             self.end_line();
         }
-        // Tokens of no length behind the last line end are the last line's.
+        // Tokens of length 0 after the last line end belong to the last line.
         add(&mut self.totals, &self.open);
         if let Some(line) = self.lines.as_mut().and_then(|lines| lines.last_mut()) {
             add(line, &self.open);

@@ -23,7 +23,7 @@ fn options(words: WordRule, unknown: Option<u32>) -> MeasureOptions {
     }
 }
 
-/// Words, whole, split; the text cut at these places.
+/// Return (words, whole, split) of a text that is cut at the offsets `cuts`.
 fn counted(
     text: &str,
     spans: &[(usize, usize)],
@@ -35,7 +35,7 @@ fn counted(
     let mut shares = Shares::new(text.len(), &options);
     let (mut start, mut first) = (0, 0);
     for &end in cuts.iter().chain([&text.len()]) {
-        // What stands at a cut and covers nothing comes with what is behind the cut.
+        // An empty token at a cut belongs to the range after the cut.
         let inside = |token: &&Token| token.end <= end && (token.start < end || end == text.len());
         let count = tokens[first..].iter().take_while(inside).count();
         let own = &tokens[first..first + count];
@@ -60,7 +60,7 @@ fn words_are_whole_or_split() {
     assert_eq!(words("ab cd", &[(0, 2), (2, 5)]), (2, 2, 0));
     assert_eq!(words("ab cd", &[(0, 2), (3, 5)]), (2, 2, 0));
     assert_eq!(words("ab cd", &[(0, 1), (1, 2), (2, 5)]), (2, 1, 1));
-    // A start marker of its own makes a second token; so does an end marker.
+    // A start marker that is a symbol of its own makes a second token, and so does an end marker.
     assert_eq!(words("ab cd", &[(0, 0), (0, 2), (3, 5)]), (2, 1, 1));
     let marked = [(0, 2), (2, 2), (3, 5), (5, 5)];
     assert_eq!(words("ab cd", &marked), (2, 0, 2));
@@ -104,7 +104,7 @@ fn words_of_unicode_hold_a_letter_or_a_number() {
         found("日本 カタカナ ½ … 👍 ☃"),
         ["日", "本", "カタカナ", "½"]
     );
-    // A byte that is not UTF-8 stands between.
+    // A byte that is not UTF-8 separates words.
     let mut places = Vec::new();
     WordRule::Unicode.each(b"ab\xFFcd \xE2\x82 e", |a, b| places.push((a, b)));
     assert_eq!(places, [(0, 2), (3, 5), (9, 10)]);
@@ -123,7 +123,7 @@ fn the_unknown_token_keeps_no_word() {
 #[test]
 fn lines_add_up_and_a_token_is_where_it_starts() {
     let text = b"ab c\n\n d\n";
-    // ab | c\n\n | d | an end marker behind everything.
+    // ab | c\n\n | d | an end marker after the last byte.
     let spans = tokens(&[(0, 2), (2, 6), (6, 8), (9, 9)]);
     let options = options(WordRule::Spaces, Some(1));
     let mut shares = Shares::new(text.len(), &options);
@@ -150,7 +150,7 @@ fn boundaries_are_strictly_inside_words() {
     let second = of(&[(0, 2), (2, 4), (4, 5), (5, 7)]);
     assert_eq!((first.count(), second.count()), (1, 2));
     assert_eq!((shared(&first, &second), shared(&second, &second)), (0, 2));
-    // The same far into a text.
+    // Far into a text.
     let long: Vec<(usize, usize)> = (0..200).map(|at| (at, at + 1)).collect();
     let word = vec![b'a'; 200];
     assert_eq!(Boundaries::of_share(&word, 0, &tokens(&long)).count(), 199);
@@ -169,7 +169,7 @@ fn boundaries_of_documents_lie_one_behind_the_other() {
         let mut all = Boundaries::of_text(200);
         all.join_shifted(start, &alone);
         assert_eq!(all.count(), 99, "{start}");
-        // Of the document alone, and not of those around it.
+        // Only the boundaries of this document count, not those around it.
         let ends = [start, start + 100, 200];
         assert_eq!(shared_weighted(&all, &all, &ends, &[5, 3, 7]), 3 * 99);
         let ends = [start, start + 50, start + 100];

@@ -1,25 +1,26 @@
-//! A number of tokens that no vocabulary of a given size can go below, on given pre-tokens.
+//! A lower bound on the tokens of given pre-tokens, for every vocabulary of a given size.
 //!
-//! **The problem.** Symbols are free; `budget` strings of two symbols or more may be tokens. A
-//! pre-token `w` that occurs `c` times costs `c` for each token of its shortest segmentation. To choose
-//! the strings is NP-hard; ConvexTok (arXiv 2605.22821) relaxes it to a linear program.
+//! **The problem.** Symbols are free; `budget` strings of at least two symbols may be tokens. A
+//! pre-token `w` that occurs `c` times costs `c` for each token of its shortest segmentation.
+//! Choosing the strings is NP-hard; ConvexTok (arXiv 2605.22821) relaxes the choice to a linear
+//! program.
 //!
 //! **The bound.** Give every string the same price `theta`, and let its occurrences in distinct
-//! pre-tokens share it: the share of an occurrence is `lambda`, and those of a string add up to `theta`
-//! at most. A vocabulary `S` that needs `T` tokens pays `T + theta * |S|`. The pre-tokens pay no less if
-//! each may use any string, whether it is in `S` or not, for `c + lambda`. So
+//! pre-tokens share the price: the share of an occurrence is `lambda`, and the shares of a string
+//! add up to at most `theta`. A vocabulary `S` that needs `T` tokens pays `T + theta * |S|`. The
+//! pre-tokens pay no more than this if each may use any string, in `S` or not, for `c + lambda`. So
 //!
 //! `T >= sum over w of shortest(w, c + lambda) - theta * budget`
 //!
-//! for all prices and shares: each is a feasible solution of the linear program's dual, and the best is
-//! its optimum. [`Candidates::ascend`] looks for good ones in floating point, where nothing has to be
-//! exact; [`Candidates::certify`] computes the right side for what was found, in whole numbers, so that
-//! the result is proven whatever was rounded before.
+//! for all prices and shares: each choice is a feasible solution of the linear program's dual, and
+//! the best one is its optimum. [`Candidates::ascend`] searches for good ones in floating point,
+//! where nothing has to be exact. [`Candidates::certify`] computes the right side for the result in
+//! whole numbers, so that the bound is proven whatever was rounded before.
 //!
-//! **What keeps it linear.** Only strings that occur at two places or more have shares of their own. A
-//! string with one place has the whole price there, and all longer ones from there on, too: they are one
-//! edge to anywhere (`tail`). Where too many strings have shares, those of the rarest strings do not move:
-//! they are in proportion to the counts of the pre-tokens.
+//! **Linear time.** Only strings that occur at two or more positions have shares of their own. A
+//! string with one position has the whole price there, and so have all longer strings from that
+//! position: they form one edge to any later position (`tail`). If too many strings have shares,
+//! the shares of the rarest strings are fixed in proportion to the counts of the pre-tokens.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,17 +32,17 @@ use crate::error::{Error, Result};
 use crate::jobs::{groups, Jobs};
 use crate::memory;
 
-/// What a symbol of a pre-token is.
+/// Kind of symbol that a pre-token consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbols {
     Bytes,
-    /// [`MARK`] is one, too.
+    /// Characters; [`MARK`] is a symbol, too.
     Characters,
-    /// [`MARK`] belongs to the character before or after it.
+    /// Characters; [`MARK`] belongs to the character before or after it.
     Marked,
 }
 
-/// Represents a word marker in pre-tokens of characters: no UTF-8 has this byte.
+/// Byte that represents a word marker in pre-tokens of characters; it never occurs in UTF-8.
 pub const MARK: u8 = 0xFF;
 
 impl Symbols {
@@ -54,7 +55,7 @@ impl Symbols {
         }
     }
 
-    /// Bytes of the first symbol of what is not empty.
+    /// Return the length in bytes of the first symbol of a text, which must not be empty.
     fn first(self, text: &[u8]) -> usize {
         match self {
             Symbols::Bytes => 1,
@@ -67,7 +68,7 @@ impl Symbols {
         }
     }
 
-    /// How many symbols a text has.
+    /// Return the number of symbols of a text.
     #[cfg(test)]
     fn count(self, mut text: &[u8]) -> usize {
         let mut symbols = 0;
@@ -79,56 +80,58 @@ impl Symbols {
     }
 }
 
+/// Options of the bound.
 #[derive(Debug, Clone, Copy)]
 pub struct BoundOptions {
     pub symbols: Symbols,
-    /// How many strings of two symbols or more a vocabulary may have.
+    /// Maximum number of strings of at least two symbols in a vocabulary.
     pub budget: u64,
-    /// Steps of the ascent.
+    /// Number of steps of the ascent.
     pub rounds: usize,
-    /// Shares that may move are at most so many: more take memory, and give a better bound. With
-    /// [`FIXED`] times as many strings at all their places, the linear program is left out.
+    /// Maximum number of shares that may move: more shares take memory, and give a better bound. If
+    /// all positions of strings together exceed [`FIXED`] times this number, the linear program is
+    /// skipped.
     pub most_edges: usize,
     pub threads: usize,
 }
 
-/// Lower bounds on the tokens of all pre-tokens; the highest counts.
+/// Lower bounds on the tokens of all pre-tokens; the highest one counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VocabularyBound {
-    /// A pre-token takes one token, or two if it has two symbols or more and is not among the `budget`
-    /// most frequent ones of those.
+    /// Bound from counts alone: a pre-token takes one token, or two if it has at least two symbols
+    /// and is not among the `budget` most frequent of such pre-tokens.
     pub frequent: u64,
-    /// Is there surely a vocabulary that reaches the highest? Then nothing more was computed.
+    /// Whether some vocabulary surely reaches the highest bound; nothing more was computed then.
     pub is_reached: bool,
-    /// The dual of the linear program; 0 where it says nothing, or was left out.
+    /// Bound from the dual of the linear program; 0 if it says nothing, or was skipped.
     pub linear: u64,
-    /// Strings that occur at two places or more, at all of them; 0 where they were not needed, or too
-    /// many.
+    /// Number of positions of strings that occur at two or more positions; 0 if they were not
+    /// needed, or too many.
     pub edges: u64,
 }
 
-/// Fractions of a token, of which the exact computation has whole numbers.
+/// Parts of a token in the exact computation, which uses whole numbers.
 const SCALE: u64 = 1 << 20;
-/// Shares that do not move are rounded to a little less, so that they never add up to more than 1:
-/// rounding to 32 bits adds less than a tenth of that.
+/// Factor of fixed shares, so that their sum never exceeds 1: rounding to 32 bits adds less than a
+/// tenth of the difference.
 const BELOW: f64 = 1.0 - 1e-6;
-/// No share is more: sums of them fit.
+/// Upper bound of a scaled share, so that sums can't overflow.
 const MOST: f64 = (1u128 << 90) as f64;
 /// See [`BoundOptions::most_edges`].
 pub const FIXED: usize = 2;
-/// The temperature of the smoothed shortest paths, in tokens, at the beginning and the end.
+/// Initial temperature of the smoothed shortest paths, in tokens.
 const HOT: f64 = 0.4;
-/// The logarithm of what it falls by: to 0.005.
+/// Logarithm of the factor by which the temperature falls, to 0.005 tokens.
 const COOLING: f32 = -4.382;
-/// The last rounds are all at the lowest temperature: one of so many.
+/// Inverse of the share of rounds at the lowest temperature; these rounds come last.
 const LAST: usize = 6;
-/// A step goes so much of the way that would be right if no other string moved.
+/// Part of a step that would be right if no other string moved.
 const STEP: f32 = 0.3;
-/// Edges that a thread takes at a time.
+/// Number of edges that a thread takes at a time.
 const GROUP: usize = 1 << 15;
 const NONE: u32 = u32::MAX;
 
-/// Called now and then, with the number of rounds done; false stops the work.
+/// Callback that receives the number of rounds done from time to time; false stops the work.
 pub type Report<'r> = &'r mut dyn FnMut(u64) -> bool;
 
 fn go_on(report: Report, rounds: usize) -> Result<()> {
@@ -138,7 +141,8 @@ fn go_on(report: Report, rounds: usize) -> Result<()> {
     }
 }
 
-/// See the module. `texts` are distinct, and each counts as often as `counts` says: from 1 up.
+/// Compute the lower bounds: see the module. `texts` must be distinct, and each has a count of at
+/// least 1.
 pub fn vocabulary_bound<T: AsRef<[u8]>>(
     texts: &[T],
     counts: &[u64],
@@ -159,7 +163,7 @@ pub fn vocabulary_bound<T: AsRef<[u8]>>(
     several.sort_unstable_by(|a, b| b.cmp(a));
     let budget = usize::try_from(options.budget).unwrap_or(usize::MAX);
     bound.frequent += several.iter().skip(budget).sum::<u64>();
-    // Then each may be a token of its own, or nothing may be but symbols.
+    // Either each of them can be a token, or only symbols can.
     if several.len() <= budget {
         bound.is_reached = true;
         return Ok(bound);
@@ -182,7 +186,7 @@ pub fn vocabulary_bound<T: AsRef<[u8]>>(
 struct Words {
     counts: Vec<u64>,
     symbols: Vec<u32>,
-    /// Where the symbols of each begin, and the last ones end.
+    /// Start of the symbols of each pre-token, and the end of the last one.
     starts: Vec<usize>,
 }
 
@@ -207,7 +211,7 @@ impl Words {
             let length = text.as_ref().len() as u64;
             most = most.saturating_add(count.saturating_mul(length + 1));
         }
-        // Sums of counts then fit 64 bits, and places 32.
+        // Sums of counts then fit 64 bits, and positions 32 bits.
         if most >= 1 << 62 || words.symbols.len() >= NONE as usize {
             let why = "the text is too large for a lower bound on its tokens";
             return Err(Error::TooLarge(why.into()));
@@ -220,31 +224,33 @@ impl Words {
     }
 }
 
-/// The strings that can be tokens, at the places where pre-tokens have them.
+/// Strings that can be tokens, with their positions in pre-tokens. A position is an index in
+/// `words.symbols`.
 struct Candidates<'w> {
     words: &'w Words,
-    /// Where the edges of each place begin: strings that begin there, of two symbols, three, and so on.
+    /// First edge of each position, and the end of the last position's edges. The edges of a
+    /// position are the repeated strings that start there: of two symbols, of three, and so on.
     first: Vec<usize>,
-    /// Of each place the count of the shortest string that has no edge there; 0 where the pre-token
-    /// ends before.
+    /// Count of the shortest string without an edge, for each position where a string can start;
+    /// 0 if the pre-token ends before.
     tails: Vec<u64>,
-    /// The share of each edge, as a part of the price.
+    /// Share of each edge, as a fraction of the price.
     shares: Vec<Number>,
-    /// Where each edge is among `places`; [`NONE`] for one whose share does not move.
+    /// Index of each edge in `places`; [`NONE`] for an edge whose share is fixed.
     place_of: Vec<u32>,
-    /// Where the edges of each string whose shares move begin in `places`.
+    /// Start in `places` of the edges of each string with moving shares.
     strings: Vec<usize>,
-    /// The edges of each string, and the counts of their pre-tokens.
+    /// (edge, count of the pre-token), grouped by string.
     places: Vec<(u32, f32)>,
-    /// The shares of these edges once more, and how much of the pre-token's flow takes each: so nothing
-    /// is read here and there in memory.
+    /// Copies of the shares in the order of `places`, and the part of the pre-token's flow that
+    /// takes each edge. The copies avoid scattered reads.
     own: Vec<Number>,
     parts: Vec<Number>,
-    /// Of all strings.
+    /// Counts of all strings.
     counts: Vec<u64>,
 }
 
-/// A number of 32 bits that threads may share.
+/// 32-bit float that threads may share.
 #[derive(Default)]
 struct Number(AtomicU32);
 
@@ -257,7 +263,7 @@ impl Number {
         self.0.store(number.to_bits(), Ordering::Relaxed);
     }
 
-    /// So many zeros.
+    /// Return `count` zeros.
     fn zeros(count: usize) -> Result<Vec<Self>> {
         let mut zeros = Vec::new();
         memory::reserve(&mut zeros, count)?;
@@ -266,7 +272,7 @@ impl Number {
     }
 }
 
-/// One string on its way from level to level: its number of places, its count, its number.
+/// String that is extended symbol by symbol: number of positions, count, and number once assigned.
 #[derive(Default)]
 struct Level {
     places: u32,
@@ -275,7 +281,7 @@ struct Level {
 }
 
 impl<'w> Candidates<'w> {
-    /// None if there are too many.
+    /// Collect the repeated strings, or return None if they have too many positions.
     fn of(words: &'w Words, most: usize, report: Report) -> Result<Option<Self>> {
         let size = words.symbols.len();
         let mut word_of = Vec::new();
@@ -285,11 +291,11 @@ impl<'w> Candidates<'w> {
         }
         let mut tails = vec![0; size];
         let mut lengths = vec![0u32; size];
-        // (place, string) by length.
+        // (position, string), in the order of the strings' lengths.
         let mut found: Vec<(u32, u32)> = Vec::new();
-        // Of each string its places and its count.
+        // Number of positions and count of each string.
         let (mut sizes, mut counts): (Vec<u32>, Vec<u64>) = Default::default();
-        // Strings go on from places where they are one symbol shorter.
+        // A string can only continue where it occurs without its last symbol.
         let mut active: Vec<(u32, u32)> = (0..).zip(words.symbols.iter().copied()).collect();
         let mut length = 1;
         while !active.is_empty() {
@@ -338,7 +344,7 @@ impl<'w> Candidates<'w> {
         for length in &lengths {
             first.push(first[first.len() - 1] + *length as usize);
         }
-        // Strings with so many places, or more, have shares that move.
+        // Shares move for strings with at least `least` positions.
         let mut by_places: Vec<u32> = sizes.clone();
         by_places.sort_unstable_by(|a, b| b.cmp(a));
         let (mut moving, mut least) = (0, 2);
@@ -349,7 +355,7 @@ impl<'w> Candidates<'w> {
                 break;
             }
         }
-        // Their numbers; from here on, no others have one.
+        // Numbers of the strings with moving shares; all others lose their number.
         let mut strings = vec![0];
         for size in &mut sizes {
             let places = std::mem::replace(size, NONE);
@@ -367,7 +373,7 @@ impl<'w> Candidates<'w> {
         place_of.resize(found.len(), NONE);
         let (shares, own) = (Number::zeros(found.len())?, Number::zeros(moving)?);
         let mut filled = strings.clone();
-        // Those of a place come by length.
+        // Edges of one position come in the order of their lengths.
         let mut next = first.clone();
         for &(place, string) in &found {
             let edge = &mut next[place as usize];
@@ -410,11 +416,13 @@ impl<'w> Candidates<'w> {
         &self.places[self.range(string)]
     }
 
-    /// A price and shares whose bound is good. The dual is smoothed: a pre-token's flow takes all its
-    /// segmentations, each with `exp(-cost / temperature)` as its weight. If a string alone moved, its
-    /// best shares would be those with the same odds of being taken at all places, or with a share of
-    /// 0 and lower odds. Every string goes part of that way, all at once, while it gets colder; the
-    /// price follows the number of strings that the flow takes.
+    /// Return a price and shares that give a good bound.
+    ///
+    /// The dual is smoothed: a pre-token's flow takes all its segmentations, each with the weight
+    /// `exp(-cost / temperature)`. If a single string moved, its best shares would give equal odds
+    /// of being taken at all positions, or a share of 0 with lower odds. In each round every string
+    /// goes part of that way, and the temperature falls. The price follows the number of strings
+    /// that the flow takes.
     fn ascend(&self, options: &BoundOptions, report: Report) -> Result<(f64, Vec<f32>)> {
         let lengths = |word| self.words.range(word);
         let by_edges = (0..self.words.counts.len()).map(|word| {
@@ -498,8 +506,8 @@ impl<'w> Candidates<'w> {
         Ok((best.1, best.2))
     }
 
-    /// A first guess: what is saved by the string that takes the last place of the budget, by count,
-    /// if half of those before it are parts of others.
+    /// Return a first guess of the price: the count of string number `2 * budget`, from the most
+    /// frequent down, as if half of the strings before it were parts of others.
     fn first_price(&self, budget: u64) -> f64 {
         let mut counts = self.counts.clone();
         counts.sort_unstable_by(|a, b| b.cmp(a));
@@ -510,7 +518,8 @@ impl<'w> Candidates<'w> {
             .map_or(1.0, |&count| count as f64)
     }
 
-    /// The flow of a pre-token, where none has been yet. Returns its cost, not smoothed, and how many strings its flow takes.
+    /// Compute the flow of a pre-token, and store the part of each moving edge, which must be 0
+    /// before. Return the cost without smoothing, and the number of strings that the flow takes.
     fn flow(&self, word: usize, theta: f64, temperature: f64, flow: &mut Flow) -> (f64, f64) {
         let range = self.words.range(word);
         let (start, length) = (range.start, range.len());
@@ -531,7 +540,7 @@ impl<'w> Candidates<'w> {
         let edges = self.first[start];
         weights.clear();
         weights.resize(self.first[range.end] - edges, 0.0);
-        // From the end: what the rest costs from each place, or from the best later place.
+        // Backward: cost of the rest from each position, or from the best later position.
         (smooth[length], hard[length]) = (0.0, 0.0);
         (from_here[length], hard_from_here[length]) = (0.0, 0.0);
         stays[length] = 1.0;
@@ -568,7 +577,7 @@ impl<'w> Candidates<'w> {
             flow.sums[at] = 1.0 / sum;
             smooth[at] = least - temperature * f64::from(ln(sum));
             hard[at] = cost;
-            // The best place from here on is here, or further on.
+            // The best position from `at` on is `at` or a later one.
             let best = smooth[at].min(from_here[at + 1]);
             let here = exp((best - smooth[at]) as f32 * cold);
             let later = exp((best - from_here[at + 1]) as f32 * cold);
@@ -576,7 +585,7 @@ impl<'w> Candidates<'w> {
             from_here[at] = best - temperature * f64::from(ln(here + later));
             hard_from_here[at] = cost.min(hard_from_here[at + 1]);
         }
-        // From the start: how much of the flow comes to each place, or to one from there on.
+        // Forward: part of the flow that comes to each position, or to any position from it on.
         let (comes, jumps) = (&mut flow.comes, &mut flow.jumps);
         let mut taken = 0.0;
         comes[0] = 1.0;
@@ -608,18 +617,18 @@ impl<'w> Candidates<'w> {
         (hard[0] * count, taken)
     }
 
-    /// What longer strings from a place on cost beyond a token, for each time that the pre-token
-    /// occurs; None where it has none.
+    /// Return the price of the longer strings from a position beyond one token, per occurrence of
+    /// the pre-token; None if there are no such strings.
     fn tail(&self, place: usize, theta: f64) -> Option<f64> {
         let count = self.tails[place];
         (count > 0).then(|| theta / count as f64)
     }
 
-    /// Moves the shares of a string, which add up to 1 again, and takes its flow away.
+    /// Move the shares of a string, so that they add up to 1 again, and reset its flow to 0.
     fn share(&self, string: usize, step: f32, moved: &mut Vec<(f32, f32)>) {
         let (places, own) = (self.places_of(string), &self.own[self.range(string)]);
         let parts = &self.parts[self.range(string)];
-        // Else all odds are the same.
+        // Without any flow, all odds are equal.
         if parts.iter().all(|part| part.get() == 0.0) {
             return;
         }
@@ -633,7 +642,7 @@ impl<'w> Candidates<'w> {
             shares += f64::from(share);
             slopes += f64::from(slope);
         }
-        // The level at which what is above 0 adds up to 1; it only rises.
+        // The level at which the parts above 0 add up to 1. It only rises.
         let mut level = (shares - 1.0) / slopes;
         loop {
             (shares, slopes) = (0.0, 0.0);
@@ -644,7 +653,7 @@ impl<'w> Candidates<'w> {
                 }
             }
             let next = (shares - 1.0) / slopes;
-            // Where nothing is above 0, `next` is no number, and not greater.
+            // If nothing is above 0, `next` is not a number, and the comparison is false.
             if next > level + 1e-9 * level.abs().max(1.0) {
                 level = next;
             } else {
@@ -658,8 +667,8 @@ impl<'w> Candidates<'w> {
         }
     }
 
-    /// The bound that a price and shares prove, in whole numbers. Shares that add up to more than the
-    /// price count against it.
+    /// Return the bound that a price and shares prove, in whole numbers. Shares that add up to more
+    /// than the price are subtracted.
     fn certify(
         &self,
         options: &BoundOptions,
@@ -706,30 +715,30 @@ impl<'w> Candidates<'w> {
             }
             sum += least[0];
         }
-        // A number of tokens is whole.
+        // The number of tokens is a whole number.
         let bound = sum.saturating_sub(against).div_ceil(SCALE.into());
         Ok(u64::try_from(bound).unwrap_or(u64::MAX))
     }
 }
 
-/// Working memory for the flow of a pre-token: a number for each place, and the end.
+/// Working memory for the flow of a pre-token: a number for each position, and one for the end.
 #[derive(Default)]
 struct Flow {
-    /// What the rest costs, smoothed and not.
+    /// Cost of the rest, smoothed (`smooth`) and not (`hard`).
     smooth: Vec<f64>,
     hard: Vec<f64>,
-    /// The same from the best place from here on.
+    /// Cost from the best position from `at` on.
     from_here: Vec<f64>,
     hard_from_here: Vec<f64>,
-    /// How much goes on by one symbol, and by the tail.
+    /// Parts of the flow that continue by one symbol, and by the tail.
     odds: Vec<(f32, f32)>,
-    /// What the weights of edges are to be multiplied by.
+    /// Factors of the edges' weights.
     sums: Vec<f32>,
-    /// How much of what may go to any place from here on stays here.
+    /// Part that stops at `at`, of the flow that may go to any position from `at` on.
     stays: Vec<f32>,
-    /// What the edges of a place cost, each with the rest.
+    /// Cost of each edge from a position, with the rest after it.
     costs: Vec<f64>,
-    /// The weight of each edge of the pre-token.
+    /// Weight of each edge of the pre-token.
     weights: Vec<f32>,
     comes: Vec<f32>,
     jumps: Vec<f32>,
@@ -762,28 +771,28 @@ impl Flow {
     }
 }
 
-// The system's `exp` and `ln` differ from machine to machine; these give the same bound on all, and
-// faster. Their errors, about 1e-6, only make the ascent a little worse.
+// The system's `exp` and `ln` differ between machines; these functions give equal bounds
+// everywhere, and are faster. Their errors, about 1e-6, only make the ascent slightly worse.
 
-/// `exp` of what is not above 0.
+/// Return `exp(x)`; `x` must not be positive.
 fn exp(x: f32) -> f32 {
-    // As little as `log_odds` can tell from nothing.
+    // Smaller results can't be distinguished by `log_odds`.
     if x < LEAST_ODDS {
         return 0.0;
     }
-    // Rounds to a whole number: a number that large has no other places.
+    // Adding this number rounds to a whole number: a float this large has no fraction bits.
     const WHOLE: f32 = 12_582_912.0;
     let power = (x * std::f32::consts::LOG2_E + WHOLE) - WHOLE;
     let rest = x - power * std::f32::consts::LN_2;
-    // A Taylor series for |rest| < 0.35.
+    // Taylor series for |rest| < 0.35.
     let series =
         1.0 + rest * (1.0 + rest * (0.5 + rest * (1.0 / 6.0 + rest * (1.0 / 24.0 + rest / 120.0))));
     series * f32::from_bits(((127 + power as i32) as u32) << 23)
 }
 
-/// The natural logarithm of a number above 0.
+/// Return the natural logarithm; `x` must be positive.
 fn ln(x: f32) -> f32 {
-    let bits = x.to_bits() as i32 - 0x3F35_04F3; // of the square root of 1/2
+    let bits = x.to_bits() as i32 - 0x3F35_04F3; // bits of the square root of 1/2
     let power = bits >> 23;
     let rest = f32::from_bits(((bits & 0x007F_FFFF) + 0x3F35_04F3) as u32);
     let s = (rest - 1.0) / (rest + 1.0);
@@ -792,10 +801,10 @@ fn ln(x: f32) -> f32 {
     series + power as f32 * std::f32::consts::LN_2
 }
 
-/// Of one in a billion.
+/// Logarithm of the odds of one in a billion.
 const LEAST_ODDS: f32 = -20.7;
 
-/// The logarithm of `part / (1 - part)`, but not beyond what very small and very large parts give.
+/// Return the logarithm of `part / (1 - part)`, limited for very small and very large parts.
 fn log_odds(part: f32) -> f32 {
     if part == 0.0 {
         return LEAST_ODDS;
@@ -829,7 +838,7 @@ mod tests {
 
     #[test]
     fn the_example_of_convextok_is_solved() {
-        // With three tokens the six pre-tokens of 15 symbols take 9 tokens.
+        // With three tokens, the six pre-tokens of 15 symbols take 9 tokens.
         let words = ["abc", "abd", "abe", "bc", "bd", "be"].map(|word| (word, 1));
         assert_eq!(bound(&words, 3).linear, 9);
     }

@@ -1,4 +1,4 @@
-//! What a word is, and the tokens that belong to it.
+//! Words, and the tokens that belong to them.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -8,12 +8,13 @@ use crate::model::NO_ID;
 use crate::pretokenize::Scanner;
 use crate::unicode::stretches;
 
+/// Definition of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordRule {
-    /// Maximal runs of characters that are no white space.
+    /// Maximal runs of characters other than white space.
     Spaces,
-    /// What lies between two word boundaries of UAX #29 and holds an alphanumeric character:
-    /// Alphabetic, or of the general categories Nd, Nl, No.
+    /// Texts between two word boundaries of UAX #29 with an alphanumeric character: Alphabetic, or
+    /// of the general categories Nd, Nl, No.
     Unicode,
 }
 
@@ -26,14 +27,14 @@ impl WordRule {
         }
     }
 
-    /// Calls `emit(start, end)` with every word, in order.
+    /// Call `emit(start, end)` for every word, in order.
     pub(super) fn each(self, text: &[u8], mut emit: impl FnMut(usize, usize)) {
         match self {
             WordRule::Spaces => {
                 let split = Scanner::Whitespace.split(text, emit);
                 debug_assert!(split.is_ok(), "this scanner asks nobody");
             }
-            // A byte that is not UTF-8 ends a word: it is no character that a rule joins.
+            // A byte that is not UTF-8 ends a word, because no rule joins it.
             WordRule::Unicode => {
                 let mut base = 0;
                 for (valid, invalid) in stretches(text) {
@@ -47,21 +48,22 @@ impl WordRule {
     }
 }
 
-/// A word beside its tokens.
+/// Word, and the tokens that belong to it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MeasuredWord {
     pub start: usize,
     pub end: usize,
-    /// How many tokens belong to it.
+    /// Number of tokens that belong to the word.
     pub tokens: u64,
-    /// Is it one token, which is known?
+    /// Whether the word is one token, other than the unknown token.
     pub whole: bool,
 }
 
-/// Lays the words of `text`, which starts at `base`, beside its tokens, which are in order.
+/// Match the words of `text`, which starts at offset `base`, with its tokens, which must be in
+/// order.
 ///
-/// A token belongs to the word of which it covers a character; one that covers nothing, to the
-/// word at whose start or end it stands. (Two words side by side both have such a one between.)
+/// A token belongs to every word of which it covers a character. A token of length 0 belongs to the
+/// word that starts or ends at its offset (to both, if two words are adjacent).
 pub(super) fn align(
     text: &[u8],
     base: usize,

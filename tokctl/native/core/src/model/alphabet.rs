@@ -1,4 +1,4 @@
-//! From a pre-token to its initial symbols.
+//! Split of a pre-token into its initial symbols.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::{CharIds, Marker, NO_ID, NO_SYMBOL};
 use crate::error::{Error, Result};
 use crate::unicode;
 
-/// What a symbol starts as.
+/// Unit of text that an initial symbol stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Units {
     Bytes,
@@ -23,32 +23,34 @@ impl Units {
     }
 }
 
-/// Ids of the initial symbols. [`NO_ID`] where a byte or character has none.
+/// Ids of the initial symbols; [`NO_ID`] for bytes or characters without an id.
 #[derive(Debug, Clone)]
 pub enum Alphabet {
     Bytes(Box<ByteAlphabet>),
     Characters(Box<CharAlphabet>),
 }
 
+/// Ids of the 256 bytes.
 #[derive(Debug, Clone)]
 pub struct ByteAlphabet {
     ids: [u32; 256],
-    /// Can pairs be made of each of them?
+    /// Whether every byte's id can be part of a packed pair (is below [`NO_SYMBOL`]).
     all_pair: bool,
 }
 
+/// Ids of the characters and of the marker.
 #[derive(Debug, Clone)]
 pub struct CharAlphabet {
     marker: Marker,
-    /// Id of the marker where it is a symbol of its own.
+    /// Id of the marker if the marker is a symbol of its own.
     marker_id: u32,
-    /// Characters as they are, and characters that carry a fused marker.
+    /// Ids of plain characters (`bare`) and of characters with a fused marker (`marked`).
     bare: CharIds,
     marked: CharIds,
 }
 
 impl Alphabet {
-    /// `id_of` gives the id of a symbol's string, or None.
+    /// Build the alphabet of bytes. `id_of` returns the id of a symbol's string, or None.
     pub fn bytes(id_of: impl Fn(&[u8]) -> Option<u32>) -> Self {
         let mut ids = [NO_ID; 256];
         for byte in 0..=255u8 {
@@ -58,7 +60,8 @@ impl Alphabet {
         Alphabet::Bytes(Box::new(ByteAlphabet { ids, all_pair }))
     }
 
-    /// `symbols` are all strings that can be initial symbols, with their ids.
+    /// Build the alphabet of characters. `symbols` lists all strings that can be initial symbols,
+    /// with their ids; other strings are ignored.
     pub fn characters<'s>(marker: &Marker, symbols: impl Iterator<Item = (&'s [u8], u32)>) -> Self {
         let mut alphabet = CharAlphabet {
             marker: marker.clone(),
@@ -91,15 +94,17 @@ impl Alphabet {
         Alphabet::Characters(Box::new(alphabet))
     }
 
-    /// Calls `push(id, length)` for each initial symbol; the lengths, in bytes of the
-    /// pre-token, add up to its length (a marker of its own has length 0).
+    /// Call `push(id, length)` for each initial symbol of a pre-token.
+    ///
+    /// The lengths are in bytes of the pre-token and add up to its length. A marker that is a
+    /// symbol of its own has length 0.
     #[inline]
     pub fn symbols(&self, pre_token: &[u8], push: impl FnMut(u32, u32)) {
         self.symbols_of(pre_token, 0..pre_token.len(), push);
     }
 
-    /// The same for the symbols that begin in a part of it, which begins with one. Returns where the
-    /// last one ends.
+    /// Like [`Self::symbols`], for the symbols that begin in `part`, which must start at a symbol.
+    /// Return the end of the last symbol.
     #[inline]
     pub fn symbols_of(
         &self,
@@ -118,7 +123,7 @@ impl Alphabet {
         }
     }
 
-    /// Does the place of a symbol in its pre-token say nothing about it?
+    /// Return whether symbols do not depend on their position in the pre-token.
     pub fn is_unmarked(&self) -> bool {
         match self {
             Alphabet::Bytes(_) => true,
@@ -126,8 +131,8 @@ impl Alphabet {
         }
     }
 
-    /// What a fused marker puts before and behind the symbol at `place` of a pre-token
-    /// that is `length` bytes long.
+    /// Return the texts that a fused marker adds before and after the symbol at `place`, in a
+    /// pre-token of `length` bytes.
     pub fn fused(&self, place: &Range<usize>, length: usize) -> (&[u8], &[u8]) {
         let marker = match self {
             Alphabet::Bytes(_) => &Marker::None,
@@ -147,8 +152,10 @@ impl ByteAlphabet {
         self.ids[usize::from(byte)]
     }
 
-    /// Appends the symbols of so many of the first bytes, if pairs can be made of every symbol. All
-    /// are looked up: a branch on how many there are would be mispredicted.
+    /// Append the symbols of the first `count` bytes, if pairs can be packed of every symbol;
+    /// return whether they can.
+    ///
+    /// All 16 bytes are looked up, because a branch on `count` would be mispredicted.
     #[inline]
     pub(crate) fn append_first(
         &self,
@@ -178,7 +185,7 @@ impl CharAlphabet {
         let mut at = part.start;
         while at < part.end {
             let decoded = unicode::decode(pre_token, at);
-            // Callers check their text; a stray byte is a character that has no id.
+            // Callers check their text; a stray byte is treated as a character without an id.
             let length = decoded.map_or(1, |(_, length)| length);
             let marked = match self.marker {
                 Marker::Continuation(_) => at > 0,

@@ -1,6 +1,6 @@
 //! GPT-2's printable stand-ins for the 256 bytes (`bytes_to_unicode` in its `encoder.py`).
 
-/// Appends the characters that stand for `bytes`.
+/// Append the characters that stand for `bytes`.
 pub fn spell(bytes: &[u8], text: &mut Vec<u8>) {
     for &byte in bytes {
         let mut buffer = [0; 4];
@@ -8,8 +8,8 @@ pub fn spell(bytes: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Appends the bytes that the characters of `text` stand for, which have one or two bytes of UTF-8;
-/// None where one is no stand-in.
+/// Append the bytes for which the characters of `text` stand. Return None if a character is not a
+/// stand-in. Stand-ins have one or two bytes of UTF-8.
 pub fn unspell(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     let mut rest = text.iter();
     while let Some(&first) = rest.next() {
@@ -23,7 +23,8 @@ pub fn unspell(text: &[u8], bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Printable Latin-1 stands for itself; the other bytes are U+0100 onwards, in order.
+/// Return the byte for which a character stands, or None. Printable Latin-1 stands for itself; the
+/// other bytes are U+0100 onwards, in order.
 #[inline]
 pub fn byte_of(character: u32) -> Option<u8> {
     Some(match character {
@@ -35,7 +36,7 @@ pub fn byte_of(character: u32) -> Option<u8> {
     })
 }
 
-/// The inverse of [`byte_of`].
+/// Return the character that stands for a byte: the inverse of [`byte_of`].
 pub fn character_of(byte: u8) -> char {
     match byte {
         0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF => byte.into(),
@@ -49,7 +50,7 @@ pub fn character_of(byte: u8) -> char {
 mod tests {
     use super::*;
 
-    /// The table as GPT-2's `bytes_to_unicode` makes it.
+    /// Compare with the table that GPT-2's `bytes_to_unicode` makes.
     #[test]
     fn stand_ins_are_those_of_gpt2() {
         let mut next = 0x100;

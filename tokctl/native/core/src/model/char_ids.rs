@@ -1,12 +1,12 @@
-//! From characters to numbers.
+//! Map from characters to numbers.
 
 use super::NO_ID;
 
-/// From characters to ids, by pages of 256: a look-up reads two places.
+/// Map from characters to ids in pages of 256, so that a look-up reads two entries.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CharIds {
-    /// By page: where its ids begin; [`Self::NO_PAGE`] where it has none. Pages behind the last that
-    /// has any are left out.
+    /// Index of each page in `ids`, or [`Self::NO_PAGE`]. Pages after the last one with ids are
+    /// missing.
     pages: Vec<u32>,
     ids: Vec<[u32; Self::PAGE]>,
 }
@@ -28,7 +28,7 @@ impl CharIds {
         self.ids[self.pages[page] as usize][code % Self::PAGE] = id;
     }
 
-    /// [`NO_ID`] where there is none.
+    /// Return the id of a character, or [`NO_ID`].
     #[inline(always)]
     pub fn get(&self, code: u32) -> u32 {
         let page = self.pages.get(code as usize / Self::PAGE).copied();

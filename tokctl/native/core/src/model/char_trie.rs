@@ -1,8 +1,8 @@
 //! A trie over characters.
 //!
-//! Characters are numbered, those of most entries first, and a number is one or two labels of a
-//! [`Trie`] where it can be: fewer steps than bytes of UTF-8, and fewer nodes, so that more of a
-//! vocabulary stays in the processor's cache.
+//! Characters are numbered by how many entries contain them, the most frequent first. A number
+//! becomes one or two labels of a [`Trie`] where possible. This takes fewer steps than bytes of
+//! UTF-8 and fewer nodes, so that more of a vocabulary stays in the processor's cache.
 
 use hashbrown::HashMap;
 
@@ -11,38 +11,39 @@ use super::{CharIds, Trie, NO_ID};
 use crate::error::Result;
 use crate::unicode;
 
-/// Numbers below this are one label.
+/// Numbers below this one take one label.
 const ONE: u32 = 224;
-/// So many more are two labels, the first of which is [`ONE`] or more; [`LAST`] begins four labels.
+/// Count of numbers that take two labels, of which the first is at least [`ONE`]. The label
+/// [`LAST`] starts a number of four labels.
 const TWO: u32 = (LAST - ONE) * 256;
 const LAST: u32 = 255;
 
-/// Bytes that are not UTF-8 are characters behind the last code point.
+/// Bytes that are not UTF-8 count as characters after the last code point.
 const STRAY: u32 = 0x11_0000;
 
-/// Entries are numbered in the order of the input.
+/// Trie whose labels are numbered characters. Entries are numbered in input order.
 #[derive(Debug, Clone)]
 pub struct CharTrie {
     numbers: CharIds,
     trie: Trie,
-    /// Bytes of the longest entry.
+    /// Length of the longest entry in bytes.
     longest: usize,
 }
 
-/// A short text as labels, to be walked from each of its characters.
+/// Short text as labels, so that entries can be matched from each of its characters.
 #[derive(Debug)]
 pub struct LabelledText {
-    /// Behind the last stands [`NO_LABEL`].
+    /// Labels; [`NO_LABEL`] follows the last one.
     labels: Box<[u16; LabelledText::ROOM]>,
     pub count: usize,
-    /// Of each character the first of its labels, and its bytes.
+    /// For each character: index of its first label, and its length in bytes.
     pub characters: Vec<(u16, u16)>,
 }
 
 impl LabelledText {
-    /// Bytes of a text at most: each may be a character of four labels.
+    /// Maximum length of a text in bytes; each byte may be a character of four labels.
     pub const LONGEST: usize = 128;
-    /// A power of two above the most labels.
+    /// Power of two greater than the maximum number of labels.
     pub const ROOM: usize = 8 * Self::LONGEST;
 }
 
@@ -56,7 +57,7 @@ impl Default for LabelledText {
     }
 }
 
-/// The character at the start of a text, and its length.
+/// Return the character at the start of a text, and its length in bytes.
 #[inline(always)]
 fn first(text: &[u8]) -> Option<(u32, usize)> {
     Some(match *text.first()? {
@@ -73,7 +74,8 @@ fn characters(mut text: &[u8]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// The labels of a number, until one is refused.
+/// Pass the labels of a number to `label`, until it returns false. Return whether all were
+/// accepted.
 #[inline(always)]
 fn labels(number: u32, mut label: impl FnMut(u8) -> bool) -> bool {
     if number < ONE {
@@ -87,7 +89,8 @@ fn labels(number: u32, mut label: impl FnMut(u8) -> bool) -> bool {
 }
 
 impl CharTrie {
-    /// Of entries with equal bytes the last one counts; an empty entry matches nothing.
+    /// Build the trie from (bytes, id). Of entries with equal bytes the last one counts; an empty
+    /// entry matches nothing.
     pub fn build<'t>(entries: impl Iterator<Item = (&'t [u8], u32)> + Clone) -> Result<Self> {
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let mut longest = 0;
@@ -120,8 +123,8 @@ impl CharTrie {
         })
     }
 
-    /// Calls `found(length, number of the entry)` for every entry that `text` starts with and that
-    /// ends where a character does, shortest first. Returns how many bytes were looked at.
+    /// Call `found(length, entry number)` for every entry that is a prefix of `text` and ends at a
+    /// character boundary, shortest first. Return the number of bytes read.
     #[inline(always)]
     pub fn walk(&self, text: &[u8], mut found: impl FnMut(usize, u32)) -> usize {
         let (mut at, mut place) = (0, self.trie.start());
@@ -139,8 +142,8 @@ impl CharTrie {
         at
     }
 
-    /// Makes labels of a text of up to [`LabelledText::LONGEST`] bytes. Each U+0020 that it begins
-    /// with stands for `space`.
+    /// Convert a text of up to [`LabelledText::LONGEST`] bytes to labels. Each leading U+0020
+    /// counts as the character `space`.
     #[inline(always)]
     pub fn label(&self, mut text: &[u8], mut space: u32, out: &mut LabelledText) {
         debug_assert!(text.len() <= LabelledText::LONGEST);
@@ -171,8 +174,8 @@ impl CharTrie {
         out.count = count;
     }
 
-    /// As [`Self::walk`], from the label at `at` on: calls `found(labels before its end, number of
-    /// the entry)`.
+    /// Like [`Self::walk`], but match labels from index `at` on, and call `found(end index in
+    /// labels, entry number)`.
     #[inline(always)]
     pub fn walk_labels(
         &self,
@@ -192,7 +195,7 @@ impl CharTrie {
         }
     }
 
-    /// The id of the entry that `text` is.
+    /// Return the id of the entry that equals `text`.
     pub fn get(&self, text: &[u8]) -> Option<u32> {
         let mut whole = None;
         self.walk(text, |length, entry| {
@@ -201,7 +204,7 @@ impl CharTrie {
         whole.map(|entry| self.trie.id(entry))
     }
 
-    /// Bytes of the longest entry.
+    /// Return the length of the longest entry in bytes.
     pub fn longest_entry(&self) -> usize {
         self.longest
     }

@@ -1,27 +1,27 @@
-//! How a recipe shows where a word starts, goes on or ends.
+//! Marks by which a recipe shows where a word starts, continues or ends.
 
 use crate::error::{Error, Result};
 
-/// The text of a marker is part of the tokens that carry it.
+/// Kind and text of the marker. The text is part of the tokens that carry the marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marker {
-    /// No marker: tokens are stretches of the text and nothing else.
+    /// No marker: tokens are plain text.
     None,
-    /// A symbol of its own after the last character (`_` in the first notebook).
+    /// Symbol of its own after the last character (`_` in the first notebook).
     End(String),
-    /// Glued to the last character (`</w>` of CharBPE).
+    /// Suffix of the last character (`</w>` of CharBPE).
     EndFused(String),
-    /// A symbol of its own before the first character (`Ġ` in the notebook's class).
+    /// Symbol of its own before the first character (`Ġ` in the notebook's class).
     Start(String),
-    /// In front of every symbol but a word's first (`##` of WordPiece); a merge drops
-    /// it from its right part.
+    /// Prefix of every symbol but the first of a word (`##` of WordPiece); a merge drops the prefix
+    /// from its right side.
     Continuation(String),
 }
 
 impl Marker {
     pub fn new(kind: &str, text: &str) -> Result<Self> {
         let text = text.to_owned();
-        // A continuation may look as the start of a word does.
+        // A continuation marker may be empty: continuations then look like starts of words.
         if !matches!(kind, "none" | "continuation") && text.is_empty() {
             return Err(Error::Invalid(format!("the {kind} marker has no text")));
         }
@@ -35,7 +35,7 @@ impl Marker {
         })
     }
 
-    /// The string of the token that merging `left` and `right` makes.
+    /// Return the string of the token that merging `left` and `right` makes.
     pub fn join(&self, left: &[u8], right: &[u8]) -> Vec<u8> {
         let right = match self {
             Marker::Continuation(mark) => right.strip_prefix(mark.as_bytes()).unwrap_or(right),
@@ -44,7 +44,7 @@ impl Marker {
         [left, right].concat()
     }
 
-    /// The stretch of a token's string that stands for text: the marker cut off.
+    /// Return the part of a token's string that stands for text, without the marker.
     pub fn strip<'t>(&self, token: &'t [u8]) -> &'t [u8] {
         let stripped = match self {
             Marker::None => None,
@@ -55,12 +55,12 @@ impl Marker {
     }
 }
 
-/// Where a character is put in front of a piece.
+/// Condition under which a character is put before a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prepend {
-    /// In front of every piece.
+    /// Before every piece.
     Always,
-    /// In front of a piece that starts where the text starts.
+    /// Before a piece at the start of the text.
     First,
     Never,
 }

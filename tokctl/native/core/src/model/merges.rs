@@ -1,4 +1,4 @@
-//! Merges and the look-up from a pair of symbols to its rank.
+//! Merges, and the look-up from a pair of symbols to its rank.
 
 use std::cmp::Ordering;
 
@@ -9,10 +9,10 @@ use super::NO_ID;
 use crate::lock_free::Once;
 use crate::prefetch::prefetch;
 
-/// Stands where a pair has no merge.
+/// Rank of a pair that has no merge.
 pub const NO_RANK: u32 = u32::MAX;
 
-/// One step of a training.
+/// A merge of a training, with its counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merge {
     pub left: u32,
@@ -20,24 +20,26 @@ pub struct Merge {
     pub token: u32,
     /// Weighted occurrences of the pair before the merge.
     pub count: u64,
-    /// Weighted occurrences of the left symbol before the merge; 0 where unknown.
+    /// Weighted occurrences of the left symbol before the merge; 0 if unknown.
     pub left_count: u64,
-    /// The same of the right symbol.
+    /// Weighted occurrences of the right symbol before the merge; 0 if unknown.
     pub right_count: u64,
 }
 
-/// Ranks of pairs. A pair can stand in the list more than once, when a merge made a
-/// token that existed already; then `later` leads from a rank to the next one.
+/// Ranks of pairs, and the tokens that they make.
+///
+/// A pair can be in the list more than once, if a merge made an existing token; `later` then maps a
+/// rank of the pair to its next rank.
 #[derive(Debug, Clone, Default)]
 pub struct Merges {
     first: PairRanks,
-    /// By rank; [`NO_ID`] where several tokens share the rank.
+    /// Tokens by rank; [`NO_ID`] if several tokens share the rank.
     tokens: Vec<u32>,
-    /// What is added to a rank to get its token, where that is the same for all: no look-up.
+    /// Difference between token and rank, if it is equal for all ranks: saves a look-up.
     offset: Option<u32>,
     /// See [`Self::can_prefetch`].
     prefetchable: bool,
-    /// The tokens of pairs of such a rank.
+    /// Tokens of pairs whose rank is shared by several tokens.
     shared: HashMap<u64, u32>,
     later: HashMap<u32, u32>,
     /// See [`Self::come_later`].
@@ -49,11 +51,11 @@ fn key(left: u32, right: u32) -> u64 {
 }
 
 impl Merges {
-    /// From (left, right, token) in rank order.
+    /// Build from (left, right, token) in rank order.
     pub fn new(triples: impl Iterator<Item = (u32, u32, u32)> + Clone) -> Self {
         let mut merges = Merges::default();
         merges.first.reserve(triples.size_hint().0);
-        // The last rank of each pair that stands in the list more than once.
+        // Last rank so far of each pair that is in the list more than once.
         let mut last_of: HashMap<u64, u32> = HashMap::new();
         let mut ahead = triples.clone().skip(AHEAD);
         for (rank, (left, right, token)) in (0u32..).zip(triples) {
@@ -71,15 +73,17 @@ impl Merges {
         merges
     }
 
-    /// Any two tokens that spell a token may merge, with the rank of *that* token, so
-    /// that all ways to make a token are equal: the rule of tiktoken (its rank) and of
-    /// SentencePiece's BPE (the higher its score, the lower its rank here; equal scores
-    /// are equal ranks). `tokens` are (text, id, rank).
+    /// Build merges from a vocabulary of (text, id, rank): any two tokens whose texts join to a
+    /// token's text may merge, with the rank of the *joined* token, so that all ways to make a
+    /// token are equal.
     ///
-    /// The ranks that come out are numbers from 0 in the order of those given, of the
-    /// tokens that are made of two.
+    /// This is the rule of tiktoken (with its ranks) and of SentencePiece's BPE (the higher a
+    /// token's score, the lower its rank must be; equal scores are equal ranks). The resulting
+    /// ranks are numbered from 0 in the order of the given ranks, without tokens that no two tokens
+    /// make.
     pub fn by_vocabulary(tokens: &[(&[u8], u32, u32)]) -> Self {
-        // Of each token the longest of the others that it ends with. That one's is the next shorter.
+        // For each token: the longest other token that is its suffix. Following the chain gives the
+        // shorter ones.
         let mut endings = vec![Place::NONE; tokens.len()];
         let by_end = Sorted::by::<End>(tokens);
         by_end.with_shorter::<End>(|at, token, shorter| {
@@ -101,7 +105,7 @@ impl Merges {
                     prefetch(next);
                 }
             }
-            // The shortest left goes with the longest right.
+            // The shortest left side goes with the longest right side.
             let mut right = token;
             for &left in shorter {
                 let length = token.length - left.length;
@@ -118,7 +122,7 @@ impl Merges {
         Merges::ranked(&pairs)
     }
 
-    /// Of pairs in the order of their ranks.
+    /// Build from pairs in the order of their ranks.
     fn ranked(pairs: &[RankedPair]) -> Self {
         let mut merges = Merges::default();
         merges.first.reserve(pairs.len());
@@ -143,7 +147,7 @@ impl Merges {
         merges
     }
 
-    /// All merges are in.
+    /// Compute the derived fields after all merges were added.
     fn finish(&mut self) {
         self.first.finish();
         let offset = self.tokens.first().copied().unwrap_or_default();
@@ -155,16 +159,18 @@ impl Merges {
             self.first.all_small() && tokens.all(|&token| token < NO_SYMBOL || token == NO_ID);
     }
 
-    /// Does every pair of a token that was merged have a rank after those that make the token?
-    /// So it is in what a training learns; what a user puts together may be otherwise.
+    /// Return whether every pair that contains a merged token ranks after all pairs that make this
+    /// token (the ranks are topological). Training learns such merges; hand-made lists can differ.
+    ///
+    /// Return false if ids are too large to be packed.
     pub(crate) fn come_later(&self) -> bool {
-        // Where ids are far apart, a list of them would be too long, and is not needed.
+        // A list indexed by such ids would be too long, and false only selects a slower path.
         self.prefetchable
             && *self.come_later.get_or_init(|| {
                 let most = self.tokens.iter().chain(self.shared.values());
                 let most = most.copied().filter(|&token| token != NO_ID).max();
                 let most = most.unwrap_or_default() as usize;
-                // Of each token, one more than the last rank that makes it.
+                // For each token: one more than the last rank that makes it.
                 let mut made = vec![0u32; most + 1];
                 for (left, right, rank) in self.first.iter() {
                     if let Some(made) = made.get_mut(self.token(rank, left, right) as usize) {
@@ -186,7 +192,7 @@ impl Merges {
         self.tokens.is_empty()
     }
 
-    /// The token that the merge of `rank` makes of a pair that has this rank.
+    /// Return the token that a pair of rank `rank` is merged into.
     #[inline]
     pub fn token(&self, rank: u32, left: u32, right: u32) -> u32 {
         if let Some(offset) = self.offset {
@@ -198,37 +204,37 @@ impl Merges {
         }
     }
 
-    /// Every pair that has a rank: left, right and the first of its ranks, in no order.
+    /// Iterate over (left, right, first rank) of all pairs with a rank, in no particular order.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         self.first.iter()
     }
 
-    /// The first rank of the pair, or [`NO_RANK`].
+    /// Return the first rank of the pair, or [`NO_RANK`].
     #[inline]
     pub fn rank(&self, left: u32, right: u32) -> u32 {
         self.first.get(left, right)
     }
 
-    /// May pairs be looked up by [`Self::prefetch`] and [`Self::rank_at`]? Every token of a merge is
-    /// then less than [`NO_SYMBOL`].
+    /// Return whether pairs may be looked up by [`Self::prefetch`] and [`Self::rank_at`]. If so,
+    /// every token of a merge is less than [`NO_SYMBOL`].
     pub(crate) fn can_prefetch(&self) -> bool {
         self.prefetchable
     }
 
-    /// Prefetches the cache line of a pair's rank, for [`Self::rank_at`]: see
+    /// Prefetch the cache line of a pair's rank, for [`Self::rank_at`]: see
     /// [`PairRanks::prefetch`].
     #[inline(always)]
     pub(crate) fn prefetch(&self, left: u32, right: u32, both: bool) -> PairSlot {
         self.first.prefetch(left, right, both)
     }
 
-    /// The rank of the pair whose slot [`Self::prefetch`] returned; as [`Self::rank`].
+    /// Like [`Self::rank`], for the pair whose slot [`Self::prefetch`] returned.
     #[inline(always)]
     pub(crate) fn rank_at(&self, slot: PairSlot) -> u32 {
         self.first.rank_at(slot)
     }
 
-    /// The first rank of the pair that comes after `done`, or [`NO_RANK`].
+    /// Return the first rank of the pair after `done`, or [`NO_RANK`].
     #[inline]
     pub fn rank_after(&self, left: u32, right: u32, done: u32) -> u32 {
         let mut rank = self.rank(left, right);
@@ -239,7 +245,7 @@ impl Merges {
     }
 }
 
-/// A pair that spells a token: rank, left, right and token in one number, which sorts quickly.
+/// Pair that spells a token: rank, left, right and token in one number, which sorts fast.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RankedPair(u128);
 
@@ -262,10 +268,10 @@ impl RankedPair {
     }
 }
 
-/// So many steps before a place is needed it is asked for.
+/// Number of steps by which data is prefetched before its use.
 const AHEAD: usize = 12;
 
-/// A token by its number, and how long it is.
+/// Token, by its number, and its length in bytes.
 #[derive(Clone, Copy)]
 struct Place {
     number: u32,
@@ -279,13 +285,13 @@ impl Place {
     };
 }
 
-/// The end that tokens are compared from.
+/// End of the text from which tokens are compared.
 trait Side {
-    /// The first eight bytes from there as a number, the first one highest, zeros behind them; and
-    /// what is left.
+    /// Return the first eight bytes from this end as a number (the first byte highest, padded with
+    /// zeros), and the rest of the text.
     fn split(text: &[u8]) -> (u64, &[u8]);
 
-    /// Both as they are compared, byte by byte.
+    /// Compare two texts byte by byte from this end.
     fn order(mut a: &[u8], mut b: &[u8]) -> Ordering {
         loop {
             let ((first, a_rest), (other, b_rest)) = (Self::split(a), Self::split(b));
@@ -299,12 +305,12 @@ trait Side {
         }
     }
 
-    /// How many bytes they have in common.
+    /// Return the number of bytes that two texts have in common, from this end.
     fn common(mut a: &[u8], mut b: &[u8]) -> usize {
         let mut common = 0;
         loop {
             let ((first, a_rest), (other, b_rest)) = (Self::split(a), Self::split(b));
-            // Where one ends, the other goes on or has a zero.
+            // After the end of the shorter text, the other text has more bytes, or a zero.
             let equal = (first ^ other).leading_zeros() as usize / 8;
             common += equal.min(a.len()).min(b.len());
             if equal < 8 || a_rest.is_empty() || b_rest.is_empty() {
@@ -351,13 +357,13 @@ impl Side for End {
     }
 }
 
-/// The tokens by their bytes from one end; of equal ones the last one stands last.
+/// Tokens sorted by their bytes from one end; equal tokens keep their order.
 struct Sorted<'t> {
     tokens: &'t [(&'t [u8], u32, u32)],
-    /// First eight bytes, length and number of each in one number, so that sorting compares
-    /// without jumps.
+    /// First eight bytes, length and number of each token in one number, so that sorting needs no
+    /// indirection.
     order: Vec<u128>,
-    /// By number, the eight bytes behind these: nearly always the text itself is not needed.
+    /// Next eight bytes of each token. With them, the text itself is hardly ever read.
     second: Vec<u64>,
 }
 
@@ -389,8 +395,8 @@ impl<'t> Sorted<'t> {
             second,
         };
         for same in order.chunk_by_mut(|&a, &b| first(a) == first(b)) {
-            // Of those that end here, the longer one has zeros more, and stands right. The longest
-            // is the last one.
+            // Texts of at most eight bytes are sorted already: of two that differ in trailing
+            // zeros, the longer one comes last. The last entry of the group is the longest.
             if same.len() > 1 && same.last().is_some_and(|&last| place(last).length > 8) {
                 same.sort_unstable_by(|&a, &b| sorted.compare::<S>(place(a), place(b)));
             }
@@ -409,7 +415,7 @@ impl<'t> Sorted<'t> {
         self.tokens[token.number as usize].0
     }
 
-    /// Two tokens whose first eight bytes are alike.
+    /// Compare two tokens whose first eight bytes are equal.
     fn compare<S: Side>(&self, a: Place, b: Place) -> Ordering {
         let second = |token: Place| self.second[token.number as usize];
         let order = second(a)
@@ -421,11 +427,11 @@ impl<'t> Sorted<'t> {
         order.then(a.number.cmp(&b.number))
     }
 
-    /// How many bytes two tokens have in common.
+    /// Return the number of bytes that two tokens have in common.
     fn common<S: Side>(&self, a: u128, b: u128) -> u32 {
         let (a_place, b_place) = (place(a), place(b));
         let shorter = a_place.length.min(b_place.length);
-        // Where one ends, the other goes on or has a zero.
+        // After the end of the shorter text, the other text has more bytes, or a zero.
         let equal = (first(a) ^ first(b)).leading_zeros() / 8;
         if equal < 8 || shorter <= 8 {
             return equal.min(shorter);
@@ -438,10 +444,12 @@ impl<'t> Sorted<'t> {
         S::common(self.text(a_place), self.text(b_place)) as u32
     }
 
-    /// Calls `each` with each place in the order, the token, and the others that it starts with (or
-    /// ends with), the shortest first. Of equal tokens the last one counts; an empty one is none.
+    /// Call `each` with each index in the order, its token, and all other tokens that are prefixes
+    /// (or suffixes) of it, shortest first. Of equal tokens only the last counts; empty tokens are
+    /// ignored.
     fn with_shorter<S: Side>(&self, mut each: impl FnMut(usize, Place, &[Place])) {
-        // A token stands behind all that it starts with: those are on a stack when it comes.
+        // A token comes after all its prefixes in the order, so they are on the stack when it is
+        // reached.
         let mut stack: Vec<Place> = Vec::new();
         let mut last: u128 = 0;
         for (at, &entry) in self.order.iter().enumerate() {
@@ -454,7 +462,7 @@ impl<'t> Sorted<'t> {
                 _ => self.common::<S>(entry, last),
             };
             while stack.pop_if(|on_it| on_it.length > common).is_some() {}
-            // One that is equal gives way.
+            // An equal earlier token is replaced.
             stack.pop_if(|on_it| on_it.length == token.length);
             each(at, token, &stack);
             if token.length > 0 {
@@ -470,7 +478,7 @@ mod tests {
     use super::*;
     use crate::random::random_below;
 
-    /// Every pair of tokens is tried.
+    /// Compute the expected result by trying every pair of tokens.
     fn slowly(tokens: &[(&[u8], u32, u32)]) -> HashMap<(u32, u32), (u32, u32)> {
         let id_of: HashMap<&[u8], u32> = tokens.iter().map(|&(text, id, _)| (text, id)).collect();
         let mut orders: Vec<u32> = Vec::new();
@@ -506,7 +514,7 @@ mod tests {
                         .collect()
                 })
                 .collect();
-            // Ranks that several tokens share, in no order.
+            // Ranks shared by several tokens, in no order.
             let ranks: Vec<u32> = texts.iter().map(|_| below(40) as u32 * 7).collect();
             let tokens: Vec<(&[u8], u32, u32)> = (100..)
                 .zip(texts.iter().zip(&ranks))

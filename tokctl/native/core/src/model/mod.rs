@@ -1,6 +1,6 @@
-//! What a tokenizer consists of: units, word marker, alphabet, vocabulary, merges or pieces.
+//! Parts of a tokenizer: units, word marker, alphabet, vocabulary, merges or pieces.
 //!
-//! Training fills these in; encoding and decoding read them.
+//! Training fills them in; encoding and decoding read them.
 
 mod alphabet;
 pub mod byte_characters;

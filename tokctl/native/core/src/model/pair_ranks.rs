@@ -1,4 +1,4 @@
-//! From a pair of symbols to its rank.
+//! Hash table from a pair of symbols to its rank.
 
 use std::hash::BuildHasher;
 use std::hint::select_unpredictable;
@@ -9,55 +9,59 @@ use super::NO_RANK;
 use crate::packed::fold;
 use crate::prefetch::prefetch;
 
-/// Bits of an id and of a rank that share a word: enough for two million tokens.
+/// Bits of an id and of a rank in a packed slot: enough for two million tokens.
 const ID_BITS: u32 = 21;
 const RANK_BITS: u32 = 22;
 
-/// The greatest slot.
+/// Value of an empty slot, which is the greatest value.
 const EMPTY: u64 = u64::MAX;
 
-/// Pairs of larger ids do not fit.
+/// Exclusive upper bound of ids that can be packed.
 const MAX_ID: u32 = (1 << ID_BITS) - 2;
 
-/// Stands for a neighbour that is not there: a pair of it has no rank. (The number above it is
-/// left out, because a pair of that could look like an empty slot.)
+/// Id that stands for a missing neighbour: a pair with this id has no rank. (The next greater id is
+/// not used, because a pair of it could look like an empty slot.)
 pub(crate) const NO_SYMBOL: u32 = MAX_ID;
 
-/// Slots that are looked at together.
+/// Number of slots in a bucket, which are probed together.
 const BUCKET: usize = 2;
 
-/// Pairs of ids below this, where most tokenizers have their bytes, are looked up directly.
+/// Exclusive upper bound of ids with a direct table. Most tokenizers have their bytes below this
+/// id.
 const DIRECT: usize = 288;
 
-/// Tables with fewer pairs get no direct table: they are small enough without.
+/// Minimum number of pairs for a direct table; smaller hash tables are fast enough.
 const MIN_FOR_DIRECT: usize = 1000;
 
-/// Where a pair is looked for: see [`PairRanks::prefetch`].
+/// Location of a pair in the hash table: see [`PairRanks::prefetch`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PairSlot {
-    /// The pair, packed, and its bucket.
+    /// The packed pair, and its bucket.
     pair: u64,
     at: u32,
 }
 
 impl PairSlot {
-    /// Of no pair.
+    /// Location of a pair that is never in the table.
     pub const NOWHERE: PairSlot = PairSlot {
         pair: (MAX_ID as u64) << ID_BITS | MAX_ID as u64,
         at: 0,
     };
 }
 
-/// The first rank of each pair. Most look-ups are of pairs that have none, so a pair and its
-/// rank share one word, and a look at one place, which has two of them, mostly says it: no
-/// jump depends on which of the two it is, or whether it is one at all.
+/// First rank of each pair.
+///
+/// Most looked-up pairs have no rank. So a pair and its rank share one 64-bit word, and probing one
+/// bucket of two slots usually decides. No branch depends on which slot matches, or whether one
+/// does.
 #[derive(Debug, Clone)]
 pub(super) struct PairRanks {
-    /// Open addressing; a power of two, in buckets that are filled from their start. The greater
-    /// slot of a bucket stands first if a pair that had no room in it lies behind it.
+    /// Slots of an open-addressing table, in buckets that are filled from their start. Their number
+    /// is a power of two. In a full bucket, the greater slot comes first if a pair of this bucket
+    /// overflowed into a later one.
     slots: Vec<u64>,
     entries: usize,
-    /// Random, so that no model can be made of colliding pairs.
+    /// Random, so that no model can be crafted from colliding pairs.
     seeds: [u64; 2],
     /// Pairs and ranks that are too large for one word.
     large: HashMap<(u32, u32), u32>,
@@ -77,7 +81,7 @@ impl Default for PairRanks {
     }
 }
 
-/// Both ids in one number, if they fit.
+/// Pack both ids into one number, if they fit.
 #[inline(always)]
 fn packed(left: u32, right: u32) -> Option<u64> {
     (left < MAX_ID && right < MAX_ID).then_some(pair(left, right))
@@ -88,7 +92,7 @@ fn pair(left: u32, right: u32) -> u64 {
     u64::from(left) << ID_BITS | u64::from(right)
 }
 
-/// Left, right and rank of a slot.
+/// Return left id, right id and rank of a slot.
 #[inline(always)]
 fn unpacked(slot: u64) -> (u32, u32, u32) {
     let id = |bits: u64| bits as u32 & ((1 << ID_BITS) - 1);
@@ -97,7 +101,7 @@ fn unpacked(slot: u64) -> (u32, u32, u32) {
     (id(pair >> ID_BITS), id(pair), rank)
 }
 
-/// The rank of a slot, if it is that of the pair.
+/// Return the rank of a slot if the slot holds the pair, else [`NO_RANK`].
 #[inline(always)]
 fn rank(slot: u64, pair: u64) -> u32 {
     match slot >> RANK_BITS == pair {
@@ -107,6 +111,7 @@ fn rank(slot: u64, pair: u64) -> u32 {
 }
 
 impl PairRanks {
+    /// Grow the table for `pairs` pairs, so that at least half of the slots stay empty.
     pub fn reserve(&mut self, pairs: usize) {
         let wanted = (pairs * 2).next_power_of_two();
         if wanted > self.slots.len() {
@@ -117,17 +122,17 @@ impl PairRanks {
         }
     }
 
-    /// The start of the bucket of a pair.
+    /// Return the index of the first slot of a pair's bucket.
     #[inline(always)]
     fn bucket(&self, pair: u64) -> usize {
         let mask = self.slots.len() - BUCKET;
         fold(pair ^ self.seeds[0], self.seeds[1]) as usize & mask
     }
 
-    /// Puts in a pair that is not there.
+    /// Insert a slot whose pair is not in the table.
     fn put(&mut self, slot: u64) {
         let mut at = self.bucket(slot >> RANK_BITS);
-        // One slot in two is empty at least.
+        // Ends, because at least half of the slots are empty.
         loop {
             let (first, second) = (self.slots[at], self.slots[at + 1]);
             if second == EMPTY {
@@ -139,10 +144,11 @@ impl PairRanks {
         }
     }
 
-    /// The rank of a pair that is in its bucket, or behind it.
+    /// Return the rank of a pair whose bucket starts at `at`, also if the pair overflowed the
+    /// bucket.
     #[inline(always)]
     fn rank_in(&self, pair: u64, at: usize) -> u32 {
-        // The index is in range, and the compiler can see it.
+        // The index is in range, and with the mask the compiler can see it.
         let mask = self.slots.len() - 1;
         let (first, second) = (self.slots[at & mask], self.slots[(at | 1) & mask]);
         let found = rank(first, pair).min(rank(second, pair));
@@ -152,7 +158,7 @@ impl PairRanks {
         found
     }
 
-    /// The same where others lie behind its bucket.
+    /// Return the rank of a pair that may have overflowed its bucket.
     #[cold]
     fn rank_behind(&self, pair: u64, mut at: usize) -> u32 {
         loop {
@@ -165,16 +171,17 @@ impl PairRanks {
         }
     }
 
-    /// Are there no pairs or ranks that are too large for one word?
+    /// Return whether all pairs and ranks fit one word.
     pub fn all_small(&self) -> bool {
         self.large.is_empty()
     }
 
-    /// Where the rank of a pair is looked up; its cache line is prefetched. Neither id may be more
-    /// than [`NO_SYMBOL`]. If not `both` are there, it is the slot of no pair.
+    /// Return the location of a pair for [`Self::rank_at`], and prefetch its cache line.
+    ///
+    /// Neither id may exceed [`NO_SYMBOL`]. If `both` is false, return [`PairSlot::NOWHERE`].
     #[inline(always)]
     pub fn prefetch(&self, left: u32, right: u32, both: bool) -> PairSlot {
-        // Of no pair the line is always cached. Without a branch, which would be mispredicted.
+        // The line of no pair is always cached. A branch would be mispredicted.
         let none = PairSlot::NOWHERE.pair;
         let pair = select_unpredictable(both, pair(left, right), none);
         let at = self.bucket(pair);
@@ -185,7 +192,7 @@ impl PairRanks {
         }
     }
 
-    /// Prefetches the cache line of a pair that is going to be inserted.
+    /// Prefetch the cache line of a pair that will be inserted.
     #[inline(always)]
     pub fn approach(&self, left: u32, right: u32) {
         if let Some(pair) = packed(left, right) {
@@ -193,13 +200,14 @@ impl PairRanks {
         }
     }
 
-    /// The rank of the pair whose slot [`Self::prefetch`] returned, if [`Self::all_small`].
+    /// Return the rank of the pair whose location [`Self::prefetch`] returned. Only valid if
+    /// [`Self::all_small`].
     #[inline(always)]
     pub fn rank_at(&self, slot: PairSlot) -> u32 {
         self.rank_in(slot.pair, slot.at as usize)
     }
 
-    /// The rank of a pair, or [`NO_RANK`].
+    /// Return the rank of a pair, or [`NO_RANK`].
     #[inline(always)]
     pub fn get(&self, left: u32, right: u32) -> u32 {
         if let Some(direct) = &self.direct {
@@ -226,8 +234,9 @@ impl PairRanks {
         self.large.get(&(left, right)).copied().unwrap_or(NO_RANK)
     }
 
-    /// The rank that the pair has already, or [`NO_RANK`] where it now has this one. Not
-    /// after [`Self::finish`].
+    /// Insert a pair. Return its existing rank and change nothing if it has one, else [`NO_RANK`].
+    ///
+    /// Must not be called after [`Self::finish`].
     pub fn insert(&mut self, left: u32, right: u32, rank: u32) -> u32 {
         let known = self.find(left, right);
         if known != NO_RANK {
@@ -246,13 +255,13 @@ impl PairRanks {
         NO_RANK
     }
 
-    /// All pairs are in.
+    /// Build the direct table after all pairs were inserted.
     pub fn finish(&mut self) {
         if self.entries < MIN_FOR_DIRECT {
             return;
         }
         let mut direct = vec![NO_RANK; DIRECT * DIRECT];
-        // An empty slot has the largest ids of all: no jump depends on which slots are taken.
+        // The ids of an empty slot are above the limit, so that no branch tests for empty slots.
         for &slot in &self.slots {
             let (left, right, rank) = unpacked(slot);
             if left < DIRECT as u32 && right < DIRECT as u32 {
@@ -267,7 +276,7 @@ impl PairRanks {
         self.direct = Some(direct.into());
     }
 
-    /// Left, right, rank, in no order.
+    /// Iterate over (left, right, rank), in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let slots = self.slots.iter().filter(|&&slot| slot != EMPTY);
         let small = slots.map(|&slot| unpacked(slot));
@@ -309,7 +318,7 @@ mod tests {
                 }
             }
         }
-        // Enough for the direct table.
+        // Enough pairs for the direct table.
         for number in 0..2000 {
             ranks.insert(300 + number, 7, number);
             expected.insert((300 + number, 7), number);

@@ -1,24 +1,26 @@
-//! Tokens in base64 with their ranks, a line each, as tiktoken's files have them.
+//! Token files of tiktoken: a line per token with its base64 text and its rank.
 
 use std::collections::HashMap;
 
 use super::stored::Stored;
 use super::strings::{Index, Strings};
 
-/// The tokens of a file, no two of them alike, in the order of their ranks.
+/// Distinct tokens of a file, in the order of their ranks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
     tokens: Strings,
     ranks: Vec<u32>,
 }
 
-/// No rank has more digits.
+/// Maximum number of digits in a rank.
 const MOST_DIGITS: usize = 7;
 
 impl Ranks {
-    /// None where a line is not as everybody writes it: a token of at least one byte with its
-    /// padding, a space, a rank above the one before, a line feed (the last one may lack it); and
-    /// where two tokens are alike. That says nothing yet about the file.
+    /// Read a file in its usual form; None if its form is unusual, which does not mean that it is
+    /// invalid.
+    ///
+    /// Each line must have a padded base64 token of at least one byte, a space, a rank greater than
+    /// the one before, and a line feed (optional after the last line). No two tokens may be equal.
     pub fn scan(data: &[u8]) -> Option<Ranks> {
         let mut ranks = Ranks::default();
         let mut rest = data;
@@ -40,7 +42,7 @@ impl Ranks {
         Index::of(&ranks.tokens).is_some().then_some(ranks)
     }
 
-    /// Of tokens with their ranks in any order, no two of either alike.
+    /// Build from (token, rank) in any order. All tokens and all ranks must be distinct.
     pub fn of<'t>(entries: impl Iterator<Item = (&'t [u8], u32)>) -> Ranks {
         let mut entries: Vec<(&[u8], u32)> = entries.collect();
         entries.sort_unstable_by_key(|&(_, rank)| rank);
@@ -60,17 +62,17 @@ impl Ranks {
         self.ranks.is_empty()
     }
 
-    /// One more than the highest rank.
+    /// Return one more than the highest rank.
     pub fn end(&self) -> u32 {
         self.ranks.last().map_or(0, |&last| last.saturating_add(1))
     }
 
-    /// Has a token this rank?
+    /// Return whether a token has this rank.
     pub fn has(&self, rank: u32) -> bool {
         self.ranks.binary_search(&rank).is_ok()
     }
 
-    /// The numbers below `end` that are the rank of no token.
+    /// Return the numbers below `end` that are not the rank of any token.
     pub fn free(&self, end: u32) -> Vec<u32> {
         let mut ranks = self.ranks.iter().peekable();
         (0..end)
@@ -78,7 +80,7 @@ impl Ranks {
             .collect()
     }
 
-    /// The lowest byte that is no token.
+    /// Return the lowest byte that is not a token.
     pub fn missing_byte(&self) -> Option<u8> {
         let mut known = [false; 256];
         for token in self.tokens.iter() {
@@ -89,7 +91,8 @@ impl Ranks {
         (0..=u8::MAX).find(|&byte| !known[usize::from(byte)])
     }
 
-    /// The model whose ids are the ranks and, where none has the number, those of `others`.
+    /// Build the model whose ids are the ranks. Ids that are not a rank get the text of `others`,
+    /// or an empty text.
     pub fn fill(&self, others: &HashMap<u32, Vec<u8>>) -> Stored {
         let end = others.keys().map(|&id| id.saturating_add(1)).max();
         let end = end.unwrap_or_default().max(self.end());
@@ -116,10 +119,10 @@ fn number(digits: &[u8]) -> Option<u32> {
     Some(digits.fold(0, |number, digit| 10 * number + digit))
 }
 
-/// Is no digit of base64: the only one with this bit.
+/// Value of a byte that is not a base64 digit; no digit has this bit.
 const NONE: u8 = 64;
 
-/// What each byte stands for (RFC 4648, section 4).
+/// Value of each byte as a base64 digit (RFC 4648, section 4).
 static DIGITS: [u8; 256] = digits();
 
 const fn digits() -> [u8; 256] {
@@ -133,7 +136,7 @@ const fn digits() -> [u8; 256] {
     digits
 }
 
-/// Appends what the base64 stands for.
+/// Append the bytes that a base64 text stands for. Return None if the text is not valid.
 fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (fours, rest) = text.as_chunks::<4>();
     let (last, before) = fours.split_last()?;
@@ -167,7 +170,7 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     (known && dropped.iter().all(|&byte| byte == 0)).then_some(())
 }
 
-/// Three bytes of four digits.
+/// Return the three bytes of four digits.
 #[inline]
 fn joined(digits: [u8; 4]) -> [u8; 3] {
     let digits = digits.iter();

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Strings one behind the other, by number.
+/// Strings by number, stored end to end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Strings {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl Strings {
         self.ends.push(self.bytes.len());
     }
 
-    /// Adds the string that `write` appends; nothing where it fails.
+    /// Add the string that `write` appends, or nothing if `write` returns None.
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
         let start = self.bytes.len();
         if write(&mut self.bytes).is_none() {
@@ -62,20 +62,20 @@ impl Strings {
         })
     }
 
-    /// Bytes of all strings.
+    /// Return the total length of all strings in bytes.
     pub fn total(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Is each of them UTF-8?
+    /// Return whether every string is valid UTF-8.
     pub fn are_utf8(&self) -> bool {
-        // That the whole is, and no string ends inside a character, says it of each.
+        // Every string is valid if all bytes together are and no string ends inside a character.
         simdutf8::basic::from_utf8(&self.bytes)
             .is_ok_and(|text| self.ends.iter().all(|&end| text.is_char_boundary(end)))
     }
 }
 
-/// From a string to its number.
+/// Hash index from a string to its number.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     numbers: HashTable<u32>,
@@ -83,20 +83,20 @@ pub struct Index {
 }
 
 impl Index {
-    /// None where two strings are equal, or there are too many for their numbers.
+    /// Build the index. Return None if two strings are equal, or there are too many.
     pub fn of(strings: &Strings) -> Option<Self> {
         let mut index = Index::default();
         (index.add(strings, |_| true)? == 0).then_some(index)
     }
 
-    /// Of the strings that are `wanted`, by number; of equal ones the last counts.
+    /// Build the index of the strings whose numbers are `wanted`; of equal strings the last counts.
     pub fn of_last(strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<Self> {
         let mut index = Index::default();
         index.add(strings, wanted)?;
         Some(index)
     }
 
-    /// Adds strings to an empty index; how many of them were there already.
+    /// Add strings to an empty index. Return how many of them were repetitions.
     fn add(&mut self, strings: &Strings, wanted: impl Fn(u32) -> bool) -> Option<usize> {
         let count = u32::try_from(strings.len()).ok()?;
         self.numbers = HashTable::with_capacity(strings.len());
@@ -109,7 +109,8 @@ impl Index {
                     *other = number;
                     repeated += 1;
                 }
-                // There is room for all of them, so that none is ever hashed again.
+                // The capacity suffices for all strings, so the hash of an existing entry is never
+                // needed.
                 None => {
                     self.numbers.insert_unique(hash, number, |_| hash);
                 }
@@ -118,8 +119,8 @@ impl Index {
         Some(repeated)
     }
 
-    /// The number of a string, which `strings` gets as its next one where it is new. The index is
-    /// that of all of `strings`.
+    /// Return the number of a string, and add it to `strings` if it is new. The index must hold all
+    /// of `strings`.
     pub fn intern(&mut self, strings: &mut Strings, string: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(string);
         let equal = |&number: &u32| strings.get(number as usize) == Some(string);
@@ -134,7 +135,7 @@ impl Index {
         number
     }
 
-    /// The number of a string of `strings`, which the index was made of.
+    /// Return the number of a string. `strings` must be the strings from which the index was built.
     #[inline]
     pub fn find(&self, strings: &Strings, string: &[u8]) -> Option<u32> {
         let equal = |&number: &u32| strings.get(number as usize) == Some(string);

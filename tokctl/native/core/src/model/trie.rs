@@ -1,28 +1,28 @@
-//! A static trie over bytes, as a double array (Aoe 1989): a child is found by one
-//! exclusive or and one comparison, so a look-up reads one node of eight bytes per byte.
+//! A static trie over bytes, as a double array (Aoe 1989): a child is found by one exclusive or and
+//! one comparison, so a look-up reads one node of eight bytes per byte.
 //!
-//! The child of a node under byte `b` lies at `base ^ b`, if the node there carries the
-//! label `b`. No two nodes have the same base, which makes a label proof enough. All
-//! children of a node lie in one block of 256 nodes, those of the root in a block that
-//! was empty: the root is a table.
+//! The child of a node under byte `b` is node `base ^ b`, if that node carries the label `b`. No
+//! two nodes have the same base, so comparing the label suffices. All children of a node are in one
+//! block of 256 nodes. The children of the root are in a block that was empty, so they form a
+//! table.
 
 use crate::error::{Error, Result};
 
-// Room for the children of a trie's nodes.
+// Allocation of nodes for the children of each node.
 
-/// One bit for each of the 256 nodes of a block.
+/// Bitmap of the 256 nodes of a block.
 type Bits = [u64; 4];
 
 struct NodeBlock {
-    /// Number of its first node.
+    /// Number of the block's first node.
     start: u32,
     free: Bits,
-    /// Bases that no node has yet.
+    /// Bases that no node uses yet.
     bases: Bits,
 }
 
-/// The blocks that still take children. Searching more of them packs the nodes closer
-/// and takes longer.
+/// Blocks that still accept children. Searching more blocks packs the nodes more densely, but takes
+/// longer.
 #[derive(Default)]
 pub(super) struct NodeBlocks {
     open: Vec<NodeBlock>,
@@ -31,7 +31,7 @@ pub(super) struct NodeBlocks {
 const MOST_OPEN: usize = 16;
 
 impl NodeBlocks {
-    /// An unused base under which all `labels` are free; takes them.
+    /// Return an unused base under which all `labels` are free, and mark them as used.
     pub(super) fn place(&mut self, labels: &[u8], nodes: &mut Vec<TrieNode>) -> Result<u32> {
         let found = self
             .open
@@ -93,8 +93,8 @@ fn clear(bits: &mut Bits, at: u8) {
     bits[usize::from(at >> 6)] &= !(1 << (at & 63));
 }
 
-/// Bit `b` of the result is bit `b ^ label` of `bits`: inside a word, each bit of `label`
-/// that is set swaps neighbouring groups of bits.
+/// Return bits in which bit `b` is bit `b ^ label` of `bits`. Within a word, each set bit of
+/// `label` swaps neighbouring groups of bits.
 fn moved(bits: &Bits, label: u8) -> Bits {
     const GROUPS: [u64; 6] = [
         0x5555_5555_5555_5555,
@@ -117,29 +117,30 @@ fn moved(bits: &Bits, label: u8) -> Bits {
     result
 }
 
-/// A node without a label: no byte leads there.
+/// Label of an unused node; no byte equals it.
 pub(super) const EMPTY: u32 = (1 << LABEL_BITS) - 1;
-/// No node carries it.
+/// Label that no node carries.
 pub(super) const NO_LABEL: u16 = (1 << LABEL_BITS) - 2;
 const LABEL_BITS: u32 = 9;
-/// Entries are numbered with the bits that the label leaves.
+/// Entry number of a node where no entry ends. Entry numbers take the bits that the label leaves.
 const NO_ENTRY: u32 = (1 << (32 - LABEL_BITS)) - 1;
 
-/// The first block holds the root and nothing else; childless nodes have their base here.
+/// Base of nodes without children. The first block holds only the root.
 const NO_CHILDREN: u32 = 0;
 
+/// Node of the double array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
     base: u32,
-    /// Label in the low bits, number of the entry that ends here above.
+    /// Label in the low bits; above it, the number of the entry that ends at this node.
     tag: u32,
 }
 
-/// How far a walk has come: a copy of the node.
+/// State of a walk: a copy of the current node.
 pub(super) type TriePlace = TrieNode;
 
 impl TrieNode {
-    /// The number of the entry that ends here.
+    /// Return the number of the entry that ends at this node.
     #[inline(always)]
     pub(super) fn entry(self) -> Option<u32> {
         let entry = self.tag >> LABEL_BITS;
@@ -152,7 +153,7 @@ impl TrieNode {
     };
 }
 
-/// See the module. Entries are numbered in the order of the input.
+/// Trie over bytes: see the module. Entries are numbered in input order.
 #[derive(Debug, Clone)]
 pub struct Trie {
     nodes: Vec<TrieNode>,
@@ -161,8 +162,8 @@ pub struct Trie {
     longest: usize,
 }
 
-/// The entries that start with one string: `first..last` of the sorted ones share
-/// `depth` bytes, and their node is `slot`.
+/// Entries with a common prefix: `first..last` of the sorted entries share `depth` bytes, and their
+/// node is `slot`.
 struct SharedPrefix {
     first: usize,
     last: usize,
@@ -171,7 +172,8 @@ struct SharedPrefix {
 }
 
 impl Trie {
-    /// Of entries with equal bytes the last one counts; an empty entry matches nothing.
+    /// Build the trie from (bytes, value). Of entries with equal bytes the last one counts; an
+    /// empty entry matches nothing.
     pub fn build<'t>(entries: impl Iterator<Item = (&'t [u8], u32)>) -> Result<Self> {
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         for (number, (key, value)) in (0u32..).zip(entries) {
@@ -184,7 +186,7 @@ impl Trie {
                 keys.push((key, number));
             }
         }
-        // The last of equal keys comes first, and only the first is kept.
+        // Of equal keys the last entry comes first, and only the first is kept.
         keys.sort_unstable_by(|a, b| a.0.cmp(b.0).then(b.1.cmp(&a.1)));
         keys.dedup_by_key(|&mut (key, _)| key);
         let mut trie = Trie {
@@ -242,7 +244,7 @@ impl Trie {
         Ok(())
     }
 
-    /// Where a walk begins.
+    /// Return the state in which a walk begins.
     #[inline(always)]
     pub(super) fn start(&self) -> TriePlace {
         TriePlace {
@@ -251,7 +253,7 @@ impl Trie {
         }
     }
 
-    /// Goes on by one label; false, and nothing has changed, where nothing is there.
+    /// Advance by one label. If no child has the label, return false and leave `place` unchanged.
     #[inline(always)]
     pub(super) fn step(&self, place: &mut TriePlace, label: impl Into<u32>) -> bool {
         let label = label.into();
@@ -264,13 +266,13 @@ impl Trie {
         }
     }
 
-    /// The id of the entry of this number.
+    /// Return the id of the entry with this number.
     pub(super) fn id(&self, entry: u32) -> u32 {
         self.values[entry as usize]
     }
 
-    /// Calls `found(length, number of the entry)` for every entry that `text` starts
-    /// with, shortest first. Returns how many bytes were looked at.
+    /// Call `found(length, entry number)` for every entry that is a prefix of `text`, shortest
+    /// first. Return the number of bytes read.
     #[inline]
     pub fn walk(&self, text: &[u8], mut found: impl FnMut(usize, u32)) -> usize {
         let mut place = self.start();
@@ -285,7 +287,7 @@ impl Trie {
         text.len()
     }
 
-    /// Calls `found(length, value)` for every entry that `text` starts with, shortest first.
+    /// Call `found(length, value)` for every entry that is a prefix of `text`, shortest first.
     #[inline]
     pub fn prefixes(&self, text: &[u8], mut found: impl FnMut(usize, u32)) {
         self.walk(text, |length, entry| {
@@ -293,13 +295,13 @@ impl Trie {
         });
     }
 
-    /// Value and length of the longest entry that `text` starts with.
+    /// Return value and length of the longest entry that is a prefix of `text`.
     #[inline]
     pub fn longest(&self, text: &[u8]) -> Option<(u32, usize)> {
         self.longest_counted(text).0
     }
 
-    /// The same, and how many bytes were looked at.
+    /// Like [`Self::longest`], and also return the number of bytes read.
     #[inline]
     pub fn longest_counted(&self, text: &[u8]) -> (Option<(u32, usize)>, usize) {
         let mut best = None;
@@ -308,14 +310,14 @@ impl Trie {
         (found, steps)
     }
 
-    /// The value of the entry that `text` is.
+    /// Return the value of the entry that equals `text`.
     pub fn get(&self, text: &[u8]) -> Option<u32> {
         self.longest(text)
             .filter(|&(_, length)| length == text.len())
             .map(|(value, _)| value)
     }
 
-    /// Bytes of the longest entry.
+    /// Return the length of the longest entry in bytes.
     pub fn longest_entry(&self) -> usize {
         self.longest
     }

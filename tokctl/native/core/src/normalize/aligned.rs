@@ -1,7 +1,7 @@
-//! Where a normalizer writes to: the bytes alone, or the bytes with their places.
+//! Sinks that a normalizer writes to: the text alone, or the text with its source spans.
 //!
-//! The operations are those of Hugging Face's `NormalizedString`, so that every
-//! normalizer is written once and both sinks follow the library to the letter.
+//! The operations mirror Hugging Face's `NormalizedString`, so that every normalizer is written
+//! once and both sinks match the library exactly.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,11 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::unicode;
 
-/// Normalized text with, for every byte of it, the byte range (start, end) of the
-/// original that it came from. A character that a normalizer inserted has the place of
-/// the character before it, (0, 0) at the start; one that was replaced, that of the
-/// character it replaced.
+/// Normalized text with the source span of each byte.
+///
+/// A source span is a byte range (start, end) of the original. An inserted character takes the span
+/// of the character before it, (0, 0) at the start. A replacement takes the span of the character
+/// that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Aligned {
     pub text: Vec<u8>,
@@ -20,7 +21,9 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// A text that no normalizer changes: each byte has the place of its character.
+    /// Return `text` unchanged, with the span of its character for each byte.
+    ///
+    /// A text of 4 GiB or more is an error.
     pub fn unchanged(text: &[u8]) -> Result<Self> {
         check_length(text)?;
         Ok(Aligned {
@@ -39,12 +42,15 @@ fn check_length(text: &[u8]) -> Result<()> {
     }
 }
 
-/// Normalizers make at most so many times a text's bytes of it, or [`LEAST_MOST`]: a model that makes
-/// more of it, by one replacement behind another, is refused with the text.
+/// Most bytes that normalizers may write for each byte of a text.
+///
+/// A short text may grow to [`LEAST_MOST`] bytes. A model whose replacements feed one another can
+/// exceed the limit; the text is then refused.
 pub const MOST_GROWTH: usize = 64;
+/// Bytes that normalizers may always write, however short the text.
 pub const LEAST_MOST: usize = 64 << 20;
 
-/// What all normalizers may make of a text that has so many bytes.
+/// Return the most bytes that normalizers may make of a text of `bytes` bytes.
 pub(super) fn most(bytes: usize) -> usize {
     bytes.saturating_mul(MOST_GROWTH).max(LEAST_MOST)
 }
@@ -56,40 +62,45 @@ fn too_long(most: usize) -> Error {
     ))
 }
 
-/// Takes the new text in order, while it goes through the old one from start to end.
+/// Receiver of the new text, in order, while a normalizer reads the old text from start to end.
 pub(super) trait TextSink {
-    /// The next stretch of well-formed text begins here in the old text.
+    /// Note that a stretch of well-formed text begins at offset `at` of the old text.
     fn stretch(&mut self, at: usize);
-    /// The next bytes of the old text, unchanged.
+    /// Keep the next bytes of the old text.
     fn keep(&mut self, bytes: &[u8]);
-    /// The next bytes of the old text, which are ASCII, each replaced by what `becomes` says.
+    /// Replace the next bytes of the old text, which are ASCII, each by the result of `becomes`.
     fn map(&mut self, bytes: &[u8], becomes: impl Fn(u8) -> u8);
-    /// The next bytes of the old text are removed.
+    /// Remove the next `length` bytes of the old text.
     fn skip(&mut self, length: usize);
-    /// Hugging Face's `transform`: with a `change` above 0 the character is inserted;
-    /// else it replaces one of the old text, and -`change` that follow are removed.
+    /// Write a character as Hugging Face's `transform` does.
+    ///
+    /// A `change` above 0 inserts the character. Otherwise it replaces the next character of the
+    /// old text, and the next -`change` characters are removed.
     fn put(&mut self, character: char, change: isize);
-    /// `text` stands for the next `length` bytes of the old text, each of its bytes for
-    /// all of them.
+    /// Replace the next `length` bytes of the old text by `text`.
+    ///
+    /// Every byte of `text` takes the span of all `length` bytes.
     fn stand_for(&mut self, length: usize, text: &str);
-    /// Inserted text that has the place of the character that comes next.
+    /// Insert text that takes the span of the character after it.
     fn lead(&mut self, text: &str);
-    /// Makes room for so many bytes that are inserted; an error where that makes too many.
+    /// Reserve room for `bytes` inserted bytes.
+    ///
+    /// Fails if the new text would exceed its limit, or if memory is short.
     fn reserve(&mut self, bytes: usize) -> Result<()>;
 }
 
-/// Keeps the text alone; nothing is copied before the first change.
+/// Sink that keeps the text alone and copies nothing before the first change.
 pub(super) struct TextOnly<'t> {
     old: &'t [u8],
-    /// As many bytes as the new text may have.
+    /// Most bytes that the new text may have.
     most: usize,
-    /// Bytes at the start that are the same, as long as nothing has changed.
+    /// Leading bytes of the old text that are unchanged, counted until the first change.
     same: usize,
     new: Option<Vec<u8>>,
 }
 
 impl<'t> TextOnly<'t> {
-    /// The new text may have `most` bytes.
+    /// Create a sink over `old` for at most `most` bytes of new text.
     pub fn new(old: &'t [u8], most: usize) -> Self {
         TextOnly {
             old,
@@ -155,7 +166,7 @@ impl TextSink for TextOnly<'_> {
     fn stand_for(&mut self, _: usize, text: &str) {
         let most = self.most;
         let new = self.new_text();
-        // What is too long already grows no further.
+        // A text that is too long already stops growing; `finish` refuses it.
         if new.len() <= most {
             new.extend_from_slice(text.as_bytes());
         }
@@ -175,22 +186,23 @@ impl TextSink for TextOnly<'_> {
     }
 }
 
-/// Keeps the text and the places.
+/// Sink that keeps the text and its source spans.
 pub(super) struct TextAndPlaces<'t> {
     old: &'t [u8],
-    /// The places of the old text's bytes; filled in at the first change where the old
-    /// text is the original.
+    /// Source spans of the old text's bytes. If the old text is the original, they are computed at
+    /// the first change.
     places: Cow<'t, [(u32, u32)]>,
-    /// As many bytes as the new text may have.
+    /// Most bytes that the new text may have.
     most: usize,
-    /// How far the old text is used up.
+    /// Offset up to which the old text is consumed.
     at: usize,
     new: Option<Aligned>,
 }
 
 impl<'t> TextAndPlaces<'t> {
-    /// `places` are those of the old text, or None where it is the original; the new one may have
-    /// `most` bytes.
+    /// Create a sink over `old` for at most `most` bytes of new text.
+    ///
+    /// `places` holds the source spans of `old`, or is None if `old` is the original.
     pub fn new(old: &'t [u8], places: Option<&'t [(u32, u32)]>, most: usize) -> Result<Self> {
         if places.is_none() {
             check_length(old)?;
@@ -223,14 +235,14 @@ impl<'t> TextAndPlaces<'t> {
         new.places.resize(new.text.len(), place);
     }
 
-    /// The place of the byte at `at`; past the end, that of the last one.
+    /// Return the source span of the byte at `at`; past the end, the span of the last byte.
     fn place(&mut self, at: usize) -> (u32, u32) {
         self.change();
         let last = self.places.len().saturating_sub(1);
         self.places.get(at.min(last)).copied().unwrap_or((0, 0))
     }
 
-    /// Uses up characters of the old text.
+    /// Consume `characters` characters of the old text.
     fn pass(&mut self, characters: usize) {
         for _ in 0..characters {
             self.at += character_length(self.old, self.at);
@@ -245,7 +257,7 @@ impl<'t> TextAndPlaces<'t> {
     }
 }
 
-/// The length of the character at `at`: of 1 where the bytes are not UTF-8, 0 at the end.
+/// Return the byte length of the character at `at`: 1 for a byte that is not UTF-8, 0 at the end.
 fn character_length(text: &[u8], at: usize) -> usize {
     if at >= text.len() {
         return 0;

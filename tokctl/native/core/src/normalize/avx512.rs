@@ -1,24 +1,28 @@
-//! What normalizers look for, 64 bytes at a time with AVX-512. The results are those of the portable
-//! code in `chars_map` and `tidy`.
+//! AVX-512 search for bytes that a normalizer may change, 64 bytes at a time.
+//!
+//! The results equal the results of the portable code in `chars_map` and `tidy`.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use crate::pretokenize::HasAvx512;
 
-/// Bytes that are looked at together.
+/// Bytes in a block.
 pub(super) const BLOCK: usize = 64;
-/// Of the bytes behind them so many are looked at, too.
+/// Bytes after a block that are loaded with it, for characters that begin in the block.
 const MORE: usize = 2;
 
-/// A superset of the characters that are looked for: bits by their first two bytes, so that they lie
-/// in registers. All characters of four bytes are in it.
+/// Prefilter: a superset of the characters that rules concern.
+///
+/// A character selects its bit by its first two bytes, so that each table fits in two registers.
+/// Every character of four bytes is a member.
 #[derive(Debug, Clone)]
 pub(super) struct Suspects {
-    /// Not 0 for each of ASCII.
+    /// Nonzero for each ASCII member.
     ascii: [u8; 128],
-    /// A bit for two characters of two bytes, and one for 64 of three bytes.
+    /// Table of the two-byte characters, two to a bit.
     two: [u8; 128],
+    /// Table of the three-byte characters, 64 to a bit.
     three: [u8; 128],
 }
 
@@ -39,8 +43,10 @@ impl Suspects {
         }
     }
 
-    /// Calls `check` with the place where each of them begins, until it gives an answer. With none,
-    /// how many bytes were looked at: the last few are not.
+    /// Call `check` with the offset of each member until it returns an answer.
+    ///
+    /// Without an answer, the error is the number of bytes searched; the last bytes, fewer than a
+    /// block and its [`MORE`] bytes, are not.
     #[inline]
     pub fn find<T>(
         &self,
@@ -48,7 +54,7 @@ impl Suspects {
         text: &[u8],
         check: impl FnMut(usize) -> Option<T>,
     ) -> Result<T, usize> {
-        // SAFETY: a value of HasAvx512 is made only where all of these features were found.
+        // SAFETY: a `HasAvx512` exists only where all features that `find` enables were detected.
         unsafe { find(self, text, check) }
     }
 }
@@ -66,7 +72,7 @@ fn find<T>(
     let bits = _mm512_set1_epi64(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
     let all = |byte: u8| _mm512_set1_epi8(byte as i8);
     let and = |a, byte| _mm512_and_si512(a, all(byte));
-    // The bit `number & 7` of the byte `index & 127` of a table.
+    // Test bit `number & 7` of the byte `index & 127` of a table.
     let is_set = |among, table: (__m512i, __m512i), index, number| {
         let byte = _mm512_permutex2var_epi8(table.0, index, table.1);
         _mm512_mask_test_epi8_mask(among, byte, _mm512_shuffle_epi8(bits, and(number, 7)))
@@ -81,7 +87,7 @@ fn find<T>(
         if from_two != 0 {
             let from_three = _mm512_cmpge_epu8_mask(here, all(0xE0));
             let from_four = _mm512_cmpge_epu8_mask(here, all(0xF0));
-            // No shift of bytes: what comes from a neighbour is taken away.
+            // No instruction shifts single bytes: the masks clear the bits of the neighbour.
             let index = _mm512_or_si512(
                 and(_mm512_slli_epi16::<2>(here), 0x7C),
                 and(_mm512_srli_epi16::<4>(next), 0x03),
@@ -110,11 +116,11 @@ fn find<T>(
     Err(at)
 }
 
-/// A bit for each byte of the block at `at` where a space or `▁` begins; None near the text's end.
+/// Return a bit for each byte of the block at `at` where a space or `▁` begins; None near the end.
 #[inline]
 pub(super) fn stops(_: HasAvx512, text: &[u8], at: usize) -> Option<u64> {
     let bytes = text.get(at..)?.first_chunk()?;
-    // SAFETY: a value of HasAvx512 is made only where all of these features were found.
+    // SAFETY: a `HasAvx512` exists only where all features that `stops_in` enables were detected.
     Some(unsafe { stops_in(bytes) })
 }
 
@@ -129,11 +135,11 @@ fn stops_in(bytes: &[u8; BLOCK + MORE]) -> u64 {
 #[inline]
 fn load<const FROM: usize>(bytes: &[u8; BLOCK + MORE]) -> __m512i {
     const { assert!(FROM <= MORE) }
-    // SAFETY: the 64 bytes from `FROM` on lie within these.
+    // SAFETY: `FROM` is at most `MORE`, so the 64 bytes from `FROM` on lie within `bytes`.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().add(FROM).cast()) }
 }
 
-/// The halves of a table.
+/// Load the two halves of a table.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn table(bytes: &[u8; 128]) -> (__m512i, __m512i) {

@@ -1,12 +1,16 @@
-//! The steps of BERT's normalizer, as Hugging Face's `BertNormalizer` takes them: clean,
-//! space out ideographs, strip accents, lower-case, each over the result of the last.
+//! Steps of BERT's normalizer, in the order of Hugging Face's `BertNormalizer`.
+//!
+//! The order is: clean, space out ideographs, strip accents, lower-case. Each step works on the
+//! result of the step before it.
 
 use super::aligned::TextSink;
 use super::chars::CharRule;
 use crate::unicode::{Categories, Category};
 
-/// Removes NUL, U+FFFD and general categories Cc, Cf and Co; tab, line feed and carriage
-/// return and other white space become a space. Unassigned characters stay.
+/// Rule that removes NUL, U+FFFD and the general categories Cc, Cf and Co.
+///
+/// Tab, line feed, carriage return and other white space become a space. Unassigned characters
+/// stay.
 pub(super) struct Clean(pub Categories);
 
 impl Clean {
@@ -44,12 +48,14 @@ impl CharRule for Clean {
     }
 }
 
-/// Puts a space on both sides of every ideograph.
+/// Rule that puts a space on both sides of every ideograph.
 pub(super) struct SpaceIdeographs;
 
 impl CharRule for SpaceIdeographs {
-    /// The blocks that BERT names. Of U+2B820..U+2CEAF it leaves out the first 256 in
-    /// Hugging Face's version, which is followed here.
+    /// Return whether `character` is in one of the blocks that BERT names.
+    ///
+    /// Of U+2B820..U+2CEAF, Hugging Face leaves out the first 256 characters, and so does this
+    /// rule.
     #[inline]
     fn touches(&self, character: char) -> bool {
         matches!(

@@ -1,10 +1,11 @@
 //! BERT's normalizer in one pass.
 //!
-//! Its steps look at one character at a time, but for the decomposition, which brings marks that
-//! stand side by side in order. A character of ASCII is no mark, never changes into one, and is
-//! no part of another's decomposition, so what stands between two of these can be normalized by
-//! itself. There, too, each character can, if none begins with a mark when it is decomposed.
-//! What becomes of it alone is found by taking the steps, once, and remembered.
+//! The steps treat one character at a time, except the decomposition, which reorders adjacent
+//! marks. An ASCII character is not a mark, never becomes one, and takes no part in the
+//! decomposition of its neighbours. So the text between two ASCII characters can be normalized on
+//! its own. In that text, each character can be normalized on its own unless the decomposition of
+//! one begins with a mark. The result for one character is computed once with the separate steps,
+//! and remembered.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,17 +18,22 @@ use crate::error::Result;
 use crate::lock_free::Once;
 use crate::unicode::decode;
 
-/// Characters from here on are rare.
+/// Number of code points with an entry in the table; higher ones are rare.
 const IN_TABLE: u32 = 0x2_0000;
 
-/// What becomes of a character: one other, or the same, in the low bits, with a space on both
-/// sides, or nothing; or it can't be said without its neighbours. 0: not asked yet.
+/// Flag of an entry: the character gets a space on both sides.
+///
+/// The low bits of an entry are the code point that the character becomes. An entry of 0 is not
+/// filled in yet.
 const SPACED: u32 = 1 << 28;
+/// Flag of an entry: the character is removed.
 const REMOVED: u32 = 1 << 29;
+/// Flag of an entry: the result depends on the neighbours, or does not fit an entry.
 const BESIDE_OTHERS: u32 = 1 << 30;
+/// Flag of an entry: it is filled in.
 const KNOWN: u32 = 1 << 31;
 
-/// Which of its steps are taken.
+/// Steps of BERT's normalizer that are applied.
 #[derive(Clone, Copy)]
 pub(super) struct BertSteps {
     pub clean_text: bool,
@@ -37,7 +43,9 @@ pub(super) struct BertSteps {
 }
 
 impl BertSteps {
-    /// The table of all normalizers with these steps. Whoever fills a place writes the same.
+    /// Return the table that all normalizers with these steps share.
+    ///
+    /// Threads may fill an entry at the same time: all of them write the same value.
     fn table(self) -> &'static [AtomicU32] {
         static TABLES: [Once<Vec<AtomicU32>>; 16] = [const { Once::new() }; 16];
         let bits = [
@@ -51,7 +59,7 @@ impl BertSteps {
         TABLES[number].get_or_init(make)
     }
 
-    /// Takes one step after the other.
+    /// Apply one step after the other to `text`, and append the result to `out`.
     fn apply(self, text: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let normalizer = Normalizer::Bert {
             clean_text: self.clean_text,
@@ -71,6 +79,7 @@ impl BertSteps {
         Ok(())
     }
 
+    /// Compute the entry of `character` with the separate steps.
     #[cold]
     fn ask(self, character: char) -> Result<u32> {
         let mut first = None;
@@ -91,14 +100,14 @@ impl BertSteps {
         Ok(answer | KNOWN)
     }
 
-    /// Of ASCII: is it taken out?
+    /// Return whether an ASCII byte is removed.
     #[inline]
     fn removes(self, byte: u8) -> bool {
         let stays = (byte == b'\t') | (byte == b'\n') | (byte == b'\r');
         self.clean_text & (((byte < 0x20) & !stays) | (byte == 0x7F))
     }
 
-    /// A byte of ASCII that stays.
+    /// Return the byte that an ASCII byte becomes, if it stays.
     #[inline]
     fn becomes(self, byte: u8) -> u8 {
         let space = self.clean_text & ((byte == b'\t') | (byte == b'\n') | (byte == b'\r'));
@@ -109,17 +118,17 @@ impl BertSteps {
         }
     }
 
-    /// Does the plain run of bytes, each of which becomes another one, end here?
+    /// Return whether `byte` ends a run of bytes that each become one byte.
     #[inline]
     fn stops(self, byte: u8) -> bool {
         !byte.is_ascii() | self.removes(byte)
     }
 }
 
-/// So many bytes are taken together: the compiler makes vectors of them.
+/// Bytes per step of [`plain`], a constant so that the compiler vectorizes the step.
 const TOGETHER: usize = 32;
 
-/// Writes what becomes of the bytes up to the first that stops, and tells how many these are.
+/// Append the new bytes up to the first that [`BertSteps::stops`], and return their number.
 #[inline]
 fn plain(steps: BertSteps, text: &[u8], out: &mut Vec<u8>) -> usize {
     let mut at = 0;
@@ -139,7 +148,7 @@ fn plain(steps: BertSteps, text: &[u8], out: &mut Vec<u8>) -> usize {
     at + rest.len()
 }
 
-/// The place of the first flag that is not 0, found without a jump for each.
+/// Return the index of the first flag that is not 0, without a branch for each flag.
 #[inline]
 fn first_set(flags: &[u8; TOGETHER]) -> Option<usize> {
     let words = flags
@@ -151,7 +160,7 @@ fn first_set(flags: &[u8; TOGETHER]) -> Option<usize> {
     found.map(|(number, word)| 8 * number + word.trailing_zeros() as usize / 8)
 }
 
-/// The normalized text; borrowed where nothing changes.
+/// Return the normalized text, borrowed where nothing changes.
 pub(super) fn run(steps: BertSteps, text: &[u8]) -> Result<Cow<'_, [u8]>> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 16 + TOGETHER);
     let table = steps.table();
@@ -178,8 +187,8 @@ pub(super) fn run(steps: BertSteps, text: &[u8]) -> Result<Cow<'_, [u8]>> {
     })
 }
 
-/// Writes what becomes of the character at `at` and returns its length; None where that can't be
-/// said.
+/// Append the normalized character at `at` and return its length in bytes; None if only the
+/// separate steps can tell the result.
 #[inline]
 fn character(
     steps: BertSteps,
@@ -204,7 +213,7 @@ fn character(
     }
     if answer == code | KNOWN {
         match text[at..].first_chunk::<4>() {
-            // Four bytes at once, in place of a call.
+            // A copy of four bytes is cheaper than a call that copies `length` bytes.
             Some(four) => {
                 out.extend_from_slice(four);
                 out.truncate(out.len() + length - four.len());
@@ -264,7 +273,7 @@ mod tests {
             lowercase: true,
         };
         for character in ('\0'..'\u{3400}').chain('\u{F900}'..'\u{FB00}') {
-            // Two marks that change places, one that stays, and what is removed between.
+            // Two marks that are reordered, one that stays, and a removed character between them.
             for text in [
                 format!("{character}\u{1D165}\u{302A}"),
                 format!("E\u{302E}\u{1}{character}\u{200B}\u{302A}\u{302E}x"),

@@ -1,4 +1,4 @@
-//! Normalizers one after the other.
+//! Chains of normalizers.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::memory;
 use crate::pattern::Search;
 
-/// Normalizers, each over what the one before it gave.
+/// Sequence of normalizers, each applied to the result of the one before it.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
     normalizers: Vec<Normalizer>,
-    /// Those of them that one pass can stand for.
+    /// White-space steps at the end that one pass can replace.
     tidy: Option<Tidy>,
 }
 
@@ -33,7 +33,9 @@ impl Chain {
         self.normalizers.iter().flat_map(Normalizer::passes)
     }
 
-    /// A pass over a text that nothing may be left of: one that asks what was there is told.
+    /// Return `pass`, with the answer that `DummySpace` needs if no text is left.
+    ///
+    /// `given` is the text before the chain, `now` the text before this pass.
     fn settled<'n>(&self, pass: Pass<'n>, given: &[u8], now: &[u8]) -> Pass<'n> {
         match pass {
             Pass::DummySpace { behind, .. } => Pass::DummySpace {
@@ -44,7 +46,8 @@ impl Chain {
         }
     }
 
-    /// Is this text nothing but spaces, or what SentencePiece's rules make spaces of?
+    /// Return whether `given` is nothing but spaces, or text that SentencePiece's rules turn into
+    /// spaces.
     fn is_blank(&self, given: &[u8]) -> bool {
         match self.normalizers.first() {
             Some(Normalizer::CharsMap(rules)) => rules.makes_only_spaces(given),
@@ -52,23 +55,24 @@ impl Chain {
         }
     }
 
-    /// The steps at the end that one pass can stand for.
+    /// Return the steps at the end that one pass can replace.
     pub fn tidy(&self) -> Option<Tidy> {
         self.tidy
     }
 
-    /// What the steps before [`Self::tidy`] make of a text.
+    /// Apply the steps before [`Self::tidy`] to a text.
     pub fn apply_before_tidy<'t>(&self, text: &'t [u8], edges: Edges) -> Result<Cow<'t, [u8]>> {
         self.apply_each(&self.normalizers[..self.before_tidy()], text, edges)
     }
 
-    /// As [`Self::cuts_before_space`], of the steps before [`Self::tidy`].
+    /// Return [`Self::cuts_before_space`] for the steps before [`Self::tidy`] alone.
     pub fn before_tidy_cuts_before_space(&self) -> bool {
         before_space(&self.normalizers[..self.before_tidy()])
     }
 
-    /// Do the steps before [`Self::tidy`] leave each NUL as it is, make no others, and never look at
-    /// what lies on both sides of one? Then texts can be taken together with NULs between them.
+    /// Return whether texts joined by NULs can go through the steps before [`Self::tidy`] together.
+    ///
+    /// True if these steps keep each NUL, write no other, and never look at both sides of one.
     pub fn before_tidy_splits_at_nul(&self) -> bool {
         let mut before = self.normalizers[..self.before_tidy()].iter();
         before.all(|step| matches!(step, Normalizer::CharsMap(rules) if rules.splits_at_nul()))
@@ -78,7 +82,7 @@ impl Chain {
         self.tidy.map_or(self.normalizers.len(), |tidy| tidy.from)
     }
 
-    /// The normalized text; borrowed where nothing changes.
+    /// Return the normalized text, borrowed where nothing changes.
     pub fn apply<'t>(&self, text: &'t [u8], edges: Edges) -> Result<Cow<'t, [u8]>> {
         match self.tidy.filter(|_| edges == Edges::WHOLE) {
             None => self.apply_each(&self.normalizers, text, edges),
@@ -102,8 +106,8 @@ impl Chain {
         let mut current = Cow::Borrowed(text);
         let most = most(text.len());
         for normalizer in normalizers {
-            // As much as a character of Unicode becomes in usual text; what grows further is asked
-            // for bit by bit.
+            // Four times the text: what a Unicode character usually grows to. Text that grows
+            // further asks for memory bit by bit.
             memory::check(current.len().saturating_mul(4))?;
             if let &Normalizer::Bert {
                 clean_text,
@@ -135,14 +139,14 @@ impl Chain {
         Ok(current)
     }
 
-    /// The normalized text with the places of its bytes in the original; None where
-    /// nothing changes.
+    /// Return the normalized text with the source spans of its bytes; None where nothing changes.
     pub fn apply_aligned(&self, text: &[u8], edges: Edges) -> Result<Option<Aligned>> {
         let mut current: Option<Aligned> = None;
         let most = most(text.len());
         for pass in self.passes() {
             let length = current.as_ref().map_or(text.len(), |now| now.text.len());
-            // Each byte has a place, and the old ones are there, too.
+            // 9 bytes for each byte of text, 8 of them its span; the old spans exist beside the new
+            // ones.
             memory::check(length.saturating_mul(4 * 9))?;
             let mut sink = match &current {
                 None => TextAndPlaces::new(text, None, most)?,
@@ -158,35 +162,37 @@ impl Chain {
         Ok(current)
     }
 
-    /// May a text be cut before an ASCII space or a line feed that follows a letter, a
-    /// number or punctuation, and the parts be normalized apart, given right [`Edges`]?
-    /// False is always safe.
+    /// Return whether a text may be cut before an ASCII space or a line feed that follows a letter,
+    /// a number or punctuation.
+    ///
+    /// The parts can then be normalized on their own, given the right [`Edges`]. False is always
+    /// safe.
     pub fn cuts_before_space(&self) -> bool {
         before_space(&self.normalizers)
     }
 }
 
-// Where a text may be cut so that its parts can be normalized apart.
+// Rules for cutting a text so that its parts can be normalized on their own.
 //
-// A cut is made before a U+0020 or a line feed that follows a letter, a number or
-// punctuation. Each normalizer needs something of the cut and leaves something of it to
-// the next one; what is not known to hold is taken not to.
+// A cut comes before a U+0020 or a line feed that follows a letter, a number or punctuation. Each
+// normalizer requires properties of the text at the cut and passes some on to the next normalizer.
+// A property that is not known to hold counts as false.
 
-/// What is known of the text on both sides of a cut.
+/// Known properties of the text on both sides of a cut.
 #[derive(Clone, Copy)]
 struct CutContext {
     left: Left,
-    /// The right part begins with a U+0020 or a line feed, or it is empty.
+    /// Whether the right part is empty or begins with a U+0020 or a line feed.
     right: bool,
 }
 
-/// How the left part ends.
+/// Known end of the left part, in ascending order of knowledge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Left {
     Unknown,
-    /// With a character that is no white space.
+    /// A character other than white space.
     Solid,
-    /// With a letter, a number or punctuation.
+    /// A letter, a number or punctuation.
     Word,
 }
 
@@ -202,28 +208,29 @@ pub(super) fn before_space(normalizers: &[Normalizer]) -> bool {
     })
 }
 
-/// Does normalizing the parts give what normalizing the whole does?
+/// Return whether the normalized parts, joined, equal the normalized whole.
 fn allows(normalizer: &Normalizer, cut: CutContext) -> bool {
     match normalizer {
-        // One character at a time.
+        // Each character is normalized on its own.
         Normalizer::DeleteNewlines
         | Normalizer::Lowercase
         | Normalizer::StripAccents
         | Normalizer::Nmt => true,
-        // A space and a line feed are starters that nothing is put together with.
+        // U+0020 and the line feed are starters that compose with no other character.
         Normalizer::Nfc | Normalizer::Nfd | Normalizer::Nfkc | Normalizer::Nfkd => cut.right,
         Normalizer::Bert { strip_accents, .. } => cut.right || !strip_accents,
-        // A grapheme ends before a space, and before a line feed but after a return.
+        // A grapheme ends before a space, and before a line feed unless a carriage return precedes
+        // it.
         Normalizer::CharsMap(map) => {
             cut.right && cut.left >= Left::Solid && map.cuts_before_space()
         }
-        // The ends that stay must not come to stand at a cut.
+        // With a solid left part, no run of spaces crosses the cut, and the left part is not empty.
         Normalizer::CollapseSpaces
         | Normalizer::Strip { .. }
         | Normalizer::StripSpaces { .. }
         | Normalizer::Prepend(_)
         | Normalizer::DummySpace { behind: false } => cut.left >= Left::Solid,
-        // The last part may be nothing but spaces, and the text not.
+        // The last part may be nothing but spaces although the text is not.
         Normalizer::DummySpace { behind: true } => false,
         Normalizer::Replace { pattern, .. } => match pattern {
             Search::Literal(literal) => cut.right && !reaches_over_a_space(literal),
@@ -232,16 +239,16 @@ fn allows(normalizer: &Normalizer, cut: CutContext) -> bool {
     }
 }
 
-/// An empty literal is found on both sides of a cut.
+/// Return whether a match may cross a cut; an empty literal matches on both sides of one.
 fn reaches_over_a_space(literal: &str) -> bool {
     let behind_the_first = literal.chars().skip(1);
     literal.is_empty() || behind_the_first.into_iter().any(|c| c == ' ' || c == '\n')
 }
 
-/// What is known of the cut when the normalizer has done its work.
+/// Return the known properties of a cut after the normalizer.
 fn after(normalizer: &Normalizer, cut: CutContext) -> CutContext {
-    // A letter, number or punctuation becomes something that does not end in white
-    // space, and not nothing. (Tested for every code point.)
+    // A letter, number or punctuation never becomes nothing, nor text that ends in white space.
+    // (Tested for every code point.)
     let from_a_word = match cut.left {
         Left::Word => Left::Solid,
         _ => Left::Unknown,

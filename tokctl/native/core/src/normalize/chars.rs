@@ -1,30 +1,32 @@
-//! Normalizers that look at one character at a time.
+//! Normalizers that treat one character at a time.
 
 use super::aligned::TextSink;
 use crate::unicode::{stretches, Categories, Category};
 
-/// What becomes of a character, whatever stands beside it.
+/// Rule that replaces each character on its own, whatever its neighbours.
 pub(super) trait CharRule {
-    /// False where the character stays as it is.
+    /// Return whether the rule changes `character`.
     fn touches(&self, character: char) -> bool;
-    /// How many bytes at the start are ASCII that stays.
+    /// Return how many leading bytes are ASCII that the rule leaves unchanged.
     #[inline]
     fn untouched(&self, bytes: &[u8]) -> usize {
         leading(bytes, |byte| {
             !byte.is_ascii() || self.touches(char::from(byte))
         })
     }
-    /// The one ASCII character that this ASCII byte becomes, where it is one. Runs of these
-    /// are written at once.
+    /// Return the ASCII character that this ASCII byte becomes; None if it becomes no or other
+    /// characters.
+    ///
+    /// A run of bytes with an answer is written at once.
     #[inline]
     fn ascii(&self, _: u8) -> Option<u8> {
         None
     }
-    /// Writes what a touched character becomes.
+    /// Write the replacement of a character that the rule touches.
     fn write(&self, character: char, sink: &mut impl TextSink);
 }
 
-/// Bytes that are not UTF-8 stay as they are.
+/// Apply `rule` to `text`; bytes that are not UTF-8 stay unchanged.
 pub(super) fn run(rule: &impl CharRule, text: &[u8], sink: &mut impl TextSink) {
     for (stretch, invalid) in stretches(text) {
         let bytes = stretch.as_bytes();
@@ -65,13 +67,13 @@ fn becomes(rule: &impl CharRule, byte: u8) -> Option<u8> {
     }
 }
 
-/// How many bytes at the start are ASCII.
+/// Return how many leading bytes are ASCII.
 #[inline]
 pub(super) fn ascii_length(bytes: &[u8]) -> usize {
     leading(bytes, |byte| !byte.is_ascii())
 }
 
-/// How many bytes at the start come before the first that stops; sixteen at a time.
+/// Return how many bytes come before the first that stops; looks at sixteen bytes at a time.
 #[inline]
 pub(super) fn leading(bytes: &[u8], stops: impl Fn(u8) -> bool) -> usize {
     if bytes.first().is_none_or(|&byte| stops(byte)) {
@@ -87,8 +89,8 @@ pub(super) fn leading(bytes: &[u8], stops: impl Fn(u8) -> bool) -> usize {
             .unwrap_or(rest.len())
 }
 
-// Unicode's full lower-case mappings, each character by itself: Σ at the end of a word
-// becomes σ, as for Hugging Face's `Lowercase`.
+// Unicode's full lower-case mappings, each character on its own: a Σ at the end of a word becomes
+// σ, as in Hugging Face's `Lowercase`.
 
 pub(super) struct Lowercase;
 
@@ -118,7 +120,10 @@ impl CharRule for Lowercase {
     }
 }
 
-/// General punctuation and the blocks of East Asian scripts, which need no look-up.
+/// Return whether `character` is in general punctuation or in an East Asian block, which have no
+/// case.
+///
+/// This saves the look-up of the mapping.
 #[inline]
 fn has_no_case(character: char) -> bool {
     matches!(character, '\u{2000}'..='\u{2125}' | '\u{2E80}'..='\u{A63F}' | '\u{AC00}'..='\u{D7FF}')
@@ -126,11 +131,11 @@ fn has_no_case(character: char) -> bool {
 
 // Removal of combining marks.
 
-/// Which marks are removed.
+/// Marks to remove.
 pub(super) enum Marks {
-    /// Every mark (general category M): Hugging Face's `StripAccents`.
+    /// Every mark (general category M), as in Hugging Face's `StripAccents`.
     All(Categories),
-    /// Nonspacing marks (Mn): the step of BERT's normalizer.
+    /// Nonspacing marks (Mn), as in BERT's normalizer.
     Nonspacing(Categories),
 }
 
@@ -150,9 +155,9 @@ impl CharRule for Marks {
     }
 }
 
-// The clean-up of Google's neural machine translation, as Hugging Face's `Nmt` has it:
-// controls are removed, and what counts as a space becomes one. (SentencePiece's rules
-// `nmt_nfkc` differ in U+061C and U+200D.)
+// Clean-up of Google's neural machine translation, as in Hugging Face's `Nmt`: controls are
+// removed, and characters that count as spaces become U+0020. (SentencePiece's rules `nmt_nfkc`
+// differ in U+061C and U+200D.)
 
 pub(super) struct Nmt;
 

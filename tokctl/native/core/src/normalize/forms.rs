@@ -1,9 +1,8 @@
-//! Unicode's normalization forms (UAX #15), with Hugging Face's account of what replaces
-//! what.
+//! Unicode's normalization forms (UAX #15), with source spans as in Hugging Face's library.
 //!
-//! The first character of a decomposition replaces the character, the others are
-//! inserted; putting two together adds up what they replace. The reordering of marks
-//! leaves each with its own, so places follow the new order as the library's do.
+//! The first character of a decomposition replaces the original character, the others are inserted.
+//! A composition adds up the changes of its parts. A reordered mark keeps its own change, so source
+//! spans follow the new order, as in the library.
 
 use crate::lock_free::Lazy;
 use std::iter::once;
@@ -46,17 +45,17 @@ impl NormalForm {
         answer == IsNormalized::Yes
     }
 
-    /// Does this character keep clear of what stands before it: a starter that stays as
-    /// it is and is never put together with a character before it?
+    /// Return whether the text before this character cannot change it: a starter that stays as it
+    /// is and never composes with a character before it.
     fn starts_anew(self, character: char) -> bool {
         canonical_combining_class(character) == 0 && self.is_normal(once(character))
     }
 }
 
-/// Code points below this one, those of most alphabets, have their answers in a table.
+/// Number of code points with an entry in [`STARTS`]: they cover most alphabets.
 const IN_TABLE: usize = 0x3400;
 
-/// Per code point a bit for each form: does it start anew?
+/// Results of [`NormalForm::starts_anew`] for each code point, one bit for each form.
 static STARTS: Lazy<Vec<u8>> = Lazy::new(|| {
     let bits = |character: char| {
         let forms = [
@@ -71,7 +70,7 @@ static STARTS: Lazy<Vec<u8>> = Lazy::new(|| {
     ('\0'..).take(IN_TABLE).map(bits).collect()
 });
 
-/// [`NormalForm::starts_anew`], faster.
+/// Table look-up for [`NormalForm::starts_anew`].
 #[derive(Clone, Copy)]
 struct Starts {
     form: NormalForm,
@@ -99,12 +98,12 @@ impl Starts {
     }
 }
 
-/// Room that is used again from one group of characters to the next.
+/// Buffers that are reused from one group of characters to the next.
 #[derive(Default)]
 struct FormScratch {
-    /// (combining class, character, change)
+    /// (combining class, character, change), the change as in [`TextSink::put`].
     decomposed: Vec<(u8, char, isize)>,
-    /// Marks that wait for the character before them.
+    /// Marks that wait until the starter before them is written.
     marks: Vec<(char, isize)>,
 }
 
@@ -116,12 +115,12 @@ pub(super) fn run(form: NormalForm, text: &[u8], sink: &mut impl TextSink) {
     }
 }
 
-/// Takes the text group by group: a character that starts anew and all up to the next.
+/// Normalize a stretch group by group: a character that starts anew, and all up to the next.
 fn run_stretch(form: NormalForm, text: &str, scratch: &mut FormScratch, sink: &mut impl TextSink) {
     let bytes = text.as_bytes();
     let starts = Starts::of(form);
     let (mut kept, mut group) = (0, 0);
-    // Is the group one character that starts anew, which stays as it is?
+    // Whether the group is one character that starts anew, and so stays as it is.
     let mut settled = true;
     let mut end_group = |group: usize, end: usize| {
         if !form.is_normal(text[group..end].chars()) {
@@ -137,7 +136,7 @@ fn run_stretch(form: NormalForm, text: &str, scratch: &mut FormScratch, sink: &m
             if !settled {
                 end_group(group, at);
             }
-            // Among ASCII only the last can have something to do with what follows.
+            // In a run of ASCII, only the last character can interact with the text after the run.
             (group, settled) = (at + ascii - 1, true);
             at += ascii;
         }
@@ -176,7 +175,7 @@ fn normalize(form: NormalForm, group: &str, scratch: &mut FormScratch, sink: &mu
     }
     let starter = |a: &(u8, char, isize), b: &(u8, char, isize)| a.0 != 0 && b.0 != 0;
     for run in decomposed.chunk_by_mut(starter) {
-        // Marks of one class stay in order.
+        // A stable sort: marks of one class keep their order.
         run.sort_by_key(|part| part.0);
     }
     match form.composes() {
@@ -185,7 +184,7 @@ fn normalize(form: NormalForm, group: &str, scratch: &mut FormScratch, sink: &mu
     }
 }
 
-/// The canonical composition algorithm.
+/// Compose a decomposed group by the canonical composition algorithm.
 fn put_together(
     decomposed: &[(u8, char, isize)],
     marks: &mut Vec<(char, isize)>,
@@ -193,7 +192,7 @@ fn put_together(
 ) {
     marks.clear();
     let mut starter: Option<(char, isize)> = None;
-    // The class of the last mark between the starter and here.
+    // Class of the last mark that was kept since the starter.
     let mut between: Option<u8> = None;
     for &(class, character, change) in decomposed {
         let Some(before) = starter else {
@@ -253,7 +252,7 @@ mod tests {
     #[test]
     fn every_code_point_alone_and_among_others() {
         for form in FORMS {
-            // Private use and unassigned planes have nothing to tell.
+            // Private-use and unassigned planes are left out: their characters never change.
             for character in
                 ('\0'..='\u{323AF}').filter(|&c| !('\u{4E10}'..'\u{9FF0}').contains(&c))
             {
@@ -278,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Characters on which the forms turn, put together by a small generator.
+    /// Compare random sequences of characters that compose, decompose or reorder.
     #[test]
     fn generated_sequences() {
         let turning: Vec<char> = "aAe \u{300}\u{301}\u{323}\u{327}\u{345}\u{e9}\u{1e69}\u{1100}\u{1161}\u{11a8}\u{ac00}\u{ac01}\u{ffa1}\u{ffc2}\u{fb01}\u{ff76}\u{ff9e}\u{3099}\u{304b}\u{fdfa}\u{212b}\u{5d0}\u{5b0}\u{5bc}\u{9c7}\u{9be}\u{1d15e}\u{1f600}\u{4e2d}"

@@ -1,8 +1,8 @@
-//! Normalizers: what happens to a text before it is split.
+//! Normalizers: transformations of a text before it is pre-tokenized.
 //!
-//! Each is exactly what the library that defines it does (Hugging Face's normalizers,
-//! SentencePiece's rules), in the text and in the places. Text is bytes: those that are not
-//! UTF-8 pass unchanged, and a well-formed stretch between them is normalized by itself.
+//! Each normalizer matches the library that defines it (Hugging Face's normalizers, SentencePiece's
+//! rules), in the text and in the source spans. Text is bytes: bytes that are not UTF-8 pass
+//! unchanged, and each well-formed stretch between them is normalized on its own.
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]
@@ -34,8 +34,9 @@ use chars::Nmt;
 use forms::NormalForm;
 use spaces::Blank;
 
-/// Does the stretch stand at the start, at the end of its text? A long text is normalized
-/// in blocks when it is counted.
+/// Whether a chunk reaches the start and the end of its text.
+///
+/// Counting normalizes a long text in blocks; only the first and the last block reach an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edges {
     pub start: bool,
@@ -43,12 +44,13 @@ pub struct Edges {
 }
 
 impl Edges {
+    /// Edges of a whole text.
     pub const WHOLE: Edges = Edges {
         start: true,
         end: true,
     };
 
-    /// Those of a part of a text.
+    /// Return the edges of the byte range `part` of `text`.
     pub fn of(part: &Range<usize>, text: &[u8]) -> Self {
         Edges {
             start: part.start == 0,
@@ -57,60 +59,63 @@ impl Edges {
     }
 }
 
+/// Normalizer with its options, a member of a chain.
 #[derive(Debug, Clone)]
 pub enum Normalizer {
-    /// Deletes every line feed and carriage return and puts nothing in their place,
-    /// as the notebooks do after reading with universal newlines.
+    /// Delete every line feed and carriage return, with no replacement, as the notebooks do after
+    /// reading with universal newlines.
     DeleteNewlines,
     Nfc,
     Nfd,
     Nfkc,
     Nfkd,
-    /// Each character's full lower-case mapping.
+    /// Replace each character by its full lower-case mapping.
     Lowercase,
-    /// Removes every mark (general category M). Accents go only after `Nfd` or `Nfkd`.
+    /// Remove every mark (general category M). Accents are separate marks only after `Nfd` or
+    /// `Nfkd`.
     StripAccents,
-    /// Hugging Face's `BertNormalizer`. (Where it leaves `strip_accents` open, it does as
-    /// `lowercase` says.)
+    /// Hugging Face's `BertNormalizer`. If its configuration leaves `strip_accents` open, pass the
+    /// value of `lowercase`.
     Bert {
         clean_text: bool,
         cjk_spacing: bool,
         strip_accents: bool,
         lowercase: bool,
     },
-    /// SentencePiece's rules.
+    /// SentencePiece's character rules.
     CharsMap(CharsMap),
     /// Hugging Face's `Nmt`.
     Nmt,
-    /// Runs of U+0020 become one. SentencePiece's `remove_extra_whitespaces` is this and
-    /// then `StripSpaces` on both sides.
+    /// Replace each run of U+0020 by one U+0020. SentencePiece's `remove_extra_whitespaces` is this
+    /// step, then `StripSpaces` on both sides.
     CollapseSpaces,
-    /// Removes white space at the ends of the text.
+    /// Remove Unicode white space at the chosen ends of the text.
     Strip {
         left: bool,
         right: bool,
     },
-    /// Removes U+0020 at the ends of the text.
+    /// Remove U+0020 at the chosen ends of the text.
     StripSpaces {
         left: bool,
         right: bool,
     },
-    /// Puts `content` in place of what is found.
+    /// Replace every match of `pattern` by `content`.
     Replace {
         pattern: Search,
         content: String,
     },
-    /// Puts this before a text that is not empty.
+    /// Prepend this string to a text that is not empty.
     Prepend(String),
-    /// SentencePiece's dummy space: before the text, or behind it, unless the text as given
-    /// is nothing but spaces (`Normalizer::Normalize` of its normalizer.cc). So a text that
-    /// its rules leave nothing of gets one, too.
+    /// SentencePiece's dummy space: U+0020 before the text, or after it with `behind`
+    /// (`Normalizer::Normalize` of normalizer.cc). If no text is left, the space depends on the
+    /// text as given: a text of nothing but spaces gets none, a text that the rules delete gets
+    /// one.
     DummySpace {
         behind: bool,
     },
 }
 
-/// One pass over the text; a normalizer is one or several.
+/// Pass over a text; a normalizer takes one pass or several.
 #[derive(Clone, Copy)]
 enum Pass<'n> {
     Clean,
@@ -128,7 +133,7 @@ enum Pass<'n> {
     Prepend(&'n str),
     DummySpace {
         behind: bool,
-        /// Also where nothing is left of the text?
+        /// Whether an empty text gets the space, too.
         alone: bool,
     },
 }

@@ -1,12 +1,13 @@
-//! Replacing what a literal or a pattern finds.
+//! Replacement of the matches of a literal or a pattern.
 
 use super::aligned::TextSink;
 use crate::error::Result;
 use crate::pattern::Search;
 
-/// Puts `content` in place of every match, leftmost first and without overlap. It has the
-/// place of the match's last byte. Nothing is looked for in an empty text: as Hugging Face's
-/// `Replace`.
+/// Replace every match by `content`, leftmost first and without overlap.
+///
+/// The new text takes the source span of the match's last byte. An empty text has no matches, as in
+/// Hugging Face's `Replace`.
 pub(super) fn run(
     search: &Search,
     content: &str,

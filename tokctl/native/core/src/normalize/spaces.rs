@@ -3,7 +3,7 @@
 use super::aligned::TextSink;
 use super::Edges;
 
-/// Deletes every line feed and carriage return and puts nothing in their place.
+/// Delete every line feed and carriage return, with no replacement.
 pub(super) fn delete_newlines(text: &[u8], sink: &mut impl TextSink) {
     let mut kept = 0;
     for at in memchr::memchr2_iter(b'\n', b'\r', text) {
@@ -14,8 +14,9 @@ pub(super) fn delete_newlines(text: &[u8], sink: &mut impl TextSink) {
     sink.keep(&text[kept..]);
 }
 
-/// Makes one U+0020 of every run of them. Its place is that of the run's last, as when
-/// Hugging Face replaces the pattern ` {2,}` by a space.
+/// Replace each run of U+0020 by its last one.
+///
+/// The space keeps its source span, as when Hugging Face replaces the pattern ` {2,}` by a space.
 pub(super) fn collapse(text: &[u8], sink: &mut impl TextSink) {
     let mut kept = 0;
     while let Some(found) = memchr::memmem::find(&text[kept..], b"  ") {
@@ -30,16 +31,16 @@ pub(super) fn collapse(text: &[u8], sink: &mut impl TextSink) {
     sink.keep(&text[kept..]);
 }
 
-/// Which characters go at the ends.
+/// Characters that [`strip`] removes.
 #[derive(Clone, Copy)]
 pub(super) enum Blank {
-    /// White_Space of Unicode.
+    /// Unicode's White_Space.
     White,
     /// U+0020 alone.
     Space,
 }
 
-/// Removes blanks at the ends of a text, where this stretch of it reaches them.
+/// Remove blanks at the ends of a text, where the chunk `text` reaches them (see `edges`).
 pub(super) fn strip(
     text: &[u8],
     (left, right): (bool, bool),

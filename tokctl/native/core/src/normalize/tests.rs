@@ -1,4 +1,4 @@
-//! Chains: places, edges, cuts.
+//! Tests of chains: source spans, edges, cuts.
 
 use super::*;
 use crate::random::random_below;
@@ -138,9 +138,9 @@ fn what_cannot_be_cut_says_so() {
         Normalizer::Lowercase,
         Normalizer::CollapseSpaces
     ]));
-    // The ideograph's own space meets the next one.
+    // The space after the ideograph meets the next space.
     assert!(!cuts(&[BERT, Normalizer::CollapseSpaces]));
-    // "a\n\u{301}" becomes one character.
+    // "a\n\u{301}" composes to one character.
     assert!(!cuts(&[Normalizer::DeleteNewlines, Normalizer::Nfc]));
     // U+037A is a letter whose decomposition is a space and a mark.
     let three = [
@@ -154,7 +154,7 @@ fn what_cannot_be_cut_says_so() {
     assert!(!cuts(&[literal("a", " "), Normalizer::CollapseSpaces]));
 }
 
-/// What `cuts` takes for granted of single characters.
+/// Check what [`Chain::cuts_before_space`] assumes about single characters.
 #[test]
 fn a_word_never_comes_to_end_in_white_space() {
     let classes = Classes::get();

@@ -1,8 +1,7 @@
-//! What SentencePiece does with spaces, in one pass.
+//! SentencePiece's treatment of spaces, in one pass.
 //!
-//! A chain says it in steps, each of which would go through the text and make another one of
-//! it; see `formats/sentencepiece/spaces.py`. This is what those steps make together, for a
-//! text from its start to its end.
+//! A chain spells it out in steps, each of which would read the text and write a copy; see
+//! `formats/sentencepiece/spaces.py`. One pass gives the result of all steps for a whole text.
 
 use std::ops::Range;
 
@@ -13,28 +12,29 @@ use crate::pattern::Search;
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::{HasAvx512, Level};
 
-/// What stands for a space.
+/// UTF-8 of `▁` (U+2581), which stands for a space.
 const MARK: &[u8; 3] = b"\xE2\x96\x81";
 
-/// The last steps of a chain.
+/// White-space steps at the end of a chain.
 #[derive(Debug, Clone, Copy)]
 pub struct Tidy {
-    /// The first of them.
+    /// Index of the first step in the chain.
     pub(super) from: usize,
     steps: TidySteps,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum TidySteps {
-    /// Removes spaces at the start, makes one of each run, puts one before what is left, takes
-    /// each `▁` for a space, removes spaces at the end, and makes `▁` of those that are left.
+    /// Remove leading spaces, make one of each run, and with `lead` put one before a text that is
+    /// left. Then take each `▁` for a space, remove trailing spaces, and write the other spaces as
+    /// `▁`.
     Joined { lead: bool },
-    /// Puts a space before the text, if asked for, and makes `▁` of each.
+    /// Put a space before the text with `lead`, then write each space as `▁`.
     Marked { lead: bool },
 }
 
 impl Tidy {
-    /// The steps of a chain that can be taken at once; they are its last.
+    /// Return the steps at the end of a chain that one pass can replace; None for other steps.
     pub fn of(chain: &[Normalizer]) -> Option<Self> {
         let (last, rest) = chain.split_last()?;
         if !is_replace(last, " ", "\u{2581}") {
@@ -75,7 +75,7 @@ impl Tidy {
         })
     }
 
-    /// The text that the steps make.
+    /// Return the text that the steps make.
     pub fn run(self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + text.len() / 2 + 16);
         let write = |text: &[u8], start, end| {
@@ -92,7 +92,7 @@ impl Tidy {
     }
 }
 
-/// Appends a word as the steps leave it: with `▁` for each space in front.
+/// Append a word as the steps leave it, with `▁` for each leading space.
 #[inline]
 pub fn rewrite(word: &[u8], out: &mut Vec<u8>) {
     let spaces = spaces_at(word, 0);
@@ -100,11 +100,12 @@ pub fn rewrite(word: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&word[spaces..]);
 }
 
-/// Where a word begins and ends in a text that [`Tidy`] would rewrite, without a copy of it: each
-/// word is told with a U+0020 for every `▁` in front. No word has one of these elsewhere.
+/// Splitter of a text into the words that [`Tidy`] would write, without a copy of the text.
+///
+/// A word begins with a U+0020 for each leading `▁`, and has no other space or `▁`.
 pub struct SpacedWords {
     steps: TidySteps,
-    /// Is there a word already?
+    /// Whether the text had a word already.
     started: bool,
     scratch: Vec<u8>,
 }
@@ -118,15 +119,16 @@ impl SpacedWords {
         }
     }
 
-    /// What comes next is another text.
+    /// Begin another text.
     pub fn restart(&mut self) {
         self.started = false;
     }
 
-    /// Calls `emit(bytes, start, end)` for every word of `text[part]` that is whole, until one fails:
-    /// it is these of the bytes, which may be `text` or others. Returns where they end in `text`:
-    /// the rest belongs in front of what comes next, if the part does not reach to the `end`. A
-    /// U+0020 before the part may be taken for the space that is put before the first word.
+    /// Call `emit(bytes, start, end)` for every complete word of `text[part]`, until a call fails.
+    ///
+    /// The word is `bytes[start..end]`; `bytes` is the text or a buffer. Returns the offset in the
+    /// text where the last word ends. If `end` is false, the rest belongs in front of the next
+    /// part. A U+0020 before the part may serve as the space that is put before the first word.
     #[inline]
     pub fn feed<E>(
         &mut self,
@@ -139,7 +141,7 @@ impl SpacedWords {
             TidySteps::Joined { lead } => (true, lead),
             TidySteps::Marked { lead } => (false, lead),
         };
-        // Words are told as ranges of all.
+        // Words are ranges of the whole text.
         let all = stops.text;
         let text = &all[..part.end];
         let mut at = part.start;
@@ -148,7 +150,7 @@ impl SpacedWords {
         }
         while at < text.len() {
             let start = at;
-            // As nearly all words begin.
+            // The form of nearly all words: one space, then other bytes.
             if let (true, [b' ', next, ..]) = (self.started, &text[at..]) {
                 if *next != b' ' && *next != MARK[0] {
                     at = stops.next(at + 2, part.end);
@@ -214,10 +216,10 @@ fn spaces_at(text: &[u8], at: usize) -> usize {
     text[at..].iter().take_while(|&&byte| byte == b' ').count()
 }
 
-/// Where spaces and `▁` stand in a text, which is gone through from its start to its end.
+/// Cursor over the spaces and `▁` of a text, from its start to its end.
 pub struct Stops<'t> {
     text: &'t [u8],
-    /// Where the block begins that was looked at last, and a bit for each of its bytes.
+    /// Offset of the block searched last, with a bit for each byte where a space or `▁` begins.
     #[cfg(target_arch = "x86_64")]
     block: Option<(HasAvx512, usize, u64)>,
 }
@@ -234,7 +236,8 @@ impl<'t> Stops<'t> {
         }
     }
 
-    /// The first place from `at` on where one begins that ends at `end` or before, or `end`.
+    /// Return the first offset from `at` on of a space or `▁` that ends by `end`; `end` if none
+    /// does.
     #[inline(always)]
     fn next(&mut self, at: usize, end: usize) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -275,10 +278,11 @@ impl<'t> Stops<'t> {
         }
     }
 
-    /// The same without vectors.
+    /// Return the result of [`Self::next`] without vectors.
     #[inline]
     fn next_one_by_one(&self, mut at: usize, end: usize) -> usize {
-        // Sixteen bytes at a time, up to the end as well where a space stands behind it.
+        // The search takes sixteen bytes at a time. It may run past `end` if a space follows there:
+        // it cannot pass that space.
         let searched = match self.text.get(end) {
             Some(b' ') => self.text,
             _ => &self.text[..end],
@@ -295,11 +299,11 @@ impl<'t> Stops<'t> {
     }
 }
 
-/// How many bytes come before the first that is a space or that `▁` may begin with.
+/// Return how many bytes come before the first space or first byte of `▁`.
 #[inline]
 fn before_stop(text: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
-    // The lowest bit that is set is that of the first byte that is 0; higher ones may err.
+    // The lowest set bit marks the first byte that is 0; higher bits may be wrong.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let stops = |bytes: &[u8; 8]| {
         let word = u64::from_le_bytes(*bytes);
@@ -309,7 +313,7 @@ fn before_stop(text: &[u8]) -> usize {
     while let Some((first, second)) = pair(text, at) {
         let (first, second) = (stops(first), stops(second));
         if first | second != 0 {
-            // Without a jump: 8 where there is none.
+            // Without a branch; a word without a stop gives 8.
             let [first, second] = [first, second].map(|stops| stops.trailing_zeros() as usize / 8);
             let behind = if first == 8 { second } else { 0 };
             return at + first + behind;
@@ -395,7 +399,7 @@ mod tests {
             assert_eq!(tidy.from, 0);
             for text in texts() {
                 let whole = fused.apply(&text, Edges::WHOLE).unwrap();
-                // With places every step is taken by itself.
+                // With source spans, every step is taken on its own.
                 let steps = fused.apply_aligned(&text, Edges::WHOLE).unwrap();
                 let expected = steps.map_or(text.clone(), |aligned| aligned.text);
                 assert_eq!(*whole, expected, "{chain:?} {text:x?}");

@@ -1,8 +1,10 @@
-//! What becomes of the matches that a text is split at.
+//! Treatment of the matches that a text is split at.
 
 use crate::error::{Error, Result};
 
-/// Hugging Face's `SplitDelimiterBehavior`. `the-final--countdown` at `-` gives:
+/// Hugging Face's `SplitDelimiterBehavior`.
+///
+/// The variants show the pieces of `the-final--countdown`, split at `-`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
     /// `the`, `final`, `countdown`
@@ -30,12 +32,13 @@ impl Behaviour {
     }
 }
 
-/// Takes the matches of a text and the stretches between them, in order, and emits the
-/// pre-tokens. Empty pieces count for what their neighbours are merged with, as they do
-/// in Hugging Face's `NormalizedString::split`, and are never emitted.
+/// Merger of the matches in a text and the stretches between them into pre-tokens.
+///
+/// The pieces come in order. Empty ones are merged like others, as in Hugging Face's
+/// `NormalizedString::split`, but an empty pre-token is never emitted.
 pub struct PieceMerger<E> {
     behaviour: Behaviour,
-    /// A piece that the next one may still join.
+    /// Piece that the next one may still join.
     held: Option<(usize, usize)>,
     previous_is_match: bool,
     emit: E,
@@ -93,7 +96,7 @@ impl<E: FnMut(usize, usize)> PieceMerger<E> {
     }
 }
 
-/// Splits at every character that `is_match(at)` says is one; it also says its length.
+/// Split at every character for which `is_match(at)` returns true, with its length in bytes.
 pub fn split_at_characters(
     behaviour: Behaviour,
     text: &[u8],

@@ -1,4 +1,4 @@
-//! Scanners that ask one thing of each character: its class, or how many came before.
+//! Scanners that look at one property of each character: its class, or its position.
 
 use std::num::NonZeroUsize;
 
@@ -8,7 +8,7 @@ use super::behaviour::{split_at_characters, Behaviour};
 use super::runs::code_at;
 use crate::unicode::{scripts, Categories, Category, Classes, Scripts, NUMBER, PUNCTUATION};
 
-/// Hugging Face's `Punctuation`: category P and the ASCII symbols.
+/// Split at Hugging Face's `Punctuation`: category P and the ASCII symbols.
 pub fn punctuation(
     behaviour: Behaviour,
     classes: Classes,
@@ -22,7 +22,7 @@ pub fn punctuation(
     split_at_characters(behaviour, text, is_match, emit);
 }
 
-/// Hugging Face's `Digits`: `\p{N}` apart from the rest, one by one where `individual`.
+/// Split `\p{N}` from the rest, one by one with `individual`, like Hugging Face's `Digits`.
 pub fn digits(individual: bool, classes: Classes, text: &[u8], emit: impl FnMut(usize, usize)) {
     let behaviour = match individual {
         true => Behaviour::Isolated,
@@ -35,15 +35,16 @@ pub fn digits(individual: bool, classes: Classes, text: &[u8], emit: impl FnMut(
     split_at_characters(behaviour, text, is_match, emit);
 }
 
-/// Cuts a text before each group of so many decimal digits, counted from the end of a number: before
-/// the matches of `(?=(\d{3})+(?!\d))`.
+/// Cut a text before each group of `length` decimal digits, counted from the end of a number.
+///
+/// With a `length` of 3, the cuts are before the matches of `(?=(\d{3})+(?!\d))`.
 pub fn digit_cuts(
     length: NonZeroUsize,
     categories: Categories,
     text: &[u8],
     mut emit: impl FnMut(usize, usize),
 ) {
-    // The length of the character at a place, where it is a decimal digit.
+    // Length of the character at an offset, if it is a decimal digit.
     let digit_at = |at: usize| {
         let (code, length) = code_at(text, at);
         let is_digit = match text[at].is_ascii() {
@@ -77,15 +78,16 @@ pub fn digit_cuts(
     }
 }
 
-/// `\p{N}` in groups of so many, counted from the end of each number, and what stands between
-/// numbers: `1234567` is `1`, `234`, `567`.
+/// Split each number, a run of `\p{N}`, into groups of `most` characters, counted from its end.
+///
+/// The text between numbers is a piece, too. With a `most` of 3, `1234567` gives `1`, `234`, `567`.
 pub fn digit_groups(
     most: NonZeroUsize,
     classes: Classes,
     text: &[u8],
     mut emit: impl FnMut(usize, usize),
 ) {
-    // The length of the character at a place, where it is a number.
+    // Length of the character at an offset, if it is a number.
     let number_at = |at: usize| {
         let (class, length) = classes.at(text, at);
         (class & NUMBER != 0).then_some(length)
@@ -122,7 +124,8 @@ pub fn digit_groups(
     }
 }
 
-/// Hugging Face's `FixedLength`: so many characters each, the last piece what is left.
+/// Split like Hugging Face's `FixedLength`: pieces of `most` characters, the last one may be
+/// shorter.
 pub fn fixed(most: NonZeroUsize, text: &[u8], mut emit: impl FnMut(usize, usize)) {
     let (mut at, mut start, mut count) = (0, 0, 0);
     while at < text.len() {
@@ -140,7 +143,7 @@ pub fn fixed(most: NonZeroUsize, text: &[u8], mut emit: impl FnMut(usize, usize)
 
 // Extended grapheme clusters (UAX #29): `\X`.
 
-/// A byte that is not UTF-8 stands alone, as a lone surrogate does.
+/// Split into clusters; a byte that is not UTF-8 stands alone, like a lone surrogate.
 pub fn split_graphemes(text: &[u8], mut emit: impl FnMut(usize, usize)) {
     let mut at = 0;
     for chunk in text.utf8_chunks() {
@@ -157,14 +160,14 @@ pub fn split_graphemes(text: &[u8], mut emit: impl FnMut(usize, usize)) {
 
 // Hugging Face's `UnicodeScripts`: split where the script changes, as SentencePiece does.
 //
-// Hiragana, Katakana and U+30FC count as Han; a space and an unassigned code point go
-// with whatever is before them. That library starts its first piece at the first
-// character that has a script, so spaces at the very start are dropped.
+// Hiragana, Katakana and U+30FC count as Han; a space and an unassigned code point belong to the
+// piece before them. Hugging Face starts the first piece at the first character that has a script,
+// so spaces at the very start are dropped.
 
-/// Goes with any script.
+/// Script of characters that belong to a piece of any script.
 const ANY: u8 = scripts::UNKNOWN;
 
-/// The script that a character counts as here.
+/// Return the script that a character counts as in [`split_scripts`].
 pub fn script_of(table: Scripts, code: u32) -> u8 {
     match (code, table.of(code)) {
         (0x20, _) => ANY,

@@ -1,7 +1,7 @@
-//! Places where a text can be cut without changing its pre-tokens.
+//! Offsets where a text can be cut without changing its pre-tokens.
 //!
-//! A cut is before an ASCII space, tab or line break, or after a line feed. Whether it is allowed
-//! depends on the bytes around it alone, so cuts do not disturb one another.
+//! A cut is before an ASCII space, tab or line break, or after a line feed. The bytes around a cut
+//! alone decide whether it is allowed, so cuts do not affect one another.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use crate::unicode::{
     decode_before, scripts, well_formed, Classes, Scripts, LETTER, NUMBER, PUNCTUATION, SPACE,
 };
 
-/// What becomes of the pieces when the text is cut.
+/// Effect of a cut on the pieces of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CutEffect {
-    /// Nothing: the parts have the pieces of the whole.
+    /// No effect: the parts have the pieces of the whole.
     Same,
-    /// At most, the piece that the cut runs through is two.
+    /// At most, the piece that the cut runs through becomes two.
     Parts,
-    /// Something else.
+    /// Any other effect.
     Changes,
 }
 
@@ -35,20 +35,21 @@ impl CutEffect {
     }
 }
 
+/// Return the effect of a cut at `at`, which is before a blank or after a line feed.
 fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
     let byte = text[at];
     let before = Classes::get().before(text, at);
     match scanner {
         Scanner::None | Scanner::DigitCuts(_) => CutEffect::Parts,
-        // None of these joins a word to what follows it, and a run of spaces (where
-        // GPT-2's pattern looks ahead) is not cut inside.
+        // These scanners join no word to the text after it. In a run of spaces, where GPT-2's
+        // pattern looks ahead, no cut is allowed.
         Scanner::Whitespace
         | Scanner::WhitespacePunctuation
         | Scanner::Bert
         | Scanner::Gpt2Words
         | Scanner::Gpt2
         | Scanner::Gpt2Runs => CutEffect::same_if(before & SPACE == 0, CutEffect::Changes),
-        // Here punctuation takes the line breaks behind it along.
+        // In these patterns, punctuation includes the line breaks after it.
         Scanner::Cl100k
         | Scanner::Llama3
         | Scanner::Qwen2
@@ -58,7 +59,7 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
             let blank = matches!(byte, b' ' | b'\t') && before & SPACE == 0;
             CutEffect::same_if(after_word || blank, CutEffect::Changes)
         }
-        // The same, and words lie between the matches.
+        // Like the patterns above, but words lie between the matches.
         Scanner::SuperBpe => {
             let after_word = before & (LETTER | NUMBER) != 0;
             match after_word {
@@ -79,7 +80,7 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
                 let joins = split.behaviour == Behaviour::MergedWithPrevious;
                 CutEffect::same_if(starts && !joins, CutEffect::Changes)
             }
-            // A line feed ends what it is merged with, or starts it.
+            // A line feed ends the piece that it is merged with, or starts it.
             Some(b"\n") => {
                 let splits = match split.behaviour {
                     Behaviour::MergedWithNext => byte == b'\n',
@@ -93,7 +94,7 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
             }
             _ => CutEffect::Changes,
         },
-        // A space at the start is dropped; a line break is of the script Common.
+        // A space at the start is dropped; a line break has the script Common.
         Scanner::Scripts if byte == b' ' => CutEffect::Changes,
         Scanner::Scripts => {
             let table = Scripts::get();
@@ -102,12 +103,12 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
             CutEffect::same_if(other, CutEffect::Parts)
         }
         Scanner::Fixed(most) => CutEffect::same_if(most.get() == 1, CutEffect::Changes),
-        // A cluster ends behind any ASCII character (but CR before LF).
+        // A cluster ends after any ASCII character (except CR before LF).
         Scanner::Graphemes => {
             let ends = text[at - 1].is_ascii() && text[at - 1] != b'\r';
             CutEffect::same_if(ends, CutEffect::Parts)
         }
-        // Its rules ask for U+0020 behind a word, and for what ends the text.
+        // The rules look for U+0020 after a word, and for the end of the text.
         Scanner::PennTreebank => {
             let ends = byte == b' ' && before & (LETTER | NUMBER) != 0;
             CutEffect::same_if(ends, CutEffect::Changes)
@@ -115,7 +116,7 @@ fn scanner_cut(scanner: &Scanner, text: &[u8], at: usize) -> CutEffect {
     }
 }
 
-/// The effect of a cut at the start of a line, before a character that is not blank.
+/// Return the effect of a cut at the start of a line, before a character that is not blank.
 fn line_cut(step: &Step, text: &[u8], at: usize) -> CutEffect {
     match (&step.rewrite, &step.scanner) {
         (
@@ -133,7 +134,7 @@ fn line_cut(step: &Step, text: &[u8], at: usize) -> CutEffect {
 }
 
 fn step_cut(step: &Step, text: &[u8], at: usize) -> CutEffect {
-    // What starts with a space gets nothing put in front of it.
+    // Nothing is put in front of a piece that starts with a space.
     let space = text[at] == b' ';
     match (&step.rewrite, &step.scanner) {
         (None, scanner) => scanner_cut(scanner, text, at),
@@ -151,11 +152,11 @@ fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 
-/// May `text` be cut at `at`?
+/// Return whether `text` may be cut at `at`.
 ///
-/// Each step splits every piece of the step before by itself. So if one step's pieces
-/// stay the same, those of the steps behind it do too; and a step before it does no harm
-/// if it only parts a piece in two where that later step parts it anyway.
+/// Each step splits every piece of the step before on its own. So if the pieces of one step do not
+/// change, the pieces of later steps do not either. An earlier step does no harm if it only parts a
+/// piece in two where the later step parts it anyway.
 fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
     if at == 0
         || !(is_blank(&text[at]) || text[at - 1] == b'\n')
@@ -177,8 +178,9 @@ fn is_cut(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
     false
 }
 
-/// Is a pre-token a word, which can be part of a superword: well-formed text with a letter (`\p{L}`)
-/// and without a line break?
+/// Return whether a pre-token is a word, which can be part of a superword.
+///
+/// A word is well-formed text with a letter (`\p{L}`) and without a line break.
 pub fn is_word(pre_token: &[u8]) -> bool {
     let classes = Classes::get();
     let mut has_letter = false;
@@ -194,11 +196,11 @@ pub fn is_word(pre_token: &[u8]) -> bool {
     has_letter && well_formed(pre_token).is_some()
 }
 
-/// Is the pre-token before a cut, or the one after it, no word?
+/// Return whether the pre-token before a cut, or the one after it, is not a word.
 ///
-/// The one that starts with a line break is none. And with the scanners that keep letters apart
-/// from digits and from the punctuation behind them, one that ends in ASCII digits or
-/// punctuation has no letter.
+/// A pre-token that starts with a line break is not a word. Some scanners keep letters apart from
+/// digits and from the punctuation after them: their pre-tokens that end in ASCII digits or
+/// punctuation have no letter.
 fn ends_run(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
     let keeps_letters_apart = matches!(
         pre_tokenizer.steps().last().map(|step| &step.scanner),
@@ -218,10 +220,11 @@ fn ends_run(pre_tokenizer: &PreTokenizer, text: &[u8], at: usize) -> bool {
 }
 
 impl PreTokenizer {
-    /// Can there be a place where a text may be cut, without changing its pre-tokens?
-    /// (A part that is not the first does not stand at the start: see [`Self::run`].)
+    /// Return whether any text can be cut without changing its pre-tokens.
+    ///
+    /// (A part other than the first is not at the start of the document: see [`Self::run`].)
     pub fn cuts_before_space(&self) -> bool {
-        // All that a rule asks for is the byte and what kind of character precedes it.
+        // The rules look only at the byte at the cut and the kind of character before it.
         let before = [b'a', b'1', b'!', b'\n'];
         let after = [b' ', b'\n', b'\t', b'\r', b'a'];
         before
@@ -230,7 +233,7 @@ impl PreTokenizer {
     }
 }
 
-/// The last cut in `text` at or after `from`, if there is one.
+/// Return the last cut in `text` at or after `from`, if any.
 pub fn last_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Option<usize> {
     if !pre_tokenizer.cuts_before_space() {
         return None;
@@ -240,7 +243,7 @@ pub fn last_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Optio
         .find(|&at| is_cut(pre_tokenizer, text, at))
 }
 
-/// The first cut in `text` at or after `from`, if there is one.
+/// Return the first cut in `text` at or after `from`, if any.
 pub fn first_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Option<usize> {
     let mut places = from..text.len();
     (pre_tokenizer.cuts_before_space())
@@ -248,13 +251,14 @@ pub fn first_cut(pre_tokenizer: &PreTokenizer, text: &[u8], from: usize) -> Opti
         .flatten()
 }
 
-/// The first place at or after `from` where a text may be cut before it is normalized:
-/// before a plain space or line feed behind a letter, a number or punctuation.
+/// Return the first offset at or after `from` where a text may be cut before it is normalized.
+///
+/// The cut is before a plain space or line feed that follows a letter, a number or punctuation.
 pub fn safe_cut(text: &[u8], from: usize) -> Option<usize> {
     (from.max(1)..text.len()).find(|&at| is_safe_cut(text, at))
 }
 
-/// Blocks of about `size` bytes between such places.
+/// Return blocks of about `size` bytes that end at safe cuts (see [`safe_cut`]).
 pub fn safe_blocks(text: &[u8], size: usize) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -265,7 +269,7 @@ pub fn safe_blocks(text: &[u8], size: usize) -> impl Iterator<Item = Range<usize
     })
 }
 
-/// The last such place.
+/// Return the last safe cut at or after `from` (see [`safe_cut`]).
 pub fn last_safe_cut(text: &[u8], from: usize) -> Option<usize> {
     (from.max(1)..text.len())
         .rev()
@@ -277,8 +281,10 @@ fn is_safe_cut(text: &[u8], at: usize) -> bool {
         && Classes::get().before(text, at) & (LETTER | NUMBER | PUNCTUATION) != 0
 }
 
-/// Splits `text` at cuts into pieces of about `size` bytes: ascending end offsets,
-/// the last one `text.len()`. A piece without a cut inside grows past `size`.
+/// Split `text` at cuts into pieces of about `size` bytes.
+///
+/// Returns ascending end offsets, the last one `text.len()`. A piece without a cut grows past
+/// `size`.
 pub fn cut_into_pieces(pre_tokenizer: &PreTokenizer, text: &[u8], size: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     if pre_tokenizer.cuts_before_space() {
@@ -386,7 +392,7 @@ mod tests {
         splits.ranges.iter().map(slice).collect()
     }
 
-    /// Every place that may be cut, alone and all together.
+    /// Check every allowed cut, alone and all together, and return their number.
     fn check(steps: &[Step], text: &[u8]) -> usize {
         let pre_tokenizer = PreTokenizer::new(steps.to_vec());
         let whole = pre_tokens(&pre_tokenizer, text, true);

@@ -1,13 +1,13 @@
-//! The three steps of DeepSeek-V3's `tokenizer.json`, each of which isolates its matches:
+//! Steps of DeepSeek-V3's `tokenizer.json`, each of which isolates its matches.
 //!
 //! 1. `\p{N}{1,3}`
 //! 2. `[一-龥぀-ゟ゠-ヿ]+`
 //! 3. ``[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|``
 //!    ` ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 //!
-//! A step sees only one piece of the step before, so the third looks ahead no further
-//! than the end of its stretch. What it does not match (controls, unassigned code points)
-//! is a pre-token from one match to the next.
+//! A step sees only one piece of the step before, so the third looks ahead no further than the end
+//! of its stretch. Text that it does not match (controls, unassigned code points) is a pre-token
+//! from one match to the next.
 
 use super::runs::{breaks_end, is_line_break, space_end};
 use super::runs::{code_at, numbers_end};
@@ -48,7 +48,7 @@ impl Tables {
         (stretch, length)
     }
 
-    /// None at the end of the text.
+    /// Return the kind and the length of the character at `at`; None at the end of the text.
     fn kind(self, text: &[u8], at: usize) -> Option<(CharacterKind, usize)> {
         if at >= text.len() {
             return None;
@@ -77,7 +77,7 @@ impl Tables {
         at
     }
 
-    /// The end of step 3's match at `at`; None where it matches nothing.
+    /// Return the end of step 3's match at `at`; None if nothing matches.
     fn match_end(self, text: &[u8], at: usize) -> Option<usize> {
         let (kind, length) = self.kind(text, at)?;
         let next = at + length;
@@ -106,7 +106,7 @@ impl Tables {
         }
     }
 
-    /// Step 3 on one stretch.
+    /// Apply step 3 to one stretch.
     fn words(self, text: &[u8], mut emit: impl FnMut(usize, usize)) {
         let (mut at, mut unmatched) = (0, 0);
         while at < text.len() {

@@ -1,7 +1,7 @@
 //! Metaspace word by word, without a copy of the text.
 //!
-//! Each word is counted in the form that it most often has: a U+0020 in front where its
-//! rewritten form begins with the replacement. No rewritten word begins with U+0020, unless
+//! Each word is counted in the form that it most often has in the text: with U+0020 in front where
+//! its rewritten form begins with the replacement. No rewritten word begins with U+0020, unless
 //! that is the replacement, so both forms can be keys of one cache.
 
 use super::behaviour::Behaviour;
@@ -9,7 +9,7 @@ use super::rewrite::Rewrite;
 use super::scanner::Scanner;
 use super::sequence::PreTokenizer;
 
-/// The words of a metaspace step that splits, where it is the only step.
+/// Splitter into the words of a metaspace step that is the only step.
 #[derive(Clone, Copy)]
 pub struct Metaspace<'p> {
     rewrite: &'p Rewrite,
@@ -17,6 +17,7 @@ pub struct Metaspace<'p> {
 }
 
 impl PreTokenizer {
+    /// Return the splitter into words, if the only step is a metaspace that splits.
     pub fn metaspace(&self) -> Option<Metaspace<'_>> {
         let [step] = self.steps() else { return None };
         let (Some(rewrite), Scanner::Split(split)) = (&step.rewrite, &step.scanner) else {
@@ -36,7 +37,7 @@ impl PreTokenizer {
 }
 
 impl<'p> Metaspace<'p> {
-    /// Calls `emit` for every word of `text`; `at_start` as for [`PreTokenizer::run`].
+    /// Call `emit` for every word of `text`; `at_start` tells whether the document starts there.
     pub fn split(self, text: &[u8], at_start: bool, mut emit: impl FnMut(&[u8])) {
         let replacement = self.replacement;
         let mut spaced = Vec::new();
@@ -45,7 +46,7 @@ impl<'p> Metaspace<'p> {
             let rest = match word.strip_prefix(replacement) {
                 Some(rest) => rest,
                 None if word[0] == b' ' => return emit(word),
-                // The first word, because all others begin where they were cut.
+                // Only the first word gets here: the others begin at a space or a replacement.
                 None if self.rewrite.in_front(word, at_start).is_empty() => return emit(word),
                 None => word,
             };
@@ -66,7 +67,7 @@ impl<'p> Metaspace<'p> {
         }
     }
 
-    /// A word as the step rewrites it.
+    /// Write to `out` a word as the step rewrites it.
     pub fn rewritten(self, word: &[u8], out: &mut Vec<u8>) {
         out.clear();
         let rest = match word.split_first() {

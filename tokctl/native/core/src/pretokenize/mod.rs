@@ -1,10 +1,10 @@
-//! Pre-tokenizers: a text is split into pre-tokens, which no token crosses.
+//! Pre-tokenizers: a text is split into pre-tokens, which no token but a superword crosses.
 //!
 //! The scanners of the patterns that most models use work on blocks of text ([`masks`]).
 //!
-//! A scanner that stands for a pattern is written by hand and must equal the `regex`
-//! package on that pattern for every input; one that stands for a component of Hugging
-//! Face's must equal that. The tests hold them side by side.
+//! A hand-written scanner for a pattern must equal the `regex` package on that pattern for every
+//! input. A scanner for a component of Hugging Face must equal that component. The tests compare
+//! them.
 
 mod behaviour;
 mod characters;

@@ -1,25 +1,25 @@
-//! The words of the Penn Treebank: Robert MacIntyre's rules (`tokenizer.sed`, 1995) as
-//! NLTK's `TreebankWordTokenizer` states them, in that order.
+//! Words of the Penn Treebank, by Robert MacIntyre's rules (`tokenizer.sed`, 1995) in the order and
+//! form of NLTK's `TreebankWordTokenizer`.
 //!
-//! Every rule puts spaces into the text, for the rules behind it too; in the end the
-//! text is split at white space. Nothing is rewritten: where the treebank has ``` `` ```
-//! and `''`, the pre-token is the quotation mark of the text.
+//! Every rule inserts spaces, which later rules see. In the end the text is split at white space.
+//! Nothing is rewritten: where the treebank has ``` `` ``` and `''`, the pre-token is the quotation
+//! mark of the text.
 //!
-//! Differences from NLTK: `(?i)` is that of ASCII, and U+001C to U+001F are no white space.
+//! Differences from NLTK: `(?i)` covers ASCII only, and U+001C to U+001F are not white space.
 
 use super::runs::code_at;
 use crate::unicode::{decode_before, Categories, Category, Classes, LETTER, NUMBER, SPACE};
 
-/// A character that a rule has put in.
+/// Offset of an inserted character.
 const INSERTED: usize = usize::MAX;
 
-/// The text with the spaces put in so far, and the place of every byte in the original.
+/// Text with the spaces inserted so far, and the offset of every byte in the original.
 struct Padded {
     text: Vec<u8>,
     places: Vec<usize>,
 }
 
-/// A match: where it ends, and before which places a space is put in.
+/// Match of a rule: its end, and the offsets before which it inserts a space.
 struct Match {
     end: usize,
     spaces: [Option<usize>; 3],
@@ -40,7 +40,7 @@ impl Padded {
         }
     }
 
-    /// Replaces the matches of `rule`, leftmost first and without overlap.
+    /// Apply `rule` to its matches, leftmost first and without overlap.
     fn replace(&mut self, rule: impl Fn(&[u8], usize) -> Option<Match>) {
         let first = (0..self.text.len()).find(|&at| rule(&self.text, at).is_some());
         let Some(mut at) = first else {
@@ -76,12 +76,12 @@ impl Padded {
     }
 }
 
-/// `\d`: a decimal digit.
+/// Return whether the character at `at` is a decimal digit, `\d`.
 fn is_decimal(categories: Categories, text: &[u8], at: usize) -> bool {
     categories.of(code_at(text, at).0) == Category::Nd
 }
 
-/// `[:,]` before anything but a digit: `spent, 1,000`.
+/// Match `[:,]` before anything but a digit: `spent, 1,000`.
 fn colon_or_comma(categories: Categories, text: &[u8], at: usize) -> Option<Match> {
     let next = at + 1;
     if !matches!(text[at], b':' | b',') {
@@ -99,7 +99,8 @@ fn colon_or_comma(categories: Categories, text: &[u8], at: usize) -> Option<Matc
     })
 }
 
-/// The period that ends the text, and where the closing brackets and quotes behind it end.
+/// Return the offset of the period that ends the text, and the end of the closing brackets and
+/// quotes after it.
 fn final_period(classes: Classes, text: &[u8]) -> Option<(usize, usize)> {
     let mut closed = text.len();
     while let Some(space) = white_space_before(classes, text, closed) {
@@ -117,13 +118,13 @@ fn is_white_space(classes: Classes, text: &[u8], at: usize) -> (bool, usize) {
     (class & SPACE != 0, length)
 }
 
-/// Where the white-space character that ends at `end` starts.
+/// Return the start of the white-space character that ends at `end`.
 fn white_space_before(classes: Classes, text: &[u8], end: usize) -> Option<usize> {
     let (code, length) = decode_before(text, end)?;
     (classes.of(code) & SPACE != 0).then_some(end - length)
 }
 
-/// `([^' ])('s|'m|'d|') ` and `([^' ])('ll|'re|'ve|n't) `, at the character before.
+/// Match `([^' ])('s|'m|'d|') `, or with `long` `([^' ])('ll|'re|'ve|n't) `.
 fn ending(text: &[u8], at: usize, long: bool) -> Option<Match> {
     if matches!(text[at], b'\'' | b' ') {
         return None;
@@ -151,7 +152,7 @@ fn ending(text: &[u8], at: usize, long: bool) -> Option<Match> {
     })
 }
 
-/// Words that are two: the treebank writes `can not`, `gim me`, `wan na`.
+/// Words that the treebank writes as two: `can not`, `gim me`, `wan na`.
 const DOUBLE: [(&[u8], &[u8]); 8] = [
     (b"can", b"not"),
     (b"d", b"'ye"),
@@ -167,12 +168,12 @@ fn starts_with_any_case(text: &[u8], start: &[u8]) -> bool {
     text.len() >= start.len() && text[..start.len()].eq_ignore_ascii_case(start)
 }
 
-/// `\w` of Python's `re`.
+/// Return whether the character at `at` is `\w` in Python's `re`.
 fn is_word(classes: Classes, text: &[u8], at: usize) -> bool {
     classes.at(text, at).0 & (LETTER | NUMBER) != 0 || text[at] == b'_'
 }
 
-/// `\b(first)(second)\b`, and for `wanna` white space behind it.
+/// Match `\b(first)(second)\b`; `wanna` must precede white space.
 fn double_word(
     classes: Classes,
     text: &[u8],
@@ -198,7 +199,7 @@ fn double_word(
     })
 }
 
-/// ` ('t)(is)\b` and ` ('t)(was)\b`.
+/// Match ` ('t)(is)\b` and ` ('t)(was)\b`.
 fn tis_or_twas(classes: Classes, text: &[u8], at: usize) -> Option<Match> {
     let rest = &text[at..];
     let end = [&b" 'tis"[..], b" 'twas"]
@@ -212,7 +213,7 @@ fn tis_or_twas(classes: Classes, text: &[u8], at: usize) -> Option<Match> {
     })
 }
 
-/// Pads a character that `is_one` of a set.
+/// Return a rule that pads each byte for which `is_one` is true.
 fn around(is_one: impl Fn(u8) -> bool) -> impl Fn(&[u8], usize) -> Option<Match> {
     move |text, at| {
         if is_one(text[at]) {
@@ -223,7 +224,7 @@ fn around(is_one: impl Fn(u8) -> bool) -> impl Fn(&[u8], usize) -> Option<Match>
     }
 }
 
-/// Pads a string.
+/// Return a rule that pads a string.
 fn around_all(string: &'static [u8]) -> impl Fn(&[u8], usize) -> Option<Match> {
     move |text, at| match text[at..].starts_with(string) {
         true => padded(at, at + string.len()),
@@ -231,7 +232,7 @@ fn around_all(string: &'static [u8]) -> impl Fn(&[u8], usize) -> Option<Match> {
     }
 }
 
-/// `([ (\[{<])("|'')`: quotes that open.
+/// Match `([ (\[{<])("|'')`: opening quotes.
 fn opening_quotes(text: &[u8], at: usize) -> Option<Match> {
     match text[at..] {
         [b' ' | b'(' | b'[' | b'{' | b'<', b'"', ..] => padded(at + 1, at + 2),
@@ -240,7 +241,7 @@ fn opening_quotes(text: &[u8], at: usize) -> Option<Match> {
     }
 }
 
-/// `([^'])' `
+/// Match `([^'])' `.
 fn lone_quote(text: &[u8], at: usize) -> Option<Match> {
     match text[at..] {
         [b'\'', ..] => None,

@@ -1,30 +1,32 @@
-//! Changes that a pre-tokenizer makes to a piece before it splits it.
+//! Changes that a pre-tokenizer makes to a piece before it is split.
 //!
-//! Places are Hugging Face's: what replaces a space has the place of that space, and what
-//! is put in front of a piece has the place of the piece's first character.
+//! Source spans equal Hugging Face's: the replacement of a space has the span of the space, and
+//! text put in front of a piece has the span of the piece's first character.
 
 use crate::error::{Error, Result};
 use crate::model::byte_characters::character_of;
 use crate::model::Prepend;
 use crate::unicode;
 
+/// Change to a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rewrite {
-    /// Hugging Face's `Metaspace`: every U+0020 becomes `replacement`, and one is put in
-    /// front of a piece that does not start with one.
+    /// Hugging Face's `Metaspace`: every U+0020 becomes `replacement`, and `replacement` is put in
+    /// front of a piece that does not start with it.
     Metaspace {
         replacement: String,
         prepend: Prepend,
     },
-    /// `add_prefix_space` of Hugging Face's `ByteLevel`: U+0020 is put in front of every
-    /// piece that does not start with one.
+    /// `add_prefix_space` of Hugging Face's `ByteLevel`: U+0020 is put in front of every piece that
+    /// does not start with it.
     PrefixSpace,
-    /// Hugging Face's `ByteLevel` in front of others: each byte becomes the printable character that
+    /// Hugging Face's `ByteLevel` before other steps: each byte becomes the printable character
+    /// that GPT-2's vocabulary spells it with.
     /// GPT-2's vocabulary spells it with.
     ByteCharacters,
 }
 
-/// Pieces of text written one after the other, with the place in the input of every byte.
+/// Rewritten pieces, one after the other, with the source span of every byte.
 #[derive(Debug, Default)]
 pub struct Rewritten {
     pub text: Vec<u8>,
@@ -39,7 +41,7 @@ impl Rewritten {
 }
 
 impl Rewrite {
-    /// Would [`Self::apply`] change this piece?
+    /// Return whether [`Self::apply`] would change this piece.
     pub fn changes(&self, piece: &[u8], at_start: bool) -> bool {
         match self {
             Rewrite::Metaspace { .. } => {
@@ -50,7 +52,7 @@ impl Rewrite {
         }
     }
 
-    /// Does it matter whether a piece stands where the input starts?
+    /// Return whether the change depends on a piece being at the start of the input.
     pub fn asks_for_start(&self) -> bool {
         matches!(
             self,
@@ -61,7 +63,7 @@ impl Rewrite {
         )
     }
 
-    /// What is put in front of a piece.
+    /// Return the text that is put in front of a piece.
     pub(super) fn in_front(&self, piece: &[u8], at_start: bool) -> &[u8] {
         let (with, wanted) = match self {
             Rewrite::PrefixSpace => (&b" "[..], true),
@@ -84,8 +86,10 @@ impl Rewrite {
         with
     }
 
-    /// Appends the changed piece to `out`. `origin(i)` is the place in the input of the
-    /// piece's byte `i`; `at_start` says that the piece stands where the input starts.
+    /// Append the changed piece to `out`.
+    ///
+    /// `origin(i)` returns the source span of the piece's byte `i`. `at_start` tells whether the
+    /// piece is at the start of the input.
     pub fn apply(
         &self,
         piece: &[u8],
@@ -118,7 +122,7 @@ impl Rewrite {
     }
 }
 
-/// The place of every byte of an input: that of its character.
+/// Return the source span of every byte of an input: the span of its character.
 pub fn places(text: &[u8]) -> Result<Vec<(u32, u32)>> {
     if u32::try_from(text.len()).is_err() {
         let message = "a text of 4 GiB or more cannot be rewritten before it is split";

@@ -1,18 +1,18 @@
-//! Runs of characters of one kind: the part that the scanners share.
+//! Runs of characters of one kind, which the scanners share.
 
 use crate::unicode::{decode, Classes, LETTER, NUMBER, SPACE};
 
-/// The three disjoint kinds that GPT-2's pattern tells apart, and the space.
+/// Class bits of the kinds that GPT-2's pattern tells apart; OTHER, the fourth, is 0.
 const KINDS: u8 = LETTER | NUMBER | SPACE;
 
-/// The kind of a character: LETTER, NUMBER, SPACE, or OTHER for all the rest.
+/// Return the kind of a character (LETTER, NUMBER, SPACE or else OTHER) and its length in bytes.
 #[inline]
 pub fn kind_at(classes: Classes, text: &[u8], at: usize) -> (u8, usize) {
     let (class, length) = classes.at(text, at);
     (class & KINDS, length)
 }
 
-/// The end of the run of characters of `kind` that goes on at `at`.
+/// Return the end of the run of `kind` that continues at `at`.
 #[inline]
 pub fn run_end(classes: Classes, text: &[u8], mut at: usize, kind: u8) -> usize {
     while at < text.len() {
@@ -25,7 +25,7 @@ pub fn run_end(classes: Classes, text: &[u8], mut at: usize, kind: u8) -> usize 
     at
 }
 
-/// The length of an English contraction (`'s 't 're 've 'm 'll 'd`) at `at`, or 0.
+/// Return the length of an English contraction (`'s 't 're 've 'm 'll 'd`) at `at`, or 0.
 #[inline]
 pub fn contraction(text: &[u8], at: usize) -> usize {
     match text[at..] {
@@ -35,8 +35,10 @@ pub fn contraction(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// The length of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`, or 0. Among letters outside
-/// ASCII only U+017F, the long s, folds to one of these.
+/// Return the length of an English contraction in any case at `at`, or 0.
+///
+/// The pattern is `(?i:'s|'t|'re|'ve|'m|'ll|'d)`. Of the letters beyond ASCII, only U+017F, the
+/// long s, folds to one of these.
 #[inline]
 pub fn contraction_any_case(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'\'') {
@@ -51,7 +53,7 @@ pub fn contraction_any_case(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// The end of at most `most` characters of class NUMBER from `at` on.
+/// Return the end of at most `most` characters of class NUMBER from `at` on.
 #[inline]
 pub fn numbers_end(classes: Classes, text: &[u8], mut at: usize, most: usize) -> usize {
     for _ in 0..most {
@@ -67,8 +69,10 @@ pub fn numbers_end(classes: Classes, text: &[u8], mut at: usize, most: usize) ->
     at
 }
 
-/// The code point at `at` and its length. A byte that is not UTF-8 is a character of its
-/// own, a lone surrogate as Python's `surrogateescape` makes it.
+/// Return the code point at `at` and its length in bytes.
+///
+/// A byte that is not UTF-8 is a character of its own: a lone surrogate, as with Python's
+/// `surrogateescape`.
 #[inline]
 pub fn code_at(text: &[u8], at: usize) -> (u32, usize) {
     let first = text[at];
@@ -78,19 +82,21 @@ pub fn code_at(text: &[u8], at: usize) -> (u32, usize) {
     decode(text, at).unwrap_or((0xDC00 + u32::from(first), 1))
 }
 
-// White space as the patterns of cl100k and after split it: up to its last line break.
+// White space as the patterns from cl100k on split it: up to its last line break.
 
 pub fn is_line_break(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n')
 }
 
-/// `\s*[\r\n]+|\s+(?!\S)|\s+` at a white-space character: where its pre-token ends.
+/// Return the end of the pre-token that starts with the white-space character at `at`.
 ///
-/// With `whole_at_end`, `\s+$` comes first (tiktoken's form of cl100k): white space at
-/// the end of the text is one pre-token, line breaks or not.
+/// The pattern is `\s*[\r\n]+|\s+(?!\S)|\s+`.
 ///
-/// One walk over the run; what it leaves for the next pre-token holds no line break, so
-/// a run is walked three times at most, however long it is.
+/// With `whole_at_end`, `\s+$` comes first (tiktoken's form of cl100k): white space at the end of
+/// the text is one pre-token, with or without line breaks.
+///
+/// The run is walked once. The part left for the next pre-token holds no line break, so a run is
+/// walked at most three times, however long it is.
 pub fn space_end(classes: Classes, text: &[u8], at: usize, whole_at_end: bool) -> usize {
     let (mut end, mut last, mut after_break) = (at, at, at);
     while end < text.len() {
@@ -110,12 +116,13 @@ pub fn space_end(classes: Classes, text: &[u8], at: usize, whole_at_end: bool) -
     } else if at_end || last == at {
         end
     } else {
-        // `\s+(?!\S)` gives back the last space, which then belongs to what follows.
+        // `\s+(?!\S)` gives the last space back to the text after it.
         last
     }
 }
 
-/// `[\r\n]*` (and `/`, where `slash`): what the patterns let follow punctuation.
+/// Return the end of `[\r\n]*`, or with `slash` of `[\r\n/]*`, which the patterns let follow
+/// punctuation.
 pub fn breaks_end(text: &[u8], mut at: usize, slash: bool) -> usize {
     while at < text.len() && (is_line_break(text[at]) || slash && text[at] == b'/') {
         at += 1;

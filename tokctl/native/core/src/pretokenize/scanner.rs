@@ -1,4 +1,4 @@
-//! One way to split a text into pieces.
+//! Scanners: ways to split a text into pre-tokens.
 
 use std::num::NonZeroUsize;
 
@@ -8,12 +8,15 @@ use super::{characters, deepseek, masks, penn_treebank, superbpe};
 use crate::error::Result;
 use crate::unicode::{Categories, Classes};
 
-/// Takes the pre-tokens of a text, in order. A closure `|start, end|` is one, too.
+/// Receiver of the pre-tokens of a text, in order; a closure `|start, end|` is one, too.
 pub trait PreTokenSink {
+    /// Take the pre-token `start..end`.
     fn take(&mut self, start: usize, end: usize);
 
-    /// Takes pre-tokens side by side: the first one starts at `start`, and each ends, and the next
-    /// one starts, `base` plus one of `ends`. Returns where the last one ends.
+    /// Take adjacent pre-tokens, and return the end of the last one.
+    ///
+    /// The first one starts at `start`. Each one ends, and the next one starts, at `base` plus an
+    /// entry of `ends`.
     #[inline(always)]
     fn take_adjoining(&mut self, base: usize, mut start: usize, ends: &[u16]) -> usize {
         for &end in ends {
@@ -32,29 +35,31 @@ impl<F: FnMut(usize, usize)> PreTokenSink for F {
     }
 }
 
-/// A scanner. The pattern that each one equals, where it is one pattern, is in
-/// `tokctl/model/patterns.py` under the same name, or in [`Scanner::of_pattern`].
+/// Way to split a text into pre-tokens.
+///
+/// If a scanner equals one pattern, the pattern is in `tokctl/model/patterns.py` under the
+/// scanner's name, or in [`Scanner::of_pattern`].
 #[derive(Debug, Clone)]
 pub enum Scanner {
     /// The whole text is one pre-token.
     None,
-    /// Maximal runs of non-space; the spaces are dropped.
+    /// Maximal runs without white space, which is dropped.
     Whitespace,
-    /// Runs of word characters and runs of other characters; the spaces are dropped.
+    /// Runs of word characters and runs of other characters; white space is dropped.
     WhitespacePunctuation,
-    /// Split at spaces, which are dropped; every punctuation character stands alone.
+    /// Runs without white space, which is dropped; every punctuation character stands alone.
     Bert,
-    /// GPT-2's pattern without its spaces, which are dropped.
+    /// GPT-2's pattern without its spaces; white space is dropped.
     Gpt2Words,
-    /// GPT-2's pattern: a word takes the one space before it along; nothing is dropped.
+    /// GPT-2's pattern: a word includes the one space before it; nothing is dropped.
     Gpt2,
-    /// The same without its contractions.
+    /// GPT-2's pattern without its contractions.
     Gpt2Runs,
-    /// GPT-4's pattern as tiktoken has it.
+    /// GPT-4's pattern in tiktoken's form.
     Cl100k,
-    /// The same as Llama 3 has it.
+    /// GPT-4's pattern in Llama 3's form.
     Llama3,
-    /// The same with one number at a time.
+    /// Llama 3's pattern with one number at a time.
     Qwen2,
     /// GPT-4o's pattern.
     O200k,
@@ -62,25 +67,27 @@ pub enum Scanner {
     DeepseekV3,
     /// The pattern of SuperBPE's second stage.
     SuperBpe,
+    /// Hugging Face's `Punctuation`.
     Punctuation(Behaviour),
+    /// Hugging Face's `Digits`.
     Digits {
         individual: bool,
     },
-    /// Numbers in groups of so many digits, counted from their ends.
+    /// Numbers in groups of at most this many digits, counted from their ends.
     DigitGroups(NonZeroUsize),
-    /// Cuts before each group of so many decimal digits, counted from the end of a number.
+    /// Cuts before each group of this many decimal digits, counted from the end of a number.
     DigitCuts(NonZeroUsize),
     Split(Split),
     Scripts,
-    /// Pieces of so many characters.
+    /// Pieces of this many characters.
     Fixed(NonZeroUsize),
     Graphemes,
-    /// The words of the Penn Treebank; spaces are dropped.
+    /// Words of the Penn Treebank; white space is dropped.
     PennTreebank,
 }
 
 impl Scanner {
-    /// The scanners without options.
+    /// Return the scanner of this name; a scanner with options has no name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "none" => Scanner::None,
@@ -102,8 +109,10 @@ impl Scanner {
         })
     }
 
-    /// The scanner that splits as a pattern does whose matches are isolated, where it has no name of
-    /// its own.
+    /// Return the scanner that splits like this pattern with isolated matches; None for other
+    /// patterns.
+    ///
+    /// Covers the patterns whose scanners have no names.
     pub fn of_pattern(pattern: &str) -> Option<Self> {
         match pattern {
             r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+" => Some(Scanner::Gpt2Runs),
@@ -112,17 +121,18 @@ impl Scanner {
         }
     }
 
-    /// May texts be split as one, with a tab between them, and cut before and behind each tab?
+    /// Return whether texts can be joined by tabs, split as one, and cut before and after each tab.
     ///
-    /// Nothing is dropped, and for these patterns a tab is white space and no more: what stands
-    /// before it is split as at the end of a text, and what stands behind it as at the start. But
-    /// white space with a line feed in it that does not end with one needs the end itself.
+    /// True if nothing is dropped and the pattern treats a tab as plain white space: the text
+    /// before a tab is split as at the end of a text, the text after it as at the start. The
+    /// exception is white space that holds a line feed but does not end with one: its split depends
+    /// on the real end of the text.
     pub fn splits_texts_as_one(&self) -> bool {
         use Scanner::{Cl100k, Gpt2, Gpt2Runs, Llama3, O200k, Qwen2};
         matches!(self, Gpt2 | Gpt2Runs | Cl100k | Llama3 | Qwen2 | O200k)
     }
 
-    /// Gives `sink` the start and the end of every pre-token, in order; none is empty.
+    /// Give `sink` the start and the end of every pre-token, in order; none is empty.
     pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
         let classes = Classes::get();
         match self {

@@ -1,4 +1,4 @@
-//! A pre-tokenizer: steps, each of which splits every piece of the step before.
+//! Pre-tokenizer: a sequence of steps, each of which splits every piece of the step before.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::rewrite::{places, Rewrite, Rewritten};
 use super::scanner::{PreTokenSink, Scanner};
 use crate::error::{Error, Result};
 
-/// One scanner, and a change to each piece before it is scanned.
+/// Scanner, with a change to each piece before it is scanned.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub rewrite: Option<Rewrite>,
@@ -22,11 +22,11 @@ impl From<Scanner> for Step {
     }
 }
 
-/// A sequence of steps; without any, the whole text is one pre-token.
+/// Sequence of steps; without steps, the whole text is one pre-token.
 #[derive(Debug, Clone, Default)]
 pub struct PreTokenizer {
     steps: Vec<Step>,
-    /// See [`Self::with_runs`].
+    /// Whether tokens can cover runs of words (see [`Self::with_runs`]).
     has_runs: bool,
 }
 
@@ -36,19 +36,18 @@ impl From<Scanner> for PreTokenizer {
     }
 }
 
-/// The pre-tokens of a text that may have been changed on the way.
+/// Pre-tokens of a text that steps may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splits<'t> {
-    /// What the ranges are ranges of.
+    /// Text that the ranges refer to.
     pub text: Cow<'t, [u8]>,
     pub ranges: Vec<(usize, usize)>,
-    /// For every byte of `text` the place in the input that it came from; None where
-    /// `text` is the input.
+    /// Source span in the input of every byte of `text`; None if `text` is the input.
     pub origins: Option<Vec<(u32, u32)>>,
 }
 
 impl Splits<'_> {
-    /// The place in the input of a part of `text` that is not empty.
+    /// Return the span in the input of a part of `text` that is not empty.
     pub fn place(&self, start: usize, end: usize) -> (usize, usize) {
         match &self.origins {
             Some(origins) => (origins[start].0 as usize, origins[end - 1].1 as usize),
@@ -63,8 +62,10 @@ impl PreTokenizer {
         PreTokenizer { steps, has_runs }
     }
 
-    /// The same for a model of superwords, whose tokens reach over runs of words
-    /// ([`is_word`](super::is_word)): a text is only cut where no run goes on.
+    /// Return the pre-tokenizer for a model of superwords, whose tokens cover runs of words
+    /// ([`is_word`](super::is_word)).
+    ///
+    /// A text is then cut only where no run continues.
     pub fn with_runs(self) -> Self {
         PreTokenizer {
             has_runs: true,
@@ -80,19 +81,20 @@ impl PreTokenizer {
         &self.steps
     }
 
-    /// Does a step change the text, so that [`Self::run`] is needed?
+    /// Return whether a step changes the text, so that [`Self::run`] is needed.
     pub fn rewrites(&self) -> bool {
         self.steps.iter().any(|step| step.rewrite.is_some())
     }
 
-    /// Is a text split otherwise where it stands at the start?
+    /// Return whether the split of a text depends on being at the start of the document.
     pub fn asks_for_start(&self) -> bool {
         let rewrites = self.steps.iter().filter_map(|step| step.rewrite.as_ref());
         rewrites.into_iter().any(Rewrite::asks_for_start)
     }
 
-    /// Gives `sink` the start and the end of every pre-token, in order; none is empty. An error
-    /// where a step rewrites, because there are no ranges of `text` then.
+    /// Give `sink` the start and the end of every pre-token, in order; none is empty.
+    ///
+    /// Fails if a step rewrites: the pre-tokens are then not ranges of `text`.
     pub fn split(&self, text: &[u8], mut sink: impl PreTokenSink) -> Result<()> {
         if self.rewrites() {
             let message = "this pre-tokenizer changes the text: its pre-tokens are no ranges of it";
@@ -105,7 +107,7 @@ impl PreTokenizer {
         }
     }
 
-    /// See [`Scanner::splits_texts_as_one`].
+    /// Return whether texts can be joined and split as one; see [`Scanner::splits_texts_as_one`].
     pub fn splits_texts_as_one(&self) -> bool {
         match &self.steps[..] {
             [step] => step.rewrite.is_none() && step.scanner.splits_texts_as_one(),
@@ -113,8 +115,10 @@ impl PreTokenizer {
         }
     }
 
-    /// The pre-tokens of any pre-tokenizer. `first_char`: how many bytes of `text` its document's first
-    /// character became; 0 where the document does not start there.
+    /// Return the pre-tokens of `text`, which steps may rewrite.
+    ///
+    /// `first_char` is the number of bytes of `text` that the document's first character became; 0
+    /// if the document does not start there.
     pub fn run<'t>(&self, text: &'t [u8], first_char: usize) -> Result<Splits<'t>> {
         let mut splits = Splits {
             text: Cow::Borrowed(text),
@@ -144,7 +148,7 @@ impl PreTokenizer {
     }
 }
 
-/// Rewrites every piece; afterwards they lie one behind the other in a text of their own.
+/// Rewrite every piece; the new pieces lie one after the other in a text of their own.
 fn apply(rewrite: &Rewrite, splits: &mut Splits, first_char: usize) -> Result<()> {
     let starts = |splits: &Splits, (start, end)| splits.place(start, end).0 < first_char;
     let changes = |&(start, end): &(usize, usize)| {
@@ -172,7 +176,7 @@ fn apply(rewrite: &Rewrite, splits: &mut Splits, first_char: usize) -> Result<()
     Ok(())
 }
 
-/// Through all steps at once, piece by piece, so that no step's pieces are stored.
+/// Apply all steps at once, piece by piece, so that no step's pieces are stored.
 fn split_in_steps(steps: &[Step], text: &[u8], emit: &mut dyn FnMut(usize, usize)) -> Result<()> {
     let Some((step, rest)) = steps.split_first() else {
         emit(0, text.len());

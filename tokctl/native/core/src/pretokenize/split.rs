@@ -1,4 +1,4 @@
-//! Splitting at a literal string or at a pattern that the caller searches.
+//! Splits at a literal string, or at a pattern that the caller searches for.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub enum Needle {
 pub struct Split {
     pub needle: Needle,
     pub behaviour: Behaviour,
-    /// What matches counts as what lies between, and the other way round.
+    /// Whether matches and the stretches between them swap roles.
     pub invert: bool,
 }
 
@@ -41,7 +41,7 @@ impl Split {
         }
     }
 
-    /// The literal searched for, unless it is a pattern or the match is what is kept.
+    /// Return the literal, unless the needle is a pattern or the split is inverted.
     pub fn plain_literal(&self) -> Option<&[u8]> {
         match &self.needle {
             Needle::Literal(finder) if !self.invert => Some(finder.needle()),
@@ -57,7 +57,7 @@ impl Split {
         };
         match &self.needle {
             Needle::Literal(finder) if finder.needle().is_empty() => {
-                // The empty string is found before every character and at the end.
+                // The empty string matches before every character and at the end.
                 let mut at = 0;
                 while at < text.len() {
                     matches.push(at, at);
@@ -81,7 +81,7 @@ impl Split {
     }
 }
 
-/// Passes matches on, and the gaps between them.
+/// Splitter that passes on matches and the gaps between them.
 struct MatchSplitter<E> {
     pieces: PieceMerger<E>,
     invert: bool,

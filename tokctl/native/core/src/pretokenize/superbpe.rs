@@ -1,7 +1,8 @@
+//! The pattern of SuperBPE's second stage (Liu and others 2025, arXiv 2503.13423).
+//!
 //! `\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)`
 //!
-//! The pattern of SuperBPE's second stage (Liu and others 2025, arXiv 2503.13423), whose matches are
-//! isolated: what it does not match is a pre-token from one match to the next, mostly of many words.
+//! Its matches are isolated. The text between two matches is a pre-token, mostly of many words.
 
 use super::runs::{breaks_end, kind_at, numbers_end, run_end};
 use crate::unicode::{Classes, LETTER, NUMBER, OTHER, SPACE};
@@ -36,8 +37,8 @@ pub fn split(classes: Classes, text: &[u8], mut emit: impl FnMut(usize, usize)) 
     }
 }
 
-/// Where the match ends that starts with a character that is no space, letter or number; at itself
-/// if it stands alone.
+/// Return the end of the match that starts with a character other than a space, letter or number;
+/// `at` if the character stands alone.
 fn others_end(classes: Classes, text: &[u8], at: usize) -> usize {
     let is_other = |at: usize| kind_at(classes, text, at).0 == OTHER;
     let next = at + kind_at(classes, text, at).1;
@@ -47,7 +48,7 @@ fn others_end(classes: Classes, text: &[u8], at: usize) -> usize {
     breaks_end(text, run_end(classes, text, next, OTHER), true)
 }
 
-/// The same for a plain space.
+/// Return the end of the match that starts with a plain space; `at` if nothing matches.
 fn spaces_end(classes: Classes, text: &[u8], at: usize) -> usize {
     let spaces = text[at..].iter().take_while(|&&byte| byte == b' ');
     let end = at + spaces.count();
@@ -56,7 +57,7 @@ fn spaces_end(classes: Classes, text: &[u8], at: usize) -> usize {
     }
     match kind_at(classes, text, end).0 {
         SPACE => end,
-        // It gives back the last one, to what follows.
+        // ` +(?!\S)` gives the last space back to the text after it.
         _ if end - at > 1 => end - 1,
         OTHER => match others_end(classes, text, end) {
             alone if alone == end => at,

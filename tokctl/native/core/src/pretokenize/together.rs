@@ -1,27 +1,32 @@
-//! Texts side by side: split as one where the pattern allows it. A scanner that starts anew at each
-//! line does blocks of 64 bytes for what is left of a few.
+//! Splits of adjacent texts, as one text where the pattern allows it.
+//!
+//! A scanner works on blocks of 64 bytes: one that starts anew at each line fills a block for the
+//! few bytes at the end of the line.
 
 #[cfg(doc)]
 use super::Scanner;
 use super::{PreTokenSink, PreTokenizer};
 use crate::error::Result;
 
-/// Stands between texts that are split as one.
+/// Byte between texts that are split as one.
 pub const TAB: u8 = b'\t';
 
-/// Takes the pre-tokens of one text after the other.
+/// Receiver of the pre-tokens of one text after the other.
 pub trait TextsSink: PreTokenSink {
-    /// All pre-tokens of a text have come.
+    /// Note that all pre-tokens of a text have come.
     fn end_text(&mut self);
 }
 
 impl PreTokenizer {
-    /// Gives `sink` the pre-tokens of parts of a text, each a text of its own. A part ends at each
-    /// of `ends`, which `sink` is told, and the next one starts one byte behind it: a tab, where
-    /// [`Scanner::splits_texts_as_one`]. What stands behind the last end is a part, too.
+    /// Give `sink` the pre-tokens of the parts of a text, each split as a text of its own.
+    ///
+    /// A part ends at each offset of `ends`, which `sink` is told. The next part starts one byte
+    /// later; with [`Scanner::splits_texts_as_one`], the byte between them must be a tab. The bytes
+    /// after the last end are a part, too.
     pub fn split_each(&self, text: &[u8], ends: &[usize], sink: &mut impl TextsSink) -> Result<()> {
         let as_one = self.splits_texts_as_one();
-        // The part that is looked at, and those before it that are scanned with it.
+        // `start` is the offset of the current part; `offset` and `first` are the offset and the
+        // number of the first part in its scan.
         let (mut start, mut offset, mut first) = (0, 0, 0);
         for (number, &end) in ends.iter().enumerate() {
             let is_last = number + 1 == ends.len();
@@ -46,7 +51,7 @@ impl PreTokenizer {
     }
 }
 
-/// May another text follow, with a tab between?
+/// Return whether another text can follow this one after a tab.
 fn ends_like_any(text: &[u8]) -> bool {
     let is_space = match text {
         [] | [.., b'\n' | b'\r'] => false,
@@ -57,7 +62,7 @@ fn ends_like_any(text: &[u8]) -> bool {
     if !is_space {
         return true;
     }
-    // Of what may be white space.
+    // Look at the bytes at the end that may be white space.
     let mut last = text
         .iter()
         .rev()
@@ -65,12 +70,12 @@ fn ends_like_any(text: &[u8]) -> bool {
     !last.any(|&byte| byte == b'\n' || byte == b'\r')
 }
 
-/// Takes the places of parts that lie side by side, scanned as one or alone.
+/// Sink for adjacent parts that are scanned as one or alone.
 struct PartPlaces<'p, S> {
     sink: &'p mut S,
-    /// Where what is scanned starts in the text.
+    /// Offset in the text where the scan starts.
     offset: usize,
-    /// Where the next parts end, as places of the text, but for the last one.
+    /// Ends of the parts in the scan, except the last one, as offsets in the text.
     ends: &'p [usize],
 }
 
@@ -102,7 +107,7 @@ impl<S: TextsSink> PreTokenSink for PartPlaces<'_, S> {
             if *part_end >= base + usize::from(last) {
                 break;
             }
-            // Less than a place among `ends`, or behind it, where `start` is.
+            // Fits 16 bits: below one of `ends`, or 0 if the part ends before `base`.
             let bound = part_end.saturating_sub(base) as u16;
             let (inside, others) = rest.split_at(count_below(rest, bound));
             start = self.sink.take_adjoining(base, start, inside);
@@ -112,7 +117,7 @@ impl<S: TextsSink> PreTokenSink for PartPlaces<'_, S> {
             self.sink.end_text();
             start = part_end + 1;
             self.ends = more;
-            // Those at the tab and behind it, and what another part took.
+            // Skip the ends up to the byte after the tab: the part and its tab cover these bytes.
             let passed = others
                 .iter()
                 .take_while(|&&end| base + usize::from(end) <= start);
@@ -123,7 +128,7 @@ impl<S: TextsSink> PreTokenSink for PartPlaces<'_, S> {
     }
 }
 
-/// How many numbers, which rise, are below a bound.
+/// Return how many of the ascending `numbers` are below `bound`.
 #[inline(always)]
 fn count_below(numbers: &[u16], bound: u16) -> usize {
     let (chunks, rest) = numbers.as_chunks::<16>();
@@ -164,7 +169,7 @@ mod tests {
         }
     }
 
-    /// White space of all kinds before anything else: the ends of texts turn on it.
+    /// Mostly white space of all kinds, on which the split at the end of a text depends.
     const PIECES: [&[u8]; 40] = [
         b" ",
         b" ",

@@ -1,7 +1,7 @@
-//! Which characters get an id.
+//! Selection of the characters that get an id.
 //!
-//! A character that is left out has no id, and no merge crosses it: its neighbours do not
-//! become adjacent. (Hugging Face drops it from the word, so that they do.)
+//! A character that is left out has no id, and no merge crosses it: its neighbours do not become
+//! adjacent. (Hugging Face drops the character from the word, so that its neighbours do.)
 
 use hashbrown::HashSet;
 
@@ -10,25 +10,25 @@ use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Alphabet, Marker, Units, Vocabulary};
 
-/// Code points, as many as there can be.
+/// Number of possible code points.
 const CODE_POINTS: usize = 0x11_0000;
 
-/// What limits the characters of an alphabet. The default limits nothing.
+/// Limits on the characters of an alphabet. The default sets no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// The share of the characters' occurrences that the alphabet must cover, as
-    /// (numerator, denominator); SentencePiece's `character_coverage`.
+    /// Share of the character occurrences that the alphabet must cover, as (numerator,
+    /// denominator); SentencePiece's `character_coverage`.
     pub coverage: Option<(u64, u64)>,
-    /// The most characters that it may have; Hugging Face's `limit_alphabet`.
+    /// Maximum number of characters; Hugging Face's `limit_alphabet`.
     pub most: Option<u64>,
-    /// Characters that are in it though they are not seen, and that no limit drops.
+    /// Characters that are included even if they do not occur; no limit drops them.
     pub initial: Vec<char>,
 }
 
-/// The characters of a model's alphabet, by code point.
+/// Return the characters of a model's alphabet, sorted by code point.
 ///
-/// Those of `limits.initial` come first, then all others from the most frequent to the
-/// least (ties by code point) until the coverage is reached or the most are taken.
+/// The characters of `limits.initial` are taken first. Then all others follow, from the most
+/// frequent to the least (ties by code point), until the coverage or the maximum number is reached.
 pub fn alphabet_of(counts: &Counts, limits: &Limits) -> Result<Vec<char>> {
     let occurrences = occurrences(counts)?;
     let total: u128 = occurrences.iter().map(|&count| u128::from(count)).sum();
@@ -38,7 +38,7 @@ pub fn alphabet_of(counts: &Counts, limits: &Limits) -> Result<Vec<char>> {
     let mut others: Vec<char> = seen(&occurrences)
         .filter(|character| initial.binary_search(character).is_err())
         .collect();
-    // The sort is stable: ties stay in the order of code points.
+    // The sort is stable: ties stay in code point order.
     others.sort_by_key(|&character| std::cmp::Reverse(occurrences[character as usize]));
 
     let (share, whole) = limits.coverage.unwrap_or((1, 1));
@@ -62,7 +62,7 @@ pub fn alphabet_of(counts: &Counts, limits: &Limits) -> Result<Vec<char>> {
     Ok(taken)
 }
 
-/// How often each character occurs in the counted pre-tokens, by code point.
+/// Return how often each character occurs in the counted pre-tokens, indexed by code point.
 pub(super) fn occurrences(counts: &Counts) -> Result<Vec<u64>> {
     let mut occurrences = vec![0u64; CODE_POINTS];
     for (pre_token, count) in counts.iter() {
@@ -83,11 +83,12 @@ fn seen(occurrences: &[u64]) -> impl Iterator<Item = char> + '_ {
         .filter_map(|(code, _)| char::from_u32(code))
 }
 
+/// Return a pre-token as text, or an error if it is not UTF-8.
 pub(super) fn text(pre_token: &[u8]) -> Result<&str> {
     std::str::from_utf8(pre_token).map_err(|_| Error::Invalid("a pre-token is not UTF-8".into()))
 }
 
-/// A set of characters that costs one look per question.
+/// Set of characters with constant-time lookup, as an array indexed by code point.
 pub(super) struct Characters(Vec<bool>);
 
 impl Characters {
@@ -103,7 +104,7 @@ impl Characters {
         self.0[character as usize]
     }
 
-    /// By code point.
+    /// Iterate over the characters in code point order.
     pub fn iter(&self) -> impl Iterator<Item = char> + '_ {
         let present = (0u32..).zip(&self.0).filter(|&(_, &present)| present);
         present.filter_map(|(code, _)| char::from_u32(code))
@@ -118,12 +119,14 @@ impl FromIterator<char> for Characters {
     }
 }
 
-// The vocabulary before the first merge: special tokens, then the alphabet; or, where a
-// model is extended, all its tokens, then what is new in the alphabet.
+// The vocabulary before the first merge: special tokens, then the alphabet. When a model is
+// extended: all its tokens, then the new symbols of the alphabet.
 
-/// Ids: special tokens as given, or the tokens of the model that is extended; symbols
-/// without a fused marker by code point; those that carry one by code point (bytes in the
-/// order of `initial_alphabet`).
+/// Return the vocabulary before the first merge.
+///
+/// Ids follow this order: special tokens as given, or the tokens of the extended model; then
+/// symbols without a fused marker by code point; then symbols with one by code point. Bytes follow
+/// the order of `initial_alphabet`.
 pub fn vocabulary(counts: &Counts, options: &Options) -> Result<Vocabulary> {
     let mut vocabulary = match &options.extend {
         Some(old) => old.vocabulary()?,
@@ -149,8 +152,8 @@ pub fn vocabulary(counts: &Counts, options: &Options) -> Result<Vocabulary> {
     Ok(vocabulary)
 }
 
-/// The initial symbols of pre-tokens, with their ids in [`vocabulary`]: text never starts as a
-/// special token.
+/// Return the initial symbols of pre-tokens, with their ids in [`vocabulary`]. Special tokens are
+/// not among them, because text never starts as a special token.
 pub(super) fn initial_symbols(vocabulary: &Vocabulary, options: &Options) -> Alphabet {
     match options.units {
         Units::Bytes => Alphabet::bytes(|byte| vocabulary.id(byte)),
@@ -164,6 +167,7 @@ pub(super) fn initial_symbols(vocabulary: &Vocabulary, options: &Options) -> Alp
     }
 }
 
+/// Return the error for a symbol that is spelled like a special token.
 pub fn spelled_like_a_special_token(symbol: &[u8]) -> Error {
     Error::Invalid(format!(
         "a special token is spelled like {:?}, a symbol of the alphabet",
@@ -171,6 +175,8 @@ pub fn spelled_like_a_special_token(symbol: &[u8]) -> Error {
     ))
 }
 
+/// Return an error if the requested vocabulary size is less than `least` or does not fit 32-bit
+/// ids.
 pub fn check_size(requested: u64, least: u64) -> Result<()> {
     if requested < least {
         return Err(Error::VocabularyTooSmall { requested, least });
@@ -183,8 +189,8 @@ pub fn check_size(requested: u64, least: u64) -> Result<()> {
     Ok(())
 }
 
-/// The bare symbols (a marker of its own among them) and those with a fused marker, each
-/// by code point.
+/// Return the bare symbols (with the marker, if the marker is a symbol of its own) and the symbols
+/// with a fused marker, each in code point order.
 fn characters(counts: &Counts, options: &Options) -> Result<(Vec<String>, Vec<String>)> {
     let initial_tokens = options.initial_tokens.iter().map(Vec::as_slice);
     let allowed: Option<Characters> = if options.limits == Limits::default() {
@@ -226,7 +232,8 @@ fn characters(counts: &Counts, options: &Options) -> Result<(Vec<String>, Vec<St
     }
     for &character in &options.limits.initial {
         bare.insert(character);
-        // A word can have it at any place; Hugging Face's alphabet is the bare form's.
+        // The character can occur at any position; Hugging Face adds only the bare form to the
+        // alphabet.
         if carries && !options.bare_characters {
             marked.insert(character);
         }
@@ -258,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_most_frequent_come_first_and_ties_go_by_code_point() {
-        // a 5, b 3, c 1, d 1: ten in all.
+        // Counts: a 5, b 3, c 1, d 1; ten in all.
         let words = [("aab", 2), ("ba", 1), ("dc", 1)];
         let covering = |share, whole| Limits {
             coverage: Some((share, whole)),

@@ -1,12 +1,13 @@
-//! The highest count next: a heap whose entries are corrected when they surface.
+//! Selector of the pair with the highest count: a heap whose entries are corrected when they
+//! surface.
 //!
-//! A pair's count only falls and its tie key only grows while nothing adds to it, so
-//! an outdated entry stands too high, never too low. When a merge, or the splitting of a
-//! removed token, adds to a pair, the pair is pushed again.
+//! While a pair gains no occurrence, its count only falls and its tie key only grows. An outdated
+//! entry is thus too high in the heap, never too low. When a merge, or the splitting of a removed
+//! token, adds occurrences to a pair, the pair is pushed again.
 //!
-//! Most pairs are rare and never get their turn. So the heap holds only those whose counts
-//! begin with the same bits as the highest ones ([`level`]); the others wait in lists, one for
-//! each level, until the heap is empty.
+//! Most pairs are rare and are never merged. So the heap holds only the pairs whose counts are in
+//! the highest levels ([`level`]). The other pairs wait in lists, one per level, until the heap is
+//! empty.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,23 +20,24 @@ use crate::model::Merge;
 
 type QueueEntry = (u64, Reverse<TieKey>, PairId);
 
+/// Selector by count: see the module.
 pub struct ByCount {
     heap: BinaryHeap<QueueEntry>,
-    /// The least level of a count in the heap.
+    /// Lowest level whose pairs are in the heap.
     level: usize,
-    /// By level: pairs with smaller counts. One whose count has fallen since
-    /// is moved to its list when the one where it stands has its turn.
+    /// Pairs with smaller counts, by level. A pair whose count has fallen since is moved to the
+    /// list of its new level when its old list is emptied.
     waiting: Vec<Vec<PairId>>,
 }
 
-/// Counts of one level have the same first bits.
+/// Number of leading bits that the counts of one level share.
 const SAME: u32 = 5;
 
-/// One more than the highest level.
+/// Number of levels.
 const LEVELS: usize = ((u64::BITS - SAME) as usize + 2) << (SAME - 1);
 
-/// The number of bits and the first of them: higher counts have the same level or a higher one, and
-/// low counts one for each.
+/// Return the level of a count: the count's bit length and its leading [`SAME`] bits as one number.
+/// The level never falls as the count grows, and each count below 32 has a level of its own.
 fn level(count: u64) -> usize {
     let dropped = (u64::BITS - SAME).saturating_sub(count.leading_zeros());
     ((dropped as usize) << (SAME - 1)) + (count >> dropped) as usize
@@ -56,7 +58,7 @@ impl ByCount {
         selector
     }
 
-    /// Takes in the pair as things stand.
+    /// Insert the pair with its current count and tie key.
     fn push(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
         let count = pairs.count(pair);
         if level(count) < self.level {
@@ -67,14 +69,14 @@ impl ByCount {
         }
     }
 
-    /// Takes in pairs that are new, or have won occurrences.
+    /// Insert pairs that are new or won occurrences.
     pub fn push_all(&mut self, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus) {
         for &pair in gained {
             self.push(pair, pairs, corpus);
         }
     }
 
-    /// Fills the heap with the highest counts of those that wait. False: none is left.
+    /// Fill the empty heap from the highest level that has pairs. Return false if no pair is left.
     fn descend(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> bool {
         while self.heap.is_empty() {
             let Some(level) = self.level.checked_sub(1) else {
@@ -106,7 +108,7 @@ impl Selector for ByCount {
                 }
                 continue;
             }
-            // The key is worked out only where another pair may tie.
+            // The exact key is computed only if another pair may tie.
             let alone = self.heap.peek().is_none_or(|next| next.0 < count);
             if alone {
                 return Some(pair);

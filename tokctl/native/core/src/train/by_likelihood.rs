@@ -1,17 +1,17 @@
-//! The highest `count(ab) / (count(a) * count(b))` next.
+//! Selector of the pair with the highest `count(ab) / (count(a) * count(b))`.
 //!
-//! A merge lowers the counts of its two symbols, and so lifts the score of every pair
-//! that has one of them: there can be thousands. Two levels keep that cheap. Each pair
-//! is *owned* by one of its symbols, the one with more neighbours when the pair first
-//! appears. An owner ranks its pairs by `count(ab) / count(other)`, an order in which
-//! its own count plays no part; a global heap ranks the owners by their best pair. When
-//! a symbol's count falls, only the pairs that it is in *without* owning them are
-//! pushed anew (few, because the symbol with more neighbours owns) and the symbol itself.
+//! A merge lowers the counts of its two symbols, which raises the score of every pair that contains
+//! one of them: there can be thousands. Two levels keep the update cheap. Each pair is *owned* by
+//! one of its symbols, the one with more neighbours when the pair first appears. An owner ranks its
+//! pairs by `count(ab) / count(other)`, an order that does not depend on the owner's count. A
+//! global heap ranks the owners by their best pair. When the count of a symbol falls, only two
+//! things are pushed again: the symbol itself, and the pairs that contain the symbol but have
+//! another owner. These pairs are few, because the symbol with more neighbours is the owner.
 //!
-//! On both levels an entry may stand too high and is corrected when it surfaces, but
-//! never too low: whatever lifts a score pushes a new entry, which makes older entries
-//! of the same pair or owner void. Tie keys in entries are bounds, too: a key is worked
-//! out only for the best pair, and only where another may tie with it.
+//! On both levels an entry may be too high, in which case it is corrected when it surfaces, but
+//! never too low. Whatever raises a score pushes a new entry, which invalidates older entries of
+//! the pair or owner. Tie keys in entries are bounds, too: an exact key is computed only for the
+//! best pair, and only if another pair may tie with it.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -22,11 +22,11 @@ use super::ties::TieKey;
 use super::Selector;
 use crate::model::Merge;
 
-/// `count / (left * right)`, never turned into a float.
+/// The fraction `count / product`, compared exactly and never converted to a float.
 #[derive(Debug, Clone, Copy)]
 pub struct Fraction {
     pub count: u64,
-    /// A product of two 64-bit counts, which 128 bits always hold. Not 0.
+    /// Product of two 64-bit counts, which always fits 128 bits. Not 0.
     pub product: u128,
 }
 
@@ -39,7 +39,7 @@ impl Fraction {
     }
 }
 
-/// A 64-bit times a 128-bit number, as (high 128 bits, low 64 bits).
+/// Multiply a 64-bit by a 128-bit number; return (high 128 bits, low 64 bits).
 fn wide_product(a: u64, b: u128) -> (u128, u64) {
     let low = u128::from(a) * u128::from(b as u64);
     let high = u128::from(a) * (b >> 64);
@@ -71,7 +71,7 @@ impl PartialEq for Fraction {
 
 impl Eq for Fraction {}
 
-/// A pair among those of one owner.
+/// Heap entry of a pair in the heap of its owner.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
 struct Owned {
     /// `count(ab) / count(other)`
@@ -81,7 +81,7 @@ struct Owned {
     version: u32,
 }
 
-/// An owner, ranked by its best pair.
+/// Heap entry of an owner, ranked by the owner's best pair.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
 struct RankedOwner {
     /// `count(ab) / (count(a) * count(b))`
@@ -103,13 +103,14 @@ struct PairState {
 #[derive(Default)]
 struct SymbolState {
     owned: BinaryHeap<Owned>,
-    /// Pairs that this symbol is in and that another owns.
+    /// Pairs that contain this symbol and have another owner.
     elsewhere: Vec<PairId>,
-    /// Pairs that this symbol has been in so far.
+    /// Number of pairs that have contained this symbol so far.
     degree: u32,
     version: u32,
 }
 
+/// Selector by likelihood: see the module.
 pub struct ByLikelihood {
     pairs: Vec<PairState>,
     symbols: Vec<SymbolState>,
@@ -148,7 +149,7 @@ impl ByLikelihood {
         &mut self.symbols[symbol as usize]
     }
 
-    /// Gives a pair its owner, if it has none yet, and its entry.
+    /// Choose an owner for the pair if it has none, and push the pair's entry.
     fn enter(&mut self, pair: PairId, pairs: &mut Pairs, corpus: &Corpus) {
         let least = pair as usize + 1;
         if self.pairs.len() < least {
@@ -163,15 +164,15 @@ impl ByLikelihood {
             };
             self.symbol(other).elsewhere.push(pair);
             let state = &mut self.pairs[pair as usize];
-            // The version goes on counting: entries of an earlier owner stay void.
+            // The version keeps counting, so that entries of an earlier owner stay invalid.
             (state.owner, state.other, state.known) = (owner, other, true);
         }
-        // A pair that gained may come earlier in the scan than it did.
+        // The first occurrence of a pair that gained may now come earlier in the scan.
         pairs.tie_key(pair, corpus);
         self.push(pair, pairs, corpus);
     }
 
-    /// Pushes the pair's present entry, which makes its earlier ones void.
+    /// Push an entry with the pair's current values, which invalidates its earlier entries.
     fn push(&mut self, pair: PairId, pairs: &Pairs, corpus: &Corpus) {
         let state = &mut self.pairs[pair as usize];
         state.version += 1;
@@ -184,8 +185,8 @@ impl ByLikelihood {
         self.symbols[state.owner as usize].owned.push(entry);
     }
 
-    /// The owner's best pair as things stand, but for the tie key, which is a bound.
-    /// Outdated entries above it are corrected.
+    /// Return the owner's best pair of the current state, with a bound as its tie key. Outdated
+    /// entries above it are corrected.
     fn top(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) -> Option<Owned> {
         loop {
             let entry = *self.symbols[owner as usize].owned.peek()?;
@@ -205,7 +206,7 @@ impl ByLikelihood {
         }
     }
 
-    /// The owner's present entry for the global heap, if a pair is left to it.
+    /// Return the owner's current entry for the global heap, or None if the owner has no pair left.
     fn best_of(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) -> Option<RankedOwner> {
         let top = self.top(owner, pairs, corpus)?;
         let other = self.pairs[top.pair as usize].other;
@@ -222,7 +223,7 @@ impl ByLikelihood {
         })
     }
 
-    /// Puts the owner's present entry into the global heap; its earlier ones are void.
+    /// Push the owner's current entry to the global heap, which invalidates its earlier entries.
     fn rank(&mut self, owner: u32, pairs: &Pairs, corpus: &Corpus) {
         self.symbols[owner as usize].version += 1;
         if let Some(best) = self.best_of(owner, pairs, corpus) {
@@ -230,14 +231,15 @@ impl ByLikelihood {
         }
     }
 
-    /// May another pair have the score of `best`, which has been taken off the global heap?
+    /// Return whether another pair may have the score of `best`, which is no longer in the global
+    /// heap.
     fn may_tie(&self, best: &RankedOwner) -> bool {
         let of_another_owner = self
             .best
             .peek()
             .is_some_and(|next| next.score == best.score);
         let owned = self.symbols[best.owner as usize].owned.as_slice();
-        // The second best in a binary heap is one of the two behind its top.
+        // The second best entry of a binary heap is one of the two children of its top.
         of_another_owner
             || owned
                 .iter()
@@ -263,7 +265,7 @@ impl Selector for ByLikelihood {
             if !self.may_tie(&best) || pairs.tie_key(best.pair, corpus) == best.key.0 {
                 return Some(best.pair);
             }
-            // Its key has grown: it stands too high on both levels.
+            // The key has grown, so the entry is too high on both levels.
             self.push(best.pair, pairs, corpus);
             self.rank(best.owner, pairs, corpus);
         }
@@ -288,7 +290,7 @@ impl Selector for ByLikelihood {
             let mut elsewhere = std::mem::take(&mut self.symbol(symbol).elsewhere);
             elsewhere.retain(|&pair| {
                 let alive = pairs.is_candidate(pair);
-                // A pair that falls out here may come back only as a gained one.
+                // A pair that is dropped now can only come back in `gained`.
                 self.pairs[pair as usize].known = alive;
                 alive
             });
@@ -317,7 +319,7 @@ mod fraction_tests {
         assert!(Fraction::new(max - 1, max, max) < Fraction::new(max, max, max));
         assert_eq!(Fraction::new(2, max, 2), Fraction::new(1, max, 1));
         assert_eq!(Fraction::new(3, 6, 5), Fraction::new(1, 2, 5));
-        // As floats these two are equal.
+        // The two fractions are equal as floats.
         let near = 1 << 62;
         assert!(Fraction::new(near + 1, near, 3) > Fraction::new(near, near, 3));
         assert!(Fraction::new(1, 10, 10) > Fraction::new(1, max, max));

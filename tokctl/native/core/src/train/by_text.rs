@@ -1,8 +1,8 @@
-//! The highest count next, ties by text: the rule `highest-text`.
+//! Selector of the pair with the highest count, ties by text: the rule `highest-text`.
 //!
-//! A tie key of [`super::ties`] is two numbers, and no two numbers hold the order of texts to
-//! which new ones are added. So the pairs with the highest counts stand in groups, one for each
-//! count, and a group is a heap of texts. All other pairs stand in one heap by their counts alone.
+//! A tie key of [`super::ties`] is two numbers, and two numbers can't represent the order of texts
+//! while new texts are added. So pairs with the highest counts are grouped by count, and each group
+//! is a heap ordered by text. All other pairs are in one heap that is ordered by count alone.
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
@@ -12,17 +12,18 @@ use super::pairs::{PairId, Pairs};
 use super::{Options, Selector};
 use crate::model::{Marker, Merge, Units, Vocabulary};
 
-/// (text of the left side, of the right side), compared in this order.
+/// (text of the left side, text of the right side), compared in this order.
 type PairText = (Rc<[u8]>, Rc<[u8]>);
 
+/// Selector by count, then text: see the module.
 pub struct ByText {
-    /// Pairs with a count below `level`. One whose count has fallen since is pushed again when
-    /// it surfaces.
+    /// Pairs with a count below `level`. A pair whose count has fallen since it was pushed is
+    /// pushed again when it surfaces.
     waiting: BinaryHeap<(u64, PairId)>,
     level: u64,
-    /// By count: pairs that had a count of `level` or more when they were pushed.
+    /// Pairs that had a count of at least `level` when they were pushed, grouped by count.
     groups: BTreeMap<u64, BinaryHeap<(PairText, PairId)>>,
-    /// By token, as [`Spelling`] writes it; None where this text never had the token.
+    /// Texts by token id, as [`Spelling`] writes them; None if the corpus never had the token.
     texts: Vec<Option<Rc<[u8]>>>,
     marker: Marker,
 }
@@ -44,7 +45,7 @@ impl ByText {
         selector
     }
 
-    /// Takes in the pair as things stand, if it may be merged.
+    /// Insert the pair with its current count if it may be merged.
     fn push(&mut self, pair: PairId, pairs: &Pairs) {
         if !pairs.is_candidate(pair) {
             return;
@@ -63,7 +64,7 @@ impl ByText {
         text.expect("a pair is made of tokens that were merged here, or of initial symbols")
     }
 
-    /// Opens the group of the highest count of those that wait. False: none is left.
+    /// Open a group with the highest count among the waiting pairs. Return false if none is left.
     fn descend(&mut self, pairs: &Pairs) -> bool {
         while let Some((count, pair)) = self.waiting.pop() {
             if !pairs.is_candidate(pair) {
@@ -121,9 +122,11 @@ impl Selector for ByText {
     }
 }
 
-/// How texts are written so that they compare as files spell them: as they are where symbols are
-/// characters, since UTF-8 keeps the order of code points; and for each byte its place in the
-/// alphabet of bytes, which is in the order of GPT-2's stand-ins.
+/// Map from bytes to sort keys, so that texts compare as files spell them.
+///
+/// Where symbols are characters, bytes stay as they are, since UTF-8 keeps the order of code
+/// points. Where symbols are bytes, each byte becomes its index in the byte alphabet, which is in
+/// the order of GPT-2's stand-in characters.
 struct Spelling([u8; 256]);
 
 impl Spelling {

@@ -1,11 +1,13 @@
 //! The corpus state: every distinct pre-token as a row of symbols, in one flat array.
 //!
-//! A symbol takes as many slots as it has initial symbols: that is its width. Its first slot
-//! holds its id, with [`WIDE`] where more follow; its second and its last slot hold its
-//! width, with [`INSIDE`], so that both neighbours are found in one step. Whatever the slots
-//! between hold, it is marked [`INSIDE`], too. One [`EDGE`] slot stands before each word and
-//! after the last. A place (the index of a symbol's first slot) never changes while the
-//! symbol lives, and places ascend in scan order. A character that has no id is an [`EDGE`], too.
+//! The *width* of a symbol is its number of initial symbols, and a symbol takes as many slots. Its
+//! first slot holds its id, plus [`WIDE`] if more slots follow. Its second and its last slot hold
+//! its width, plus [`INSIDE`], so that each neighbour is found in one step. The slots between them
+//! hold anything, but are marked [`INSIDE`] too. One [`EDGE`] slot precedes each word and one
+//! follows the last word. A character that has no id is also an [`EDGE`].
+//!
+//! A *position* ([`Place`]) is the index of a symbol's first slot. It never changes while the
+//! symbol exists, and positions ascend in scan order.
 
 use super::alphabet::initial_symbols;
 use super::{Options, Progress, Start, Ties};
@@ -15,39 +17,41 @@ use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
 use crate::prefetch::prefetch;
 
-/// The first slot of a symbol that has a width of 2 or more.
+/// Flag in the first slot of a symbol with a width of 2 or more.
 const WIDE: u32 = 1 << 30;
 
-/// A slot after the first one of a symbol.
+/// Flag in every slot of a symbol but the first.
 const INSIDE: u32 = 1 << 31;
 
 const EDGE: u32 = INSIDE | WIDE;
 
-/// Ids and widths are below it.
+/// Exclusive upper bound of ids and widths.
 const LIMIT: u32 = 1 << 30;
 
+/// Index of a symbol's first slot.
 pub type Place = u32;
 
-/// A symbol's slot, its place in the list of a pair and in that of one that is made of it, and a
-/// quarter for the tables.
+/// Estimated memory per symbol: a slot, an entry in the position lists of its pair and of a pair
+/// made of it, and a quarter more for the tables.
 const BYTES_PER_SYMBOL: usize = 15;
 
-/// Pre-tokens of so many bytes are segmented at a time.
+/// Bytes of pre-tokens that are segmented in one call.
 const START_BATCH: usize = 4 << 20;
 
+/// Segmented pre-tokens and the counts of their symbols: see the module.
 pub struct Corpus {
     slots: Vec<u32>,
     words: WordIndex,
     word_counts: Vec<u64>,
-    /// Place of each word in the scan; only kept for `rewritten-last`.
+    /// Scan position of each word; only kept for `rewritten-last`.
     scan_order: Option<Vec<u64>>,
     next_in_scan: u64,
     symbol_counts: Vec<u64>,
 }
 
 impl Corpus {
-    /// The state before the first merge, or, with `start`, after those of the model that is
-    /// extended.
+    /// Build the state before the first merge or, with `start`, after the merges of the extended
+    /// model.
     pub fn new(
         counts: &Counts,
         vocabulary: &Vocabulary,
@@ -74,10 +78,10 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Takes in each pre-token's initial symbols.
+    /// Append the initial symbols of each pre-token.
     fn fill(&mut self, counts: &Counts, vocabulary: &Vocabulary, options: &Options) -> Result<()> {
         let alphabet = initial_symbols(vocabulary, options);
-        // Each byte, and each word's edge and marker: an upper bound of what follows.
+        // Upper bound of the slots: each byte, and the edge and the marker of each word.
         let most = counts.text_length() + 2 * counts.len() + 1;
         memory::check(most.saturating_mul(BYTES_PER_SYMBOL))?;
         self.slots.reserve(most.min(u32::MAX as usize));
@@ -85,7 +89,7 @@ impl Corpus {
             let first = self.slots.len();
             alphabet.symbols(pre_token, |id, _| {
                 if id == NO_ID {
-                    // A character that the alphabet leaves out: no merge crosses it.
+                    // No merge crosses a character that the alphabet leaves out.
                     self.slots.push(EDGE);
                 } else {
                     self.slots.push(id);
@@ -97,7 +101,7 @@ impl Corpus {
         Ok(())
     }
 
-    /// Takes in the ids that `start` gives for each pre-token.
+    /// Append the ids that `start` gives for each pre-token.
     fn fill_from(&mut self, counts: &Counts, start: Start, progress: Progress) -> Result<()> {
         let mut all = counts.iter().peekable();
         while all.peek().is_some() {
@@ -134,7 +138,7 @@ impl Corpus {
         )
     }
 
-    /// Ends the word whose first slot is `first`.
+    /// End the word whose first slot is `first`.
     fn end_word(&mut self, first: usize, count: u64) -> Result<()> {
         if self.slots.len() - first >= LIMIT as usize {
             return Err(Error::TooLarge(
@@ -152,9 +156,10 @@ impl Corpus {
         Ok(())
     }
 
-    /// Of rows whose symbols are ids already: runs of words. Every id is below `symbols`.
+    /// Build the corpus from rows whose symbols are ids already (runs of words). Return an error if
+    /// an id is not below `symbols`.
     pub fn of_runs(runs: &Counts, symbols: usize, ties: Ties) -> Result<Self> {
-        // Four bytes are a symbol, and each row has an edge.
+        // A symbol has four bytes in a run, and each row has an edge.
         let most = runs.text_length() / 4 + runs.len() + 1;
         memory::check(most.saturating_mul(BYTES_PER_SYMBOL))?;
         let mut corpus = Corpus {
@@ -178,12 +183,13 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Takes note that a symbol occurs outside of the corpus, too: so often in all.
+    /// Raise the count of a symbol to `count`, its total with the occurrences outside the corpus.
     pub fn count_all(&mut self, symbol: u32, count: u64) {
         let known = &mut self.symbol_counts[symbol as usize];
         *known = count.max(*known);
     }
 
+    /// Return the weighted count of a symbol; 0 for a symbol that never occurred.
     pub fn symbol_count(&self, symbol: u32) -> u64 {
         self.symbol_counts
             .get(symbol as usize)
@@ -191,13 +197,13 @@ impl Corpus {
             .unwrap_or(0)
     }
 
-    /// How often the word around `place` occurs.
+    /// Return the count of the word at `place`.
     #[inline]
     pub fn weight(&self, place: Place) -> u64 {
         self.word_counts[self.word(place) as usize]
     }
 
-    /// Where the word around `place` stands in the scan.
+    /// Return the scan position of the word at `place`, or 0 if the scan order is not kept.
     #[inline]
     pub fn scan_place(&self, place: Place) -> u64 {
         match &self.scan_order {
@@ -206,13 +212,13 @@ impl Corpus {
         }
     }
 
-    /// Asks for what stands at a place.
+    /// Prefetch the slot at `place`.
     #[inline]
     pub fn prefetch(&self, place: Place) {
         prefetch(&self.slots[place as usize]);
     }
 
-    /// The width of the symbol whose first slot this is.
+    /// Return the width of the symbol whose first slot is `at`.
     #[inline]
     fn width(&self, at: usize) -> usize {
         match self.slots[at] & WIDE {
@@ -221,14 +227,14 @@ impl Corpus {
         }
     }
 
-    /// Is there now a `left` at `place` with a `right` after it?
+    /// Return whether a `left` is now at `place` with a `right` after it.
     #[inline]
     pub fn has_pair(&self, place: Place, left: u32, right: u32) -> bool {
         let at = place as usize;
         self.slots[at] & !WIDE == left && self.slots[at + self.width(at)] & !WIDE == right
     }
 
-    /// All adjacent pairs in scan order, as (place, left, right).
+    /// Iterate over all adjacent pairs in scan order, as (position, left, right).
     pub fn pairs(&self) -> impl Iterator<Item = (Place, u32, u32)> + '_ {
         // Only called before the first merge, when every width is 1.
         let windows = self.slots.windows(2).zip(0u32..);
@@ -238,9 +244,9 @@ impl Corpus {
         })
     }
 
-    /// Merges the pair at `place` into `token`. Returns the neighbours, as
-    /// (place, symbol) before and symbol after, where there are any. [`Self::count_merged`]
-    /// needs all such merges.
+    /// Merge the pair at `place` into `token` and return the symbols around it.
+    ///
+    /// The caller must report the sum of all such merges to [`Self::count_merged`].
     #[inline]
     pub fn merge_at(&mut self, place: Place, token: u32) -> AdjacentSymbols {
         let at = place as usize;
@@ -255,7 +261,7 @@ impl Corpus {
         around
     }
 
-    /// What stands before the slot `at` and from the slot `end` on.
+    /// Return the symbol that ends before the slot `at` and the one that starts at the slot `end`.
     #[inline]
     fn around(&self, at: usize, end: usize) -> AdjacentSymbols {
         let place = at as Place;
@@ -274,18 +280,21 @@ impl Corpus {
         }
     }
 
-    /// The symbol whose first slot this is; another number than any symbol's where it is none's.
+    /// Return the symbol whose first slot is `place`. If no symbol starts at `place`, the result is
+    /// not the id of any symbol.
     #[inline]
     pub fn symbol_at(&self, place: Place) -> u32 {
         self.slots[place as usize] & !WIDE
     }
 
-    /// Splits the symbol at `place` into parts, each with its width. Returns the neighbours.
-    /// [`Self::count_split`] needs all such splits.
+    /// Split the symbol at `place` into `parts`, given as (symbol, width), and return the symbols
+    /// around it.
+    ///
+    /// The caller must report the sum of all such splits to [`Self::count_split`].
     pub fn split_at(&mut self, place: Place, parts: &[(u32, u32)]) -> AdjacentSymbols {
         let mut at = place as usize;
         let around = self.around(at, at + self.width(at));
-        // The slots between are marked as inside a symbol, and those of a part still are.
+        // All slots but the first are already marked `INSIDE`, also those in the middle of a part.
         for &(part, width) in parts {
             if width == 1 {
                 self.slots[at] = part;
@@ -300,7 +309,7 @@ impl Corpus {
         around
     }
 
-    /// Takes note that `token` has been split so many times, weighted.
+    /// Update the symbol counts after `token` was split `times` times, weighted by word counts.
     pub fn count_split(&mut self, token: u32, parts: &[(u32, u32)], times: u64) {
         self.symbol_counts[token as usize] -= times;
         for &(part, _) in parts {
@@ -308,7 +317,8 @@ impl Corpus {
         }
     }
 
-    /// Takes note that `left` and `right` have become `token` so many times, weighted.
+    /// Update the symbol counts after `left` and `right` became `token` `times` times, weighted by
+    /// word counts.
     pub fn count_merged(&mut self, left: u32, right: u32, token: u32, times: u64) {
         if self.symbol_counts.len() <= token as usize {
             self.symbol_counts.resize(token as usize + 1, 0);
@@ -318,7 +328,8 @@ impl Corpus {
         self.symbol_counts[token as usize] += times;
     }
 
-    /// Counts a symbol so many times less; false where it is not there so often.
+    /// Lower the count of a symbol by `times`. Return false and change nothing if the count is
+    /// smaller.
     pub fn take_out(&mut self, symbol: u32, times: u64) -> bool {
         let count = self.symbol_counts.get_mut(symbol as usize);
         let left = count.as_deref().and_then(|count| count.checked_sub(times));
@@ -328,17 +339,18 @@ impl Corpus {
         left.is_some()
     }
 
-    /// The word that `place` lies in.
+    /// Return the word that contains `place`.
     #[inline]
     pub fn word(&self, place: Place) -> u32 {
         self.words.at(place)
     }
 
+    /// Return whether the corpus keeps the scan order of its words, for `rewritten-last`.
     pub fn keeps_scan_order(&self) -> bool {
         self.scan_order.is_some()
     }
 
-    /// Moves words to the end of the scan, in the order that they have among themselves.
+    /// Move words to the end of the scan, in their present order, and drop duplicates from `words`.
     pub fn move_to_end(&mut self, words: &mut Vec<u32>) {
         let Some(order) = &mut self.scan_order else {
             return;
@@ -352,24 +364,26 @@ impl Corpus {
     }
 }
 
+/// Neighbours of a symbol: (position, symbol) before it, and the symbol after it.
 pub struct AdjacentSymbols {
     pub before: Option<(Place, u32)>,
     pub after: Option<u32>,
 }
 
-// Which word a slot of the corpus lies in: a bit for each word's end, and their number
-// before every 64 slots. Two words of memory for 64 slots stay in the processor's cache
-// where a number for each slot would not.
+// Index from slots to words: a bit for each word's end, and the number of words before every 64
+// slots. 16 bytes for 64 slots stay in the processor's cache, where a word number for each slot
+// would not.
 
-/// 64 slots.
+/// Word ends in a block of 64 slots.
 #[derive(Clone, Copy, Default)]
 struct WordEnds {
-    /// The slots that end a word.
+    /// Bitmap of the slots that end a word.
     ends: u64,
-    /// Words that end before this block.
+    /// Number of words that end before this block.
     before: u32,
 }
 
+/// Map from slots to word numbers.
 #[derive(Default)]
 pub struct WordIndex {
     blocks: Vec<WordEnds>,
@@ -377,7 +391,7 @@ pub struct WordIndex {
 }
 
 impl WordIndex {
-    /// Ends a word at a slot; slots ascend.
+    /// End a word at `slot`. Slots must be given in ascending order.
     pub fn end_at(&mut self, slot: usize) {
         self.reach(slot);
         self.blocks[slot / 64].ends |= 1 << (slot % 64);
@@ -394,7 +408,8 @@ impl WordIndex {
         }
     }
 
-    /// The word of a slot, its end among them. There is an end at the slot or after it.
+    /// Return the word of a slot; the edge slot that ends a word belongs to the word. At least one
+    /// word must end at or after the slot.
     #[inline]
     pub fn at(&self, slot: u32) -> u32 {
         let block = self.blocks[slot as usize / 64];

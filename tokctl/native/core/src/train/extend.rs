@@ -1,4 +1,4 @@
-//! Going on from a model that is there already.
+//! Continuation of training from an existing model.
 
 use hashbrown::HashSet;
 
@@ -8,16 +8,18 @@ use super::Progress;
 use crate::error::{Error, Result};
 use crate::model::{Marker, Units, Vocabulary};
 
-/// A model to go on from: its tokens keep their ids, its merges come first.
+/// Model to extend: its tokens keep their ids, and its merges come first.
 #[derive(Debug, Clone, Default)]
 pub struct Extend {
-    /// By id.
+    /// Tokens by id.
     pub tokens: Vec<Vec<u8>>,
     /// (left id, right id, token id), in the order learned.
     pub merges: Vec<(u32, u32, u32)>,
 }
 
 impl Extend {
+    /// Return the model's vocabulary, or an error if two tokens are equal or a merge has an unknown
+    /// id.
     pub fn vocabulary(&self) -> Result<Vocabulary> {
         let mut vocabulary = Vocabulary::default();
         for (id, token) in self.tokens.iter().enumerate() {
@@ -40,8 +42,8 @@ impl Extend {
         }
     }
 
-    /// Brings the corpus to the state in which the training of the model stopped: every
-    /// merge in the order learned, as training applied it.
+    /// Bring the corpus to the state in which the model's training stopped: apply every merge in
+    /// the order learned, as training applied it.
     pub fn replay(
         &self,
         (marker, units): (&Marker, Units),
@@ -49,7 +51,7 @@ impl Extend {
         pairs: &mut Pairs,
         progress: Progress,
     ) -> Result<()> {
-        // A token that is no initial symbol has the length that its first merge gave it.
+        // A token that is not an initial symbol has the length that its first merge gave it.
         let mut made = HashSet::new();
         for &(left, right, token) in &self.merges {
             let string = &self.tokens[token as usize];
@@ -69,7 +71,8 @@ impl Extend {
     }
 }
 
-/// Has the token the form of an initial symbol? Encoding takes every such token for one.
+/// Return whether the token has the form of an initial symbol. Encoding treats every such token as
+/// one.
 fn is_initial(token: &[u8], marker: &Marker, units: Units) -> bool {
     if units == Units::Bytes {
         return token.len() == 1;
@@ -87,17 +90,18 @@ fn is_initial(token: &[u8], marker: &Marker, units: Units) -> bool {
 mod tests {
     use super::*;
 
-    /// `tests/exact/test_symbols.py` holds the same against what encoding starts from.
+    /// `tests/exact/test_symbols.py` checks the same cases against the symbols that encoding starts
+    /// from.
     #[test]
     fn initial_symbols_of_every_marker() {
         let cases: [(&str, &str, &[&str], &[&str]); 8] = [
             ("none", "", &["a", "字"], &["ab", "字字", "##"]),
-            // A marker that is a symbol of its own merges with a character like any other.
+            // A marker that is a symbol of its own merges like any other character.
             ("start", "Ġ", &["a", "Ġ"], &["Ġa", "aĠ", "ĠĠ"]),
             ("end", "_", &["a", "_"], &["a_", "_a", "__"]),
             ("start", "<w>", &["a", "<w>", "<"], &["<w>a", "<w", "a<w>"]),
             ("end", "</w>", &["a", "</w>"], &["a</w>", "</w>a"]),
-            // A fused one is part of a symbol, and none by itself.
+            // A fused marker is part of a symbol, and never a symbol by itself.
             (
                 "end-fused",
                 "</w>",

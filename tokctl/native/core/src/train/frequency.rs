@@ -1,4 +1,4 @@
-//! Word and character models: the most frequent pre-tokens, or characters, are the tokens.
+//! Word and character models, whose tokens are the most frequent pre-tokens or characters.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::Stop;
 use crate::count::Counts;
 use crate::error::{Error, Result};
 
-/// What the tokens are.
+/// Kind of string that becomes a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// Whole pre-tokens: a word list.
@@ -20,47 +20,51 @@ pub enum TokenKind {
     Characters,
 }
 
+/// Options of a word or character training.
 #[derive(Debug, Clone)]
 pub struct FrequencyOptions {
     pub kind: TokenKind,
-    /// Ids wanted in all.
+    /// Target vocabulary size.
     pub vocab_size: u64,
-    /// Tokens that have the lowest ids: special tokens, or all those of a model that is
-    /// extended. They are not counted again.
+    /// Tokens with the lowest ids: special tokens, or all tokens of an extended model. They are not
+    /// counted again.
     pub first: Vec<Vec<u8>>,
-    /// Strings that no further token may have: special tokens. A word that spells one is
-    /// passed over; a character that is one is an error.
+    /// Strings that no further token may have: special tokens. A word that equals one is skipped; a
+    /// character that equals one is an error.
     pub reserved: Vec<Vec<u8>>,
-    /// Words that are tokens however often they occur, each once.
+    /// Words, each listed once, that become tokens however rare they are.
     pub initial_tokens: Vec<Vec<u8>>,
-    /// Words that occur less often are no tokens.
+    /// Minimum count of a word to become a token.
     pub min_frequency: u64,
-    /// Longest word, in characters.
+    /// Maximum length of a word in characters.
     pub max_token_length: Option<u64>,
-    /// Which characters may be tokens, for [`TokenKind::Characters`].
+    /// Limits on which characters may be tokens, for [`TokenKind::Characters`].
     pub limits: Limits,
 }
 
+/// Result of a word or character training.
 #[derive(Debug, Clone)]
 pub struct FrequencyTraining {
-    /// By id.
+    /// Tokens by id.
     pub tokens: Vec<Vec<u8>>,
-    /// How often each token occurs, by id; 0 for those of `first`.
+    /// Count of each token, by id; 0 for the tokens of `first`.
     pub counts: Vec<u64>,
     pub stop: Stop,
 }
 
-/// A string that may become a token.
+/// String that may become a token.
 struct TokenCandidate<'t> {
     text: &'t [u8],
     count: u64,
-    /// It becomes one whatever its count.
+    /// Whether the string becomes a token whatever its count.
     required: bool,
 }
 
-/// Ids: `first` as given, then by descending count; ties in the order in which they are
-/// first seen. Initial tokens, and characters that `limits.initial` puts in, are always kept;
-/// those of them that are not seen come last, in the order given.
+/// Choose the most frequent words or characters as tokens.
+///
+/// Ids: the tokens of `first` as given, then the others by descending count, ties in first-seen
+/// order. Initial tokens and the characters of `limits.initial` are always kept. Those that do not
+/// occur come last, in the order given.
 pub fn train(counts: &Counts, options: &FrequencyOptions) -> Result<FrequencyTraining> {
     match options.kind {
         TokenKind::Words => {
@@ -105,8 +109,8 @@ fn is_wanted(word: &[u8], count: u64, options: &FrequencyOptions) -> bool {
     count >= options.min_frequency && (longest == u64::MAX || length() <= longest)
 }
 
-/// Characters with their counts, and whether they must stay: as first seen, then those
-/// that are not seen.
+/// Return (character, count, whether it must be kept) for each allowed character: first those that
+/// occur, in first-seen order, then those of `limits.initial` that do not.
 fn characters(counts: &Counts, limits: &Limits) -> Result<Vec<(String, u64, bool)>> {
     let occurrences = occurrences(counts)?;
     let allowed: Characters = alphabet_of(counts, limits)?.into_iter().collect();
@@ -127,7 +131,7 @@ fn characters(counts: &Counts, limits: &Limits) -> Result<Vec<(String, u64, bool
     Ok(found)
 }
 
-/// The best of the candidates, which come in first-seen order.
+/// Choose the best of `candidates`, which must be in first-seen order.
 fn select(
     mut candidates: Vec<TokenCandidate>,
     options: &FrequencyOptions,

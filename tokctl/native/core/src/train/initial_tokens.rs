@@ -1,10 +1,10 @@
-//! Tokens that a model of merges has from the start.
+//! Tokens that a merge-based model has from the start.
 //!
-//! The first merges are those that BPE learns on these tokens alone, each counted once, until each
-//! is a single symbol; pairs that they have equally often are ordered by their count in the text,
-//! then by the tie rule. To find them, the tokens are counted with the text as further pre-tokens,
-//! so often that one occurrence in them is more than all that the text has. A count modulo that
-//! weight is the count in the text.
+//! The first merges are the ones that BPE learns on these tokens alone, each counted once, until
+//! each token is a single symbol. Pairs that are equally frequent in the tokens are ordered by
+//! their count in the text, then by the tie rule. To find these merges, the tokens are added to the
+//! text as further pre-tokens. Their weight is so high that one occurrence in a token outweighs the
+//! whole text. A count modulo the weight is therefore the count in the text.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::{Vocabulary, NO_ID};
 
-/// The text's pre-tokens and, if there are initial tokens, these after them, with how often each of
-/// them is counted.
+/// Return the pre-tokens of the text followed by the initial tokens, and the count (weight) of each
+/// initial token. The weight is None if `options` has no initial tokens.
 pub fn with_tokens<'c>(
     counts: &'c Counts,
     options: &Options,
@@ -36,7 +36,7 @@ pub fn with_tokens<'c>(
     Ok((Cow::Owned(all), Some(weight)))
 }
 
-/// Takes the initial tokens out of the corpus, each of which is a single symbol now.
+/// Remove the initial tokens from the corpus. Each of them must be a single symbol by now.
 pub fn take_out(
     corpus: &mut Corpus,
     vocabulary: &Vocabulary,

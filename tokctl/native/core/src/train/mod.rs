@@ -1,11 +1,10 @@
-//! Training: by merges (BPE and WordPiece), and by frequency ([`frequency`]: words, characters).
+//! Training by merges (BPE and WordPiece) and by frequency ([`frequency`]: words, characters).
 //!
-//! BPE and WordPiece start from initial symbols and merge the best adjacent pair again and again;
-//! they differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented
-//! pre-tokens and applies merges, [`pairs`] keeps every pair's count and places up to
-//! date, and a selector ([`by_count`], [`by_text`], [`by_likelihood`]) names the next pair.
-//! [`parity`] does so for each of several languages; [`removal`] takes tokens away again, and
-//! [`superwords`] merges whole pre-tokens.
+//! BPE and WordPiece start from initial symbols and merge the best adjacent pair again and again.
+//! They differ in what "best" means ([`Criterion`]). [`corpus`] holds the segmented pre-tokens and
+//! applies merges. [`pairs`] keeps the count and the positions of every pair up to date. A selector
+//! ([`by_count`], [`by_text`], [`by_likelihood`]) names the next pair. [`parity`] trains on several
+//! languages at once, [`removal`] also removes tokens, and [`superwords`] merges whole pre-tokens.
 
 pub mod alphabet;
 mod by_count;
@@ -37,7 +36,7 @@ use alphabet::Limits;
 use corpus::Corpus;
 use pairs::{PairId, Pairs};
 
-/// What makes a pair the best.
+/// Score by which the best pair is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Criterion {
     /// The highest count: BPE (Sennrich et al. 2016), and Hugging Face's WordPiece.
@@ -55,7 +54,8 @@ impl Criterion {
         }
     }
 
-    /// The selector of a criterion and the tie rule, for a corpus whose pairs are known.
+    /// Return the selector for this criterion and the tie rule of `options`. `pairs` must already
+    /// hold every pair of `corpus`.
     fn selector(
         self,
         options: &Options,
@@ -78,48 +78,49 @@ impl Criterion {
     }
 }
 
+/// Options of a training by merges.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub criterion: Criterion,
     pub ties: Ties,
     pub units: Units,
     pub marker: Marker,
-    /// Ids wanted in all: special tokens, alphabet and merged tokens.
+    /// Target vocabulary size: special tokens, alphabet and merged tokens.
     pub vocab_size: u64,
-    /// These get the lowest ids, and no merge makes one. Where a model is extended, those
-    /// that it has keep their ids, and others get none here.
+    /// Tokens that get the lowest ids and that no merge makes. When a model is extended, special
+    /// tokens that it already has keep their ids, and the others get no id in training.
     pub special_tokens: Vec<Vec<u8>>,
-    /// More strings that no token may have: those that a model file would spell like a
-    /// special token.
+    /// Further strings that no token may have, because a model file would spell them like a special
+    /// token.
     pub reserved: Vec<Vec<u8>>,
-    /// Symbols that are in the alphabet whether they occur or not.
+    /// Symbols that are in the alphabet whether or not they occur.
     pub initial_alphabet: Vec<Vec<u8>>,
-    /// Puts every character in the alphabet in its bare form too, as Hugging Face does.
+    /// Whether every character is in the alphabet in its bare form too, as in Hugging Face.
     pub bare_characters: bool,
-    /// Pairs that occur less often are never merged; at least 1.
+    /// Minimum count of a pair to be merged; at least 1.
     pub min_frequency: u64,
-    /// Longest token, in units, its marker not counted.
+    /// Maximum length of a token in units, without its marker.
     pub max_token_length: Option<u64>,
-    /// The most words of a merged token: parts between spaces that are not empty.
+    /// Maximum number of words in a merged token. Words are the non-empty parts between spaces.
     pub max_words: Option<u64>,
-    /// No merged token contains one of these.
+    /// Strings that no merged token may contain.
     pub forbidden: Vec<Vec<u8>>,
-    /// No merge crosses the border of a character, but between whole ones: see
-    /// [`whole_characters`].
+    /// Whether merges respect character boundaries: see [`whole_characters`].
     pub whole_characters: bool,
-    /// Pre-tokens, each once, that the first merges make into tokens: see [`initial_tokens`].
-    /// Their characters get ids as those of the text, and no limit drops them.
+    /// Pre-tokens, each listed once, that the first merges turn into tokens: see
+    /// [`initial_tokens`]. Their characters are in the alphabet, and no limit drops them.
     pub initial_tokens: Vec<Vec<u8>>,
-    /// Which characters get an id, for [`Units::Characters`].
+    /// Limits on which characters get an id, for [`Units::Characters`].
     pub limits: Limits,
-    /// A model to go on from.
+    /// Model to extend.
     pub extend: Option<Extend>,
-    /// Tokens that are taken away again (BPE only).
+    /// Rule by which tokens are removed during training (BPE only).
     pub removal: Option<RemovalRule>,
 }
 
 impl Options {
-    /// May a merge whose left side is `left` make this token, as far as their texts decide?
+    /// Return whether the rules on texts (`max_words`, `whole_characters`, `forbidden`) allow a
+    /// merge of `left` into `token`.
     fn may_be_made(&self, left: &[u8], token: &[u8]) -> bool {
         let words = || token.split(|&byte| byte == b' ').filter(|w| !w.is_empty());
         let too_many = self
@@ -131,32 +132,34 @@ impl Options {
     }
 }
 
+/// Reason why training stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The vocabulary has the size that was asked for.
+    /// The vocabulary reached its target size.
     VocabularyFull,
     /// No pair is left that may be merged.
     Exhausted,
 }
 
+/// Result of a training by merges.
 #[derive(Debug, Clone)]
 pub struct Training {
     pub vocabulary: Vocabulary,
-    /// Those of a model that is extended are not among them.
+    /// Merges in the order learned, without those of an extended model.
     pub merges: Vec<Merge>,
-    /// So many of them, the first ones, make the initial tokens.
+    /// Number of leading merges that make the initial tokens.
     pub initial_merges: u32,
-    /// Ids of the alphabet: `special_tokens.len()..alphabet_end`; of what an extended model
-    /// has got in addition, `extend.tokens.len()..alphabet_end`.
+    /// First id after the alphabet. The alphabet has the ids `special_tokens.len()..alphabet_end`;
+    /// when a model is extended, new symbols have the ids `extend.tokens.len()..alphabet_end`.
     pub alphabet_end: u32,
 
     pub stop: Stop,
-    /// Of a training that takes tokens away: its merges are there alone.
+    /// Merges and removals of a training that removes tokens; `merges` is then empty.
     pub events: Option<TrainingEvents>,
 }
 
 impl Training {
-    /// What was learned, as a model's file would hold it.
+    /// Convert the result to the content of a model file.
     pub fn into_stored(self) -> Stored {
         let merges = self.merges.iter();
         let column = |count: fn(&Merge) -> u64| self.merges.iter().map(count).collect();
@@ -174,27 +177,28 @@ impl Training {
     }
 }
 
-/// Called now and then with the vocabulary's size so far; false stops the training.
+/// Callback that receives the current vocabulary size from time to time; false stops the training.
 pub type Progress<'p> = &'p mut dyn FnMut(u64) -> bool;
 
-/// Segments pre-tokens with the model that is extended: calls back with the ids of each, in order.
+/// Segmenter of the extended model: calls its callback with the ids of each pre-token, in order.
 pub type Start<'s> = &'s mut dyn FnMut(&[&[u8]], &mut dyn FnMut(&[u32])) -> Result<()>;
 
-/// Names the pair to merge next.
+/// Strategy that names the pair to merge next.
 trait Selector {
-    /// The best pair as things stand, or None when no pair is left.
+    /// Return the best pair of the current state, or None if no pair is left.
     fn next(&mut self, pairs: &mut Pairs, corpus: &Corpus) -> Option<PairId>;
 
-    /// Takes note that the pair which was named will not be merged, now or later.
+    /// Record that `pair`, which [`Selector::next`] named, will never be merged.
     fn refused(&mut self, pair: PairId, pairs: &Pairs, corpus: &Corpus);
 
-    /// Takes note of a merge: `left` and `right` have lost occurrences, and the pairs
-    /// in `gained` are new or have won some.
+    /// Record a merge: `left` and `right` lost occurrences, and the pairs in `gained` are new or
+    /// won occurrences.
     fn merged(&mut self, merge: &Merge, gained: &[PairId], pairs: &mut Pairs, corpus: &Corpus);
 }
 
-/// The number of initial symbols, occurrences of pre-tokens multiplied out. Every count of a
-/// training is at most that: where it fits 64 bits, no count wraps.
+/// Return the number of initial symbols, with each pre-token counted as often as it occurs.
+///
+/// Every count in training is at most this number. If it fits 64 bits, no count wraps.
 fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
     let own_marker = matches!(options.marker, Marker::Start(_) | Marker::End(_));
     let mut symbols = 0u128;
@@ -215,15 +219,17 @@ fn count_symbols(counts: &Counts, options: &Options) -> Result<u64> {
     })
 }
 
-/// What no merge may make: special tokens, and what is spelled like one.
+/// Return the strings that no merge may make: special tokens and strings that look like one.
 fn never(options: &Options) -> HashSet<&[u8]> {
     let never = options.special_tokens.iter().chain(&options.reserved);
     never.map(Vec::as_slice).collect()
 }
 
-/// Trains on counted pre-tokens. An extended model's merges are replayed on them, or `start` gives
-/// what these merges make of a pre-token: the corpus then takes the memory of its tokens, not that
-/// of its bytes.
+/// Train on counted pre-tokens.
+///
+/// With `options.extend`, the extended model's merges are replayed on the pre-tokens, unless
+/// `start` gives the segmentation of each pre-token. With `start`, the corpus needs memory for
+/// tokens rather than for bytes.
 pub fn train(
     counts: &Counts,
     options: &Options,
@@ -233,7 +239,7 @@ pub fn train(
     if let Some(rule) = options.removal {
         return removal::train(counts, options, rule, progress);
     }
-    // While initial tokens are made, `weight` is how often each is counted.
+    // While the initial tokens are being made, `weight` is how often each of them is counted.
     let (words, mut weight) = initial_tokens::with_tokens(counts, options)?;
     let mut vocabulary = alphabet::vocabulary(counts, options)?;
     let alphabet_end = vocabulary.len() as u32;
@@ -262,7 +268,7 @@ pub fn train(
                 alphabet::check_size(options.vocab_size, vocabulary.len() as u64)?;
                 weight = None;
                 initial_merges = merges.len() as u32;
-                // The new one also names the pair again that was not merged here.
+                // A new selector also names the pair again that was not merged now.
                 let criterion = options.criterion;
                 selector = criterion.selector(options, &vocabulary, &mut pairs, &corpus)?;
                 continue;
@@ -276,7 +282,7 @@ pub fn train(
         let [before, after] =
             [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
         let string = options.marker.join(before, after);
-        // Text is text: no merge makes a special token, though the text spells it.
+        // No merge makes a special token, even if the text contains the same string.
         if never.contains(string.as_slice()) || !options.may_be_made(before, &string) {
             pairs.refuse(best);
             selector.refused(best, &pairs, &corpus);

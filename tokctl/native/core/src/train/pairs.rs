@@ -1,4 +1,4 @@
-//! Every adjacent pair of the corpus state: its count and where it occurs.
+//! Every adjacent pair of the corpus state, with its count and its positions.
 
 use std::hash::BuildHasher;
 
@@ -11,34 +11,34 @@ use crate::error::{Error, Result};
 use crate::model::{Marker, Units, Vocabulary};
 use crate::prefetch::prefetch;
 
-// What stands on one side of a pair that is being merged, symbol by symbol.
+// Neighbours of the pair that is being merged, on one side, symbol by symbol.
 //
-// A merge changes two pairs for each neighbour at each place. The same few neighbours come
-// again and again: what they lose and gain is added up here first, so that each pair is
-// looked up once for a batch of places, and knows how many places it is going to have.
+// A merge changes two pairs for each neighbour at each position. The same few neighbours recur at
+// many positions, so their gains and losses are summed up here first. Each pair is then looked up
+// once per batch of positions, and the growth of its position list is known in advance.
 
 struct Neighbour {
     symbol: u32,
-    /// The pair that it makes with the new token, once a batch was settled.
+    /// The pair of this symbol and the new token, once a batch was settled.
     gained: PairId,
-    /// Occurrences beside it, weighted.
+    /// Weighted number of occurrences next to the pair.
     weight: u64,
-    /// Those of the present batch.
+    /// Weighted number of occurrences in the present batch.
     new_weight: u64,
     new_places: usize,
 }
 
 #[derive(Default)]
 struct NeighbourCounts {
-    /// By symbol: 1 + its index among `found`, or 0.
+    /// For each symbol: 1 + its index in `found`, or 0.
     index: Vec<u32>,
     found: Vec<Neighbour>,
-    /// Of the present batch: (index among `found`, place of the pair that is gained)
+    /// Entries of the present batch: (index in `found`, position of the gained pair).
     places: Vec<(u32, Place)>,
 }
 
 impl NeighbourCounts {
-    /// Forgets all, and makes room for `symbols`.
+    /// Remove all entries, and make room for `symbols` symbols.
     fn clear(&mut self, symbols: usize) {
         for neighbour in self.found.drain(..) {
             self.index[neighbour.symbol as usize] = 0;
@@ -68,21 +68,22 @@ impl NeighbourCounts {
     }
 }
 
-// From two symbols to their pair: open addressing with linear probing.
+// Hash table from two symbols to their pair, with open addressing and linear probing.
 //
-// An entry is a part of the hash and the pair's number, 8 bytes; the symbols stand with the
-// pair, which the caller is about to read anyway.
+// An entry is 8 bytes: a part of the hash, and the pair's number. The symbols are in the pair
+// itself, which the caller is about to read anyway.
 
-/// No pair has this number.
+/// Marker of a free slot; no pair has this number.
 const FREE: PairId = PairId::MAX;
 
 const LEAST: usize = 64;
 
+/// Hash table from two symbols to their pair.
 pub struct PairTable {
-    /// (part of the hash, pair); a power of two of them.
+    /// (part of the hash, pair); the number of slots is a power of two.
     slots: Vec<(u32, PairId)>,
     used: usize,
-    /// Its seed differs from table to table: no text is slow on purpose.
+    /// Seeded differently for each table, so that no crafted text makes the table slow.
     hasher: DefaultHashBuilder,
 }
 
@@ -102,13 +103,14 @@ impl PairTable {
             .hash_one(u64::from(left) << 32 | u64::from(right)) as u32
     }
 
-    /// Asks for the slot where the search for a pair begins.
+    /// Prefetch the slot where the search for a pair begins.
     #[inline]
     fn prefetch(&self, left: u32, right: u32) {
         prefetch(&self.slots[self.hash(left, right) as usize & (self.slots.len() - 1)]);
     }
 
-    /// The slot of a pair, or the free one where it belongs. `symbols` gives the symbols of a pair.
+    /// Return the slot of a pair, or the free slot where the pair belongs, and the hash. `symbols`
+    /// returns the symbols of a pair.
     #[inline]
     fn find(&self, left: u32, right: u32, symbols: impl Fn(PairId) -> (u32, u32)) -> (usize, u32) {
         let (hash, mask) = (self.hash(left, right), self.slots.len() - 1);
@@ -133,7 +135,7 @@ impl PairTable {
         (pair != FREE).then_some(pair)
     }
 
-    /// The pair of two symbols; where there is none it is `new` from now on.
+    /// Return the pair of two symbols. If there is none, insert and return `new`.
     #[inline]
     pub fn get_or_insert(
         &mut self,
@@ -168,11 +170,12 @@ impl PairTable {
     }
 }
 
-// Where a pair occurs. Most pairs have very few places: those are stored without an allocation.
+// The positions of a pair. Most pairs have very few, which are stored without an allocation.
 
-/// How many places are stored inline, beside the length.
+/// Number of positions stored inline, beside the length.
 const INLINE: usize = 3;
 
+/// List of positions, inline while short.
 #[derive(Debug)]
 pub enum PairPlaces {
     Inline { length: u8, at: [Place; INLINE] },
@@ -196,7 +199,7 @@ impl PairPlaces {
         }
     }
 
-    /// Makes room for exactly so many more, for a list that will not grow again soon.
+    /// Reserve space for exactly `more` positions, for a list that will not grow again soon.
     pub fn reserve(&mut self, more: usize) {
         match self {
             PairPlaces::Inline { length, at } => {
@@ -207,7 +210,7 @@ impl PairPlaces {
                     *self = PairPlaces::Heap(places);
                 }
             }
-            // One that grows once more can do so again and again.
+            // A list on the heap may grow again and again, so its growth is amortized.
             PairPlaces::Heap(places) => places.reserve(more),
         }
     }
@@ -227,7 +230,7 @@ impl PairPlaces {
         }
     }
 
-    /// Takes out the first `head` places.
+    /// Remove the first `head` positions.
     pub fn forget(&mut self, head: usize) {
         match self {
             PairPlaces::Inline { length, at } => {
@@ -252,7 +255,7 @@ impl PairPlaces {
         }
     }
 
-    /// Ascending, and each once.
+    /// Sort the positions in ascending order and remove duplicates.
     pub fn sort(&mut self) {
         let mut places = self.as_slice().to_vec();
         places.sort_unstable();
@@ -261,34 +264,36 @@ impl PairPlaces {
     }
 }
 
+/// Number of a pair, in the order in which pairs first appeared.
 pub type PairId = u32;
 
 struct Pair {
     left: u32,
     right: u32,
     count: u64,
-    /// Where the pair occurs, and places where it once did: they are told apart by a
-    /// look at the corpus. Ascending but for `disordered`.
+    /// Positions where the pair occurs, and outdated ones where it once occurred. The corpus tells
+    /// which is which. Ascending unless `disordered`.
     places: PairPlaces,
-    /// Places before this index are known to be outdated.
+    /// Positions before this index are known to be outdated.
     head: u32,
-    /// Set when a merge made a token that existed already, or a token was split, which can
-    /// give an old pair places before those it has.
+    /// Whether positions may be out of order. This happens when a merge makes an existing token, or
+    /// a token is split: an old pair can then gain positions before those it has.
     disordered: bool,
-    /// May it be merged at all (`max_token_length`, special tokens)?
+    /// Whether the pair may be merged at all (`max_token_length`, special tokens).
     allowed: bool,
-    /// The tie key when it was last worked out: the present one is no smaller.
+    /// The tie key when it was last computed; the present key is no smaller.
     key_bound: TieKey,
 }
 
-/// Lengths of a symbol's string in units.
+/// Lengths of a symbol's string, in units.
 #[derive(Clone, Copy, Default)]
 struct Length {
     whole: u64,
-    /// Without its marker.
+    /// Length without the marker.
     text: u64,
 }
 
+/// Every pair that ever occurred in a corpus, with its present count and positions.
 pub struct Pairs {
     pairs: Vec<Pair>,
     ids: PairTable,
@@ -297,16 +302,16 @@ pub struct Pairs {
     max_length: u64,
     marker: Marker,
     lengths: Vec<Length>,
-    /// What stands before and behind the pair that is being merged.
+    /// Symbols before and after the pair that is being merged.
     before: NeighbourCounts,
     after: NeighbourCounts,
 }
 
-/// So many places are taken at a time: then progress is reported, Ctrl-C looked for, and what the
-/// neighbours gain is settled, which would take more memory than the corpus.
+/// Number of positions in a batch. After each batch, progress is reported, Ctrl-C is checked, and
+/// the gains of the neighbours are settled; unsettled gains could take more memory than the corpus.
 const BATCH: usize = 1 << 16;
 
-/// Places that are asked for ahead: a corpus is larger than the processor's cache.
+/// Distance of the prefetch in positions; a corpus is larger than the processor's cache.
 const AHEAD: usize = 8;
 
 impl Pairs {
@@ -351,23 +356,25 @@ impl Pairs {
         self.pairs.len()
     }
 
+    /// Return the left and the right symbol of a pair.
     pub fn symbols(&self, pair: PairId) -> (u32, u32) {
         let pair = &self.pairs[pair as usize];
         (pair.left, pair.right)
     }
 
-    /// The pair of two symbols, where they have ever been neighbours.
+    /// Return the pair of two symbols if they have ever been neighbours.
     pub fn id(&self, left: u32, right: u32) -> Option<PairId> {
         self.ids.get(left, right, |pair| self.symbols(pair))
     }
 
-    /// Gives `token` the length of what merging two symbols makes.
+    /// Set the length of `token` to the length of the merged strings of `left` and `right`.
     pub fn set_length(&mut self, left: u32, right: u32, token: u32) {
         self.lengths[token as usize] = self.merged_length(left, right);
     }
 
-    /// The same, where `token` is new. Tokens come in the order of their ids, those that do not
-    /// occur here among them.
+    /// Add the length of the new token `token`, which is merged from `left` and `right`.
+    ///
+    /// Tokens must be added in the order of their ids, also those that do not occur in this corpus.
     pub fn add_length(&mut self, left: u32, right: u32, token: u32) {
         if self.lengths.len() <= token as usize {
             let length = self.merged_length(left, right);
@@ -375,22 +382,23 @@ impl Pairs {
         }
     }
 
+    /// Return the weighted count of a pair.
     pub fn count(&self, pair: PairId) -> u64 {
         self.pairs[pair as usize].count
     }
 
-    /// The pair is not merged, however often it occurs.
+    /// Exclude the pair from merging, however often it occurs.
     pub fn refuse(&mut self, pair: PairId) {
         self.pairs[pair as usize].allowed = false;
     }
 
-    /// May the pair be merged as things stand?
+    /// Return whether the pair may be merged with its present count.
     pub fn is_candidate(&self, pair: PairId) -> bool {
         let pair = &self.pairs[pair as usize];
         pair.allowed && pair.count >= self.min_frequency
     }
 
-    /// The length of the token that merging two symbols makes.
+    /// Return the length of the token that merging two symbols makes.
     fn merged_length(&self, left: u32, right: u32) -> Length {
         let (left, right) = (self.lengths[left as usize], self.lengths[right as usize]);
         let (whole, text) = match self.marker {
@@ -404,7 +412,7 @@ impl Pairs {
         Length { whole, text }
     }
 
-    /// The pair of two symbols, which is made where they have never been neighbours.
+    /// Return the pair of two symbols, and create it if they have never been neighbours.
     fn pair(&mut self, left: u32, right: u32) -> PairId {
         let new = self.pairs.len() as PairId;
         let pairs = &self.pairs;
@@ -426,12 +434,12 @@ impl Pairs {
         id
     }
 
-    /// Places where the pair is, and where it once was.
+    /// Return the positions where the pair is, and outdated ones where it once was.
     pub fn places(&self, pair: PairId) -> &[Place] {
         self.pairs[pair as usize].places.as_slice()
     }
 
-    /// The pair has won an occurrence.
+    /// Add an occurrence to the pair of `left` and `right`, and return the pair.
     pub fn gain_at(&mut self, left: u32, right: u32, place: Place, weight: u64) -> PairId {
         let id = self.pair(left, right);
         let pair = &mut self.pairs[id as usize];
@@ -441,13 +449,13 @@ impl Pairs {
         id
     }
 
-    /// The pair has lost occurrences.
+    /// Subtract `weight` occurrences from the pair of `left` and `right`.
     pub fn lose(&mut self, left: u32, right: u32, weight: u64) {
         if let Some(id) = self.id(left, right) {
             let pair = &mut self.pairs[id as usize];
             pair.count -= weight;
             if pair.count == 0 {
-                // Its places are all outdated, and free memory is worth more.
+                // All its positions are outdated, so free their memory.
                 pair.places = PairPlaces::default();
                 pair.head = 0;
                 pair.disordered = false;
@@ -455,7 +463,8 @@ impl Pairs {
         }
     }
 
-    /// Merges `pair` into `token` wherever it occurs. Returns the pairs that gained.
+    /// Merge the pair `id` into `token` wherever it occurs. Return the candidates that gained
+    /// occurrences.
     pub fn merge(
         &mut self,
         id: PairId,
@@ -508,7 +517,7 @@ impl Pairs {
         Ok(self.lose_around(left, right))
     }
 
-    /// Gives the pairs that the new token is in what a batch of places has added to them.
+    /// Add the gains of the present batch to the pairs of the new token and its neighbours.
     fn gain_around(&mut self, token: u32) {
         let (mut before, mut after) = (
             std::mem::take(&mut self.before),
@@ -547,9 +556,11 @@ impl Pairs {
         }
     }
 
-    /// Takes from the pairs that the merged symbols were in what they have lost: only when all have
-    /// gained, as between two places that follow each other a pair is made and broken up again.
-    /// Returns the candidates among those that gained.
+    /// Subtract the lost occurrences from the pairs of the merged symbols and their neighbours.
+    /// Return the candidates among the pairs that gained.
+    ///
+    /// Must run after all gains were added: between two adjacent merged positions, a pair is first
+    /// gained and then lost.
     fn lose_around(&mut self, left: u32, right: u32) -> Vec<PairId> {
         let (before, after) = (
             std::mem::take(&mut self.before),
@@ -574,7 +585,7 @@ impl Pairs {
         gained
     }
 
-    /// Sorts the places where a reused token has disordered them.
+    /// Sort the pair's positions if a reused token has put them out of order.
     fn order(&mut self, id: PairId) {
         let pair = &mut self.pairs[id as usize];
         if pair.disordered {
@@ -585,8 +596,8 @@ impl Pairs {
         }
     }
 
-    /// The pair's key under the tie rule, as things stand. It can take a look at every
-    /// word that the pair is in; [`Pairs::tie_bound`] costs nothing.
+    /// Compute the pair's current key under the tie rule. This may visit every word that contains
+    /// the pair, whereas [`Pairs::tie_bound`] costs nothing.
     pub fn tie_key(&mut self, id: PairId, corpus: &Corpus) -> TieKey {
         self.order(id);
         let pair = &mut self.pairs[id as usize];
@@ -600,8 +611,8 @@ impl Pairs {
         pair.key_bound
     }
 
-    /// The key that [`Pairs::tie_key`] gave last, or the least there is where the pair has
-    /// gained since: the present one is no smaller.
+    /// Return a lower bound of the pair's tie key: the key that [`Pairs::tie_key`] computed last,
+    /// or (0, 0) if the pair has gained occurrences since.
     pub fn tie_bound(&self, id: PairId) -> TieKey {
         self.pairs[id as usize].key_bound
     }
@@ -612,7 +623,8 @@ impl Pair {
         let places = self.places.as_slice();
         match places.last() {
             Some(&last) if last > place => self.disordered = true,
-            // One that is known to be outdated can come back where a token is split.
+            // A repeated position is skipped, unless `head` has passed it as outdated: after the
+            // split of a token, the pair may occur at this position again.
             Some(&last) if last == place && (self.head as usize) < places.len() => return,
             _ => {}
         }
@@ -631,7 +643,7 @@ impl Pair {
             .map(|&place| (0, place.into()))
     }
 
-    /// Moves `head` to the first place where the pair still is.
+    /// Advance `head` to the first position where the pair still occurs.
     fn skip_outdated(&mut self, corpus: &Corpus) {
         while let Some(&place) = self.places.as_slice().get(self.head as usize) {
             if self.is_at(place, corpus) {
@@ -641,8 +653,8 @@ impl Pair {
         }
     }
 
-    /// The smallest (place of the word in the scan, place) at which the pair is. Only the
-    /// first place in each word is looked at: ten megabytes can be one word.
+    /// Return the smallest (scan position of the word, position) at which the pair occurs. Only the
+    /// first position in each word is checked, because ten megabytes can be one word.
     fn first_in_scan(&mut self, corpus: &Corpus) -> Option<TieKey> {
         self.skip_outdated(corpus);
         let mut best = None;
@@ -660,7 +672,7 @@ impl Pair {
             }
             at = self.after_word(at, corpus);
         }
-        // What was looked at in vain is forgotten before it costs more than the rest.
+        // Outdated positions are removed before checking them costs more than checking the rest.
         if outdated * 2 > self.places.as_slice().len() - self.head as usize {
             let mut places = std::mem::take(&mut self.places);
             places.forget(self.head as usize);
@@ -670,7 +682,7 @@ impl Pair {
         best
     }
 
-    /// The index of the first place after the word that place number `at` lies in.
+    /// Return the index of the first position after the word that contains position number `at`.
     fn after_word(&self, at: usize, corpus: &Corpus) -> usize {
         let places = self.places.as_slice();
         let word = corpus.word(places[at]);

@@ -1,14 +1,15 @@
 //! Parity-aware BPE (Foroutan et al. 2025, arXiv 2508.04796): the language that is compressed worst
 //! chooses the next merge.
 //!
-//! Each language has a training text, and may have a development text. At each step the language
-//! whose development text (else its training text) has the highest cost is served: the best pair
-//! of *its* training text is merged, in every text. The first merges may be chosen by all training
-//! texts together, as in ordinary BPE (the hybrid variant), and a moving window may keep a language
+//! Each language has a training text and may have a development text. Each step serves the language
+//! whose development text (without one: whose training text) has the highest cost. The best pair of
+//! that language's training text is merged in every text. All training texts together may choose
+//! the first merges, as in ordinary BPE (the hybrid variant). A moving window may keep one language
 //! from being served all the time.
 //!
-//! Every text is a corpus state of its own, whose pairs have numbers of their own; the vocabulary
-//! is shared. All training texts together are one more, which is gone before the others are made.
+//! Every text is a corpus state of its own, with its own pair numbers; the vocabulary is shared.
+//! All training texts together are one more corpus state, which is dropped before the others are
+//! built.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -23,14 +24,14 @@ use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Merge, Vocabulary};
 
-/// What a text's number of tokens is divided by.
+/// Divisor of a text's number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// Nothing: the texts say the same in each language.
+    /// No divisor: the texts of all languages have the same content.
     Tokens,
-    /// Its bytes.
+    /// Number of bytes.
     Bytes,
-    /// Its characters.
+    /// Number of characters.
     Characters,
 }
 
@@ -44,7 +45,7 @@ impl Measure {
         })
     }
 
-    /// The length of a text, in what its number of tokens is divided by.
+    /// Return the divisor for a text.
     fn of(self, counts: &Counts) -> Result<u64> {
         if self == Measure::Tokens {
             return Ok(1);
@@ -61,50 +62,53 @@ impl Measure {
     }
 }
 
-/// The moving window: a language that had more than its share of the last choices is passed over.
+/// Moving window: a language that had more than its share of the last choices is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// How many choices it holds.
+    /// Number of choices in the window.
     pub size: u64,
-    /// What a language may have of them, as a multiple of an equal share: numerator, denominator.
-    /// The paper's alpha.
+    /// Maximum share of a language, as a multiple of an equal share: (numerator, denominator). The
+    /// paper's alpha.
     pub limit: (u64, u64),
 }
 
-/// The merges that all training texts together choose, before languages choose.
+/// Number of merges that all training texts choose together, before single languages choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlobalMerges {
     Number(u64),
-    /// A share of the ids that merges can get, rounded down: numerator, denominator.
+    /// Share of the ids that merges can get, rounded down: (numerator, denominator).
     Share(u64, u64),
 }
 
+/// Options of parity-aware training, beside those of ordinary training.
 #[derive(Debug, Clone)]
 pub struct ParityOptions {
     pub global_merges: GlobalMerges,
     pub window: Option<Window>,
     pub measure: Measure,
-    /// By language: the compression that it shall have in proportion to the others, as numerator
-    /// and denominator. Empty: all the same.
+    /// Desired compression of each language relative to the others, as (numerator, denominator).
+    /// Empty if equal.
     pub targets: Vec<(u64, u64)>,
 }
 
+/// Result of parity-aware training.
 #[derive(Debug, Clone)]
 pub struct ParityTraining {
     pub training: Training,
-    /// The language that chose each merge after the `global_merges` first ones.
+    /// Language that chose each merge after the first `global_merges`.
     pub chosen: Vec<u32>,
     pub global_merges: usize,
-    /// Distinct pre-tokens of all training texts together.
+    /// Number of distinct pre-tokens in all training texts together.
     pub pre_tokens: usize,
-    /// By language: tokens of the text that is measured, before the first merge and after the last.
+    /// Tokens of each language's measured text, before the first merge (`before`) and after the
+    /// last (`after`).
     pub before: Vec<u64>,
     pub after: Vec<u64>,
-    /// By language: its length, in what the measure divides by.
+    /// Divisor of each language's measured text.
     pub lengths: Vec<u64>,
 }
 
-/// A text that is merged.
+/// Text in which merges are applied.
 struct MergedText {
     corpus: Corpus,
     pairs: Pairs,
@@ -118,7 +122,7 @@ impl MergedText {
         options: &Options,
         progress: Progress,
     ) -> Result<Self> {
-        // A character without an id is a token as well: the unknown one.
+        // A character without an id counts as a token too: the unknown token.
         let tokens = count_symbols(counts, options)?;
         let corpus = Corpus::new(counts, vocabulary, options, None, progress)?;
         let pairs = Pairs::new(&corpus, vocabulary, options, progress)?;
@@ -129,7 +133,8 @@ impl MergedText {
         })
     }
 
-    /// Merges the pair wherever it is. Returns the pairs that gained, where it is anywhere.
+    /// Merge the pair wherever it occurs. Return the pairs that gained occurrences, or None if the
+    /// two symbols were never adjacent in this text.
     fn merge(&mut self, merge: &Merge, progress: Progress) -> Result<Option<Vec<PairId>>> {
         let Merge {
             left, right, token, ..
@@ -145,7 +150,7 @@ impl MergedText {
     }
 }
 
-/// A text that chooses merges.
+/// Text that chooses merges.
 struct ChoosingText {
     text: MergedText,
     selector: Box<dyn Selector>,
@@ -160,7 +165,8 @@ impl ChoosingText {
         Ok(ChoosingText { text, selector })
     }
 
-    /// The two sides of the best pair, and the string that they make. None: no pair is left.
+    /// Return the two sides of the best pair and the string that they make, or None if no pair is
+    /// left.
     fn best(
         &mut self,
         vocabulary: &Vocabulary,
@@ -174,7 +180,7 @@ impl ChoosingText {
             let [before, after] =
                 [left, right].map(|id| vocabulary.token(id).expect("symbols are tokens"));
             let string = options.marker.join(before, after);
-            // Text is text: no merge makes a special token, though the text spells it.
+            // No merge makes a special token, even if the text contains the same string.
             if !never.contains(string.as_slice()) && options.may_be_made(before, &string) {
                 return Some((left, right, string));
             }
@@ -192,7 +198,7 @@ impl ChoosingText {
     }
 }
 
-/// The merge of a pair, with its counts in all of `texts`.
+/// Return the merge of a pair, with its counts summed over `texts`.
 fn counted<'t>(
     (left, right, token): (u32, u32, u32),
     texts: impl Iterator<Item = &'t ChoosingText>,
@@ -213,7 +219,7 @@ fn counted<'t>(
     merge
 }
 
-/// The counts of several texts as those of one, in first-seen order.
+/// Add up the counts of several texts, in first-seen order.
 fn together(texts: &[&Counts]) -> Counts {
     let mut numbers: HashMap<&[u8], usize> = HashMap::new();
     let mut words: Vec<(&[u8], u64)> = Vec::new();
@@ -231,11 +237,11 @@ fn together(texts: &[&Counts]) -> Counts {
     all
 }
 
-/// Trains on one text for each language. `dev` has a text for each language, too; None: the
-/// training texts are measured themselves.
+/// Train on one text per language.
 ///
-/// Ids: as in ordinary training on all training texts together. Of languages that cost the same,
-/// the first is served. A language that has no pair left is never served again.
+/// `dev` has a development text for each language; with None, costs are measured on the training
+/// texts. Ids are assigned as in ordinary training on all training texts together. Of languages
+/// with equal cost, the first is served. A language that has no pair left is never served again.
 pub fn train_parity(
     languages: &[&Counts],
     dev: Option<&[&Counts]>,
@@ -312,7 +318,7 @@ pub fn train_parity(
     for counts in languages {
         texts.push(ChoosingText::new(replayed(counts)?, &vocabulary, options)?);
     }
-    // Those of the texts that are measured: the first ones.
+    // Keep the counts of the measured texts, which come first.
     before.truncate(count);
     let lengths = dev.unwrap_or(languages).iter();
     let lengths: Vec<u64> = lengths
@@ -371,16 +377,17 @@ pub fn train_parity(
     })
 }
 
-// -- which language is served -----------------------------------------------------------
+// -- choice of the language -------------------------------------------------------------
 
+/// State from which the next language is chosen.
 struct Balance {
-    /// By language: what its number of tokens is multiplied with, and divided by.
+    /// Factor and divisor of each language's number of tokens.
     weights: Vec<(u64, u128)>,
     window: Option<Window>,
     last: VecDeque<usize>,
-    /// By language: how often it is among the last choices.
+    /// How often each language is among the last choices.
     times: Vec<u64>,
-    /// By language: no pair is left in its training text.
+    /// Whether each language's training text has no pair left.
     exhausted: Vec<bool>,
 }
 
@@ -399,9 +406,11 @@ impl Balance {
         }
     }
 
-    /// The language with the highest cost, the first of several; with a window, of those that have
-    /// not had more than their share of the last choices, if there are such. None: no language has
+    /// Return the language with the highest cost, or the first of several. None if no language has
     /// a pair left.
+    ///
+    /// With a window, languages that had more than their share of the last choices are considered
+    /// only if every language had.
     fn choose(&mut self, tokens: impl Fn(usize) -> u64) -> Option<usize> {
         let cost = |language: usize| {
             let (factor, divisor) = self.weights[language];
@@ -418,7 +427,7 @@ impl Balance {
                 })
         };
         let language = highest(&|language| self.has_share(language)).or_else(|| highest(&|_| true));
-        // A choice counts even where it turns out that the language has no pair left.
+        // A choice counts even if the language turns out to have no pair left.
         if let (Some(language), Some(window)) = (language, self.window) {
             self.last.push_back(language);
             self.times[language] += 1;
@@ -430,7 +439,7 @@ impl Balance {
         language
     }
 
-    /// Has the language had no more of the last choices than the window allows?
+    /// Return whether the language had no more of the last choices than the window allows.
     fn has_share(&self, language: usize) -> bool {
         self.window.is_none_or(|Window { size, limit }| {
             let languages = self.weights.len() as u128;
@@ -440,8 +449,8 @@ impl Balance {
     }
 }
 
-/// Compares two fractions, exactly, by their continued fractions: no product is as long as 128
-/// bits. A denominator of 0 is infinity.
+/// Compare two fractions exactly by their continued fractions, since products could exceed 128
+/// bits. A denominator of 0 means infinity.
 fn compare((mut a, mut b): (u128, u128), (mut c, mut d): (u128, u128)) -> Ordering {
     loop {
         match (b, d) {
@@ -454,7 +463,7 @@ fn compare((mut a, mut b): (u128, u128), (mut c, mut d): (u128, u128)) -> Orderi
         if ours != theirs {
             return ours.cmp(&theirs);
         }
-        // a/b = q + r/b, and r/b is the less, the greater b/r is: the sides change places.
+        // a/b = q + r/b, and r/b falls as b/r grows, so the two fractions swap sides.
         (a, b, c, d) = (d, c % d, b, a % b);
     }
 }
@@ -497,7 +506,7 @@ mod tests {
             targets: Vec::new(),
         };
         let mut balance = Balance::new(&parity, &[1, 1]);
-        // The first always costs more; more than 2 of 4 are too many.
+        // The first language always costs more, and more than 2 choices of 4 are too many.
         let chosen: Vec<_> = (0..8).map(|_| balance.choose(|at| 9 - at as u64)).collect();
         assert_eq!(chosen, [0, 0, 0, 1, 1, 0, 0, 0].map(Some));
         balance.exhausted[1] = true;

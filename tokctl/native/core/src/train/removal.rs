@@ -1,11 +1,11 @@
-//! Training that takes tokens away again: PickyBPE, BoundlessBPE with a threshold, and Scaffold-BPE.
+//! Training that also removes tokens: PickyBPE, BoundlessBPE with a threshold, and Scaffold-BPE.
 //!
-//! All merge as BPE does, and after each merge look at the two tokens that were merged. PickyBPE
-//! (Chizhov et al. 2024) removes one that now is hardly anything but a part of the new token, and
-//! splits what is left of it; BoundlessBPE (Schmidt et al. 2025) does the same in its first phase, but
-//! splits into initial symbols. Scaffold-BPE (Lian et al. 2024) leaves the corpus as it is: a token
-//! that has become rarer than what comes next only loses its place in the vocabulary, and gets it
-//! back once it is the most frequent of all that wait.
+//! All three merge as BPE does, and check the two merged tokens after each merge. PickyBPE (Chizhov
+//! et al. 2024) removes a token that now hardly occurs outside the new token, and splits its
+//! remaining occurrences. BoundlessBPE (Schmidt et al. 2025) does so in its first phase, but splits
+//! into initial symbols. Scaffold-BPE (Lian et al. 2024) leaves the corpus unchanged: a token that
+//! has become rarer than the next candidate only leaves the vocabulary, and comes back once it is
+//! the most frequent of all that wait.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,24 +20,27 @@ use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Merge, Vocabulary};
 
-/// Which tokens are taken away.
+/// Rule by which tokens are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovalRule {
-    /// PickyBPE: where `merged / (merged + left over)` is at least this fraction. `to_symbols`:
-    /// BoundlessBPE: the same of all occurrences before the merge (of `aa` each merge takes two),
-    /// and what is left falls into initial symbols.
+    /// Remove a token if `merged / (merged + left over)` is at least `threshold` (PickyBPE).
+    ///
+    /// With `to_symbols`, the denominator is the token's count before the merge (each merge of `aa`
+    /// takes two occurrences), and remaining occurrences are split into initial symbols
+    /// (BoundlessBPE).
     Intermediate {
         threshold: (u64, u64),
         to_symbols: bool,
     },
-    /// Scaffold-BPE: where the token is rarer than the head of the queue.
+    /// Remove a token if it is rarer than the head of the queue (Scaffold-BPE).
     Scaffold,
 }
 
-/// A token is taken away after the merge number `step`, from 1.
+/// Removal of a token after merge number `step`, counted from 1.
 ///
-/// PickyBPE: `count` of its `whole` occurrences have become the new token. Scaffold-BPE: it occurs
-/// `count` times, and the head of the queue `whole` times.
+/// With [`RemovalRule::Intermediate`], `count` of the token's `whole` occurrences became the new
+/// token. With [`RemovalRule::Scaffold`], the token occurs `count` times, and the head of the queue
+/// `whole` times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenRemoval {
     pub step: u32,
@@ -46,7 +49,8 @@ pub struct TokenRemoval {
     pub whole: u64,
 }
 
-/// What was merged and removed. The numbers of tokens are ids; those of removed tokens follow.
+/// Merges and removals of a training. Token numbers are ids; removed tokens have the numbers after
+/// the last id.
 #[derive(Debug, Clone, Default)]
 pub struct TrainingEvents {
     pub removed: Vec<Vec<u8>>,
@@ -54,34 +58,37 @@ pub struct TrainingEvents {
     pub removals: Vec<TokenRemoval>,
 }
 
+/// State of a training with removals.
 struct Refinement<'o> {
     options: &'o Options,
     vocabulary: Vocabulary,
     corpus: Corpus,
     pairs: Pairs,
     selector: ByCount,
-    /// No merge makes them.
+    /// Strings that no merge may make.
     never: HashSet<&'o [u8]>,
-    /// Symbols from here on are merged ones: only these are ever removed.
+    /// First symbol made by a merge. Only merged symbols are ever removed.
     alphabet_end: u32,
-    /// By number, from `alphabet_end` on.
+    /// Merged tokens by number, from `alphabet_end` on.
     merged: Vec<MergedToken>,
-    /// How many tokens have an id.
+    /// Number of tokens that have an id.
     size: u64,
     events: TrainingEvents,
 }
 
-/// A token that a merge made.
+/// State of a token that a merge made.
 struct MergedToken {
-    /// What it was merged of first.
+    /// Left and right side of its first merge.
     sides: (u32, u32),
-    /// Initial symbols.
+    /// Width in initial symbols.
     width: u32,
     removed: bool,
-    /// Where it is, and places where it once was. Only kept where occurrences are split.
+    /// Positions where the token is, and outdated ones where it once was. Only kept where
+    /// occurrences are split.
     places: Vec<Place>,
 }
 
+/// Train with removals by `rule`. A model can't be extended.
 pub fn train(
     counts: &Counts,
     options: &Options,
@@ -129,7 +136,7 @@ impl Refinement<'_> {
         }
     }
 
-    /// The pair that is merged next, and what it makes.
+    /// Return the next pair to merge and the string that it makes, or None if no pair is left.
     fn next(&mut self) -> Option<(PairId, Vec<u8>)> {
         loop {
             let best = self.selector.next(&mut self.pairs, &self.corpus)?;
@@ -161,7 +168,7 @@ impl Refinement<'_> {
         number.is_some_and(|number| self.merged[number as usize].removed)
     }
 
-    /// Merges a pair wherever it occurs: which token that made, and how often.
+    /// Merge a pair wherever it occurs. Return the token made, and how often.
     fn merge(&mut self, pair: PairId, string: &[u8], progress: Progress) -> Result<(u32, u64)> {
         let (left, right) = self.pairs.symbols(pair);
         let token = self.vocabulary.intern(string);
@@ -175,7 +182,7 @@ impl Refinement<'_> {
             });
         }
         if let Some(merged) = self.merged(token) {
-            // What is new, or was removed, has an id from now on.
+            // A token that is new, or was removed, gets an id.
             let gained = std::mem::take(&mut merged.removed);
             self.size += u64::from(gained);
         }
@@ -194,7 +201,7 @@ impl Refinement<'_> {
         Ok((token, self.corpus.symbol_count(token) - before))
     }
 
-    /// Takes a token out of the vocabulary.
+    /// Remove a token from the vocabulary and record the removal.
     fn remove(&mut self, token: u32, count: u64, whole: u64) {
         self.merged(token).expect("a merged token").removed = true;
         self.size -= 1;
@@ -283,8 +290,8 @@ impl Refinement<'_> {
         Ok(self.finish(stop, progress))
     }
 
-    /// What a removed token falls into: the sides of its first merge, and of those that are
-    /// removed, or of all merged ones, theirs.
+    /// Return the tokens into which a removed token is split: the sides of its first merge, where
+    /// each side that was removed (with `to_symbols`: each merged side) is split further.
     fn parts(&self, token: u32, to_symbols: bool) -> Vec<u32> {
         let (mut waiting, mut parts) = (vec![token], Vec::new());
         while let Some(symbol) = waiting.pop() {
@@ -298,7 +305,7 @@ impl Refinement<'_> {
         parts
     }
 
-    /// Splits what is left of a removed token.
+    /// Split the remaining occurrences of a removed token.
     fn split(&mut self, token: u32, to_symbols: bool, progress: Progress) -> Result<()> {
         let merged = self.merged(token).expect("a merged token");
         let mut places = std::mem::take(&mut merged.places);
@@ -387,7 +394,8 @@ impl Refinement<'_> {
                 }
             }
         }
-        // What came back is none; and of the others the last time counts.
+        // Tokens that came back are dropped from the list; of several removals of a token the last
+        // counts.
         let mut seen = HashSet::new();
         let mut removals = std::mem::take(&mut self.events.removals);
         removals.reverse();
@@ -397,8 +405,8 @@ impl Refinement<'_> {
         Ok(self.finish(stop, progress))
     }
 
-    /// The scaffold token that occurs most often, of equal ones the oldest, and how often that
-    /// is. It stays the first of those that wait.
+    /// Return the most frequent scaffold token and its count; of equally frequent ones, the oldest.
+    /// The token stays at the top of `waiting`.
     fn most_frequent(&self, waiting: &mut BinaryHeap<(u64, Reverse<u32>)>) -> Option<(u32, u64)> {
         let least = self.options.min_frequency.max(1);
         while let Some(&(count, Reverse(token))) = waiting.peek() {
@@ -407,7 +415,8 @@ impl Refinement<'_> {
                 return Some((token, now));
             }
             waiting.pop();
-            // Its merges take occurrences from a scaffold token, too.
+            // Later merges also take occurrences from a scaffold token, so its count may have
+            // fallen.
             if self.is_removed(token) && now < count && now >= least {
                 waiting.push((now, Reverse(token)));
             }

@@ -1,13 +1,15 @@
 //! Superwords: the second phase of BoundlessBPE.
 //!
-//! The first phase is BPE up to the size of the vocabulary, and may take tokens away again
-//! ([`super::removal`]). Here runs of words are merged by count: the runs are counted in advance, so
-//! that no text has to be kept (Schmidt et al. 2026, "Faster Superword Tokenization"). Each step takes
-//! what occurs most often, the next merge of the first phase with the removals after it, or the best
-//! supermerge, until the vocabulary is full; what the first phase has done beyond that is given up. Of
-//! equal counts the merge goes first, so a word is always there before a supermerge takes it: that
-//! takes no more words than the last merge of the word has made. Only after a removal can a count be
-//! higher than the one before it; then the supermerge waits for its words.
+//! The first phase is BPE up to the vocabulary size, possibly with removals ([`super::removal`]).
+//! The second phase merges runs of words by count. The runs are counted in advance, so that no text
+//! has to be kept (Schmidt et al. 2026, "Faster Superword Tokenization").
+//!
+//! Each step takes whichever occurs more often: the next merge of the first phase with the removals
+//! after it, or the best supermerge. This ends when the vocabulary is full; further merges of the
+//! first phase are discarded. On equal counts the merge of the first phase goes first. So a word
+//! always exists before a supermerge uses it, because a supermerge takes no more words than the
+//! last merge of the word made. Only after a removal can a merge have a higher count than the merge
+//! before it; a supermerge then waits until its words exist.
 
 use std::mem::replace;
 
@@ -19,25 +21,28 @@ use crate::count::Counts;
 use crate::error::{Error, Result};
 use crate::model::{Merge, Stored, Vocabulary};
 
-/// What the first phase has found.
+/// Result of the first phase.
 pub struct FirstPhase<'f> {
     pub model: &'f Stored,
-    /// Where it could take tokens away: its merges are there alone.
+    /// Merges and removals, if tokens could be removed; the model then has no merges.
     pub events: Option<&'f TrainingEvents>,
     pub alphabet_end: u32,
-    /// By id: after how many merges a pre-token that is the word is one token for good.
+    /// For each token id: the number of merges after which a pre-token that equals the token is a
+    /// single token, and stays one.
     pub whole_after: &'f [u32],
 }
 
-/// What both phases have found: the ids of the superwords are the last ones.
+/// Result of both phases; superwords have the last ids.
 pub struct SuperwordTraining {
     pub training: Training,
     pub supermerges: Vec<Merge>,
 }
 
-/// Goes on from the first phase, with the pre-tokens that it was trained on, and with the runs that
-/// [`Counter::of_runs`](crate::count::Counter::of_runs) has counted of its words. Of the options
-/// `vocab_size`, `ties`, `min_frequency`, `max_token_length`, `special_tokens` and `reserved` count.
+/// Continue from the first phase with `pre_tokens`, on which that phase was trained, and `runs`,
+/// the runs of words that [`Counter::of_runs`](crate::count::Counter::of_runs) counted.
+///
+/// Only these options are used: `vocab_size`, `ties`, `min_frequency`, `max_token_length`,
+/// `special_tokens` and `reserved`.
 pub fn train_superwords(
     first: &FirstPhase,
     pre_tokens: &Counts,
@@ -68,7 +73,7 @@ pub fn train_superwords(
     let mut kept = FirstSteps::new(events, words);
     let mut supermerges: Vec<Merge> = Vec::new();
     let mut stop = Stop::VocabularyFull;
-    // The best supermerge, until it is made.
+    // The best supermerge, kept until it is made or refused.
     let mut best = None;
     while kept.size + (supermerges.len() as u64) < options.vocab_size {
         if best.is_none() {
@@ -99,7 +104,8 @@ pub fn train_superwords(
         let (left, right) = pairs.symbols(pair);
         let text = |symbol| vocabulary.token(symbol).expect("symbols are tokens");
         let string = [text(left), text(right)].concat();
-        // A string is a token once. (Pre-tokenizers that look ahead could split one in two ways.)
+        // No string becomes two tokens. (Pre-tokenizers with look-ahead could split a string in two
+        // ways.)
         if never.contains(string.as_slice()) || vocabulary.id(&string).is_some() {
             pairs.refuse(pair);
             selector.refused(pair, &pairs, &corpus);
@@ -137,7 +143,7 @@ pub fn train_superwords(
     })
 }
 
-/// The merges of a model whose training kept all tokens.
+/// Return the merges of a model whose training kept all tokens.
 fn without_removals(model: &Stored) -> TrainingEvents {
     let [counts, lefts, rights] = &model.counts;
     let counts = counts.iter().zip(lefts).zip(rights);
@@ -158,17 +164,17 @@ fn without_removals(model: &Stored) -> TrainingEvents {
     }
 }
 
-/// The first phase, as far as it is kept.
+/// The part of the first phase that is kept.
 struct FirstSteps<'e> {
     events: &'e TrainingEvents,
-    /// How many of them are kept.
+    /// Number of merges that are kept.
     merges: usize,
     removals: usize,
-    /// By number: has the token an id?
+    /// Whether each token has an id, by token number.
     present: Vec<bool>,
-    /// The tokens that there ever were, in the order in which they were first made.
+    /// Tokens that ever existed, in the order in which they were first made.
     order: Vec<u32>,
-    /// How many tokens have an id.
+    /// Number of tokens that have an id.
     size: u64,
 }
 
@@ -191,7 +197,7 @@ impl<'e> FirstSteps<'e> {
         }
     }
 
-    /// Keeps one more merge, with the removals after it.
+    /// Keep one more merge and the removals after it.
     fn step(&mut self) {
         let token = self.events.merges[self.merges].token;
         self.merges += 1;
@@ -210,8 +216,9 @@ impl<'e> FirstSteps<'e> {
         }
     }
 
-    /// The tokens and events that are kept, with the numbers that they have in the end: ids, then those
-    /// of removed tokens. The superwords in `vocabulary` come after the `words` of the first phase.
+    /// Return the kept tokens and events with their final numbers: ids first, then removed tokens.
+    ///
+    /// In `vocabulary`, the superwords come after the `words` tokens of the first phase.
     fn finish(
         self,
         vocabulary: &Vocabulary,
@@ -251,7 +258,8 @@ impl<'e> FirstSteps<'e> {
     }
 }
 
-/// Every count is at most the number of words in all runs: where that fits 64 bits, none wraps.
+/// Check that the number of words in all runs fits 64 bits. No count exceeds this number, so no
+/// count can wrap.
 fn check_counts(runs: &Counts) -> Result<()> {
     let words = runs
         .iter()

@@ -1,19 +1,20 @@
-//! The rules that decide between pairs of equal score.
+//! Rules that decide between pairs of equal score.
 
 use crate::error::{Error, Result};
 
-/// See `docs/algorithms.md`. Every rule but the last gives a key; the smaller key wins.
+/// Tie rule, as described in `docs/algorithms.md`. Every rule but the last computes a key for each
+/// pair; the smaller key wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ties {
-    /// The pair whose first occurrence comes first: words in first-seen order, each
-    /// from left to right.
+    /// Choose the pair whose first occurrence comes first: words in first-seen order, each from
+    /// left to right.
     FirstSeen,
-    /// The same scan, but words that a merge has rewritten stand at the end, in the
-    /// order of their rewriting.
+    /// Like `FirstSeen`, but words that a merge has rewritten move to the end of the scan, in the
+    /// order in which they were rewritten.
     RewrittenLast,
-    /// The smallest (left id, right id).
+    /// Choose the smallest (left id, right id).
     LowestId,
-    /// The greatest (left text, right text), as files spell them; see [`super::by_text`].
+    /// Choose the greatest (left text, right text), as files spell them; see [`super::by_text`].
     HighestText,
 }
 
@@ -29,6 +30,8 @@ impl Ties {
     }
 }
 
-/// Compared as a tuple: (place of the word in the scan, place in the corpus), or the
-/// two ids. While a pair lives its key never falls, so an outdated key is a bound.
+/// Tie key, compared as a tuple: (scan position of the word, slot in the corpus), or the two ids.
+///
+/// The key of a pair never decreases unless the pair gains an occurrence. An outdated key is thus a
+/// lower bound.
 pub type TieKey = (u64, u64);

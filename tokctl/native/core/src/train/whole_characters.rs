@@ -1,18 +1,19 @@
-//! The rule of `whole_characters`, for models of bytes: no merge crosses the border of a UTF-8
-//! character but between whole characters, and the bytes of one are merged from its first on. Land
-//! and Arnett (2025, "BPE Stays on SCRIPT") train so, too.
+//! The `whole_characters` rule for byte-level models: merges across a character boundary join only
+//! whole UTF-8 characters, and the bytes of one character are merged from its first byte on. Land
+//! and Arnett (2025, "BPE Stays on SCRIPT") also train this way.
 //!
-//! A token of two bytes or more is then a text of whole characters, or the beginning of a single
-//! one: merges make a character of three or four bytes in steps, and each step is a token.
+//! A token of two bytes or more is then either a text of whole characters or the beginning of a
+//! single character. Merges make a character of three or four bytes in steps, and each step is a
+//! token.
 
-/// May `left` be merged with the bytes that follow it in `joined`?
+/// Return whether `left` may be merged with the bytes that follow it in `joined`.
 ///
-/// Yes where both are whole characters, where `joined` is one character, and where more bytes can
-/// still make one of it. Bytes that no UTF-8 text has are never merged.
+/// Return true if both are whole characters, if `joined` is one character, or if more bytes can
+/// still complete `joined` to one character. Bytes that can't occur in UTF-8 text are never merged.
 pub fn may_merge(left: &[u8], joined: &[u8]) -> bool {
     match std::str::from_utf8(joined) {
         Ok(text) => std::str::from_utf8(left).is_ok() || text.chars().nth(1).is_none(),
-        // Without a length of the error, the text ends too early and is valid so far.
+        // If the error has no length, the text ends too early but is valid up to its end.
         Err(error) => error.valid_up_to() == 0 && error.error_len().is_none(),
     }
 }
@@ -46,7 +47,7 @@ mod tests {
         assert!(!check(whole, begun) && !check(b" ", b"\xE5"));
         assert!(!check(begun, whole) && !check(begun, b" "));
         assert!(!check(rest, whole) && !check(rest, rest) && !check(whole, rest));
-        // An old model's token: the end of a character, and more.
+        // A token of an older model: the end of a character and more.
         assert!(!check(begun, b"\x97a") && check(b"\xE5", b"\xAD\x97"));
     }
 

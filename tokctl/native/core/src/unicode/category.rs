@@ -5,7 +5,7 @@ use crate::lock_free::Lazy;
 use super::categories::CATEGORIES;
 use super::{LOWER, UPPER};
 
-/// A general category, by its two-letter name.
+/// General category, by its two-letter name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Category {
@@ -44,13 +44,13 @@ pub enum Category {
 
 use Category::*;
 
-/// In the order of the generated table.
+/// Categories in the order of the generated table.
 const ALL: [Category; 30] = [
     Lu, Ll, Lt, Lm, Lo, Mn, Mc, Me, Nd, Nl, No, Pc, Pd, Ps, Pe, Pi, Pf, Po, Sm, Sc, Sk, So, Zs, Zl,
     Zp, Cc, Cf, Cs, Co, Cn,
 ];
 
-/// The ranges of code points that have a category other than Cn.
+/// Return the ranges of code points that have a category other than Cn.
 pub(super) fn ranges() -> impl Iterator<Item = (u32, u32, Category)> {
     let named = |&(first, last, number): &(u32, u32, u8)| (first, last, ALL[number as usize]);
     CATEGORIES.iter().map(named)
@@ -64,7 +64,7 @@ static TABLE: Lazy<Box<[Category]>> = Lazy::new(|| {
     table
 });
 
-/// A look-up of general categories; get one before a loop, not inside it.
+/// Look-up of general categories; get one before a loop, not inside it.
 #[derive(Clone, Copy)]
 pub struct Categories(&'static [Category]);
 
@@ -73,23 +73,24 @@ impl Categories {
         Categories(&TABLE)
     }
 
+    /// Return the category of a code point; Cn past U+10FFFF.
     pub fn of(self, code: u32) -> Category {
         self.0.get(code as usize).copied().unwrap_or(Cn)
     }
 }
 
 impl Category {
-    /// `\p{L}`
+    /// Return whether the category is in `\p{L}`.
     pub fn is_letter(self) -> bool {
         self <= Lo
     }
 
-    /// `\p{M}`
+    /// Return whether the category is in `\p{M}`.
     pub fn is_mark(self) -> bool {
         matches!(self, Mn | Mc | Me)
     }
 
-    /// The bits UPPER and LOWER of a character class.
+    /// Return the bits UPPER and LOWER of a character class.
     pub(super) fn cases(self) -> u8 {
         match self {
             Lu | Lt => UPPER,
@@ -99,12 +100,12 @@ impl Category {
         }
     }
 
-    /// `\p{P}`
+    /// Return whether the category is in `\p{P}`.
     pub fn is_punctuation(self) -> bool {
         matches!(self, Pc | Pd | Ps | Pe | Pi | Pf | Po)
     }
 
-    /// `\p{S}`
+    /// Return whether the category is in `\p{S}`.
     pub fn is_symbol(self) -> bool {
         matches!(self, Sm | Sc | Sk | So)
     }

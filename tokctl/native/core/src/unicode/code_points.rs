@@ -1,4 +1,4 @@
-//! UTF-8 of code points, sixteen at a time with AVX-512.
+//! Code points as UTF-8, sixteen at a time with AVX-512.
 #![cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
 
 #[cfg(target_arch = "x86_64")]
@@ -7,7 +7,9 @@ use std::arch::x86_64::*;
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::{HasAvx512, Level};
 
-/// Appends UTF-8 to a text. There is one only where that is faster than it is in other libraries.
+/// Writer that appends UTF-8 to a text.
+///
+/// A value exists only where the writer is faster than other libraries' code.
 #[derive(Debug, Clone, Copy)]
 pub struct Utf8Writer {
     #[cfg(target_arch = "x86_64")]
@@ -17,6 +19,7 @@ pub struct Utf8Writer {
 }
 
 impl Utf8Writer {
+    /// Return the writer, if the processor has AVX-512.
     pub fn get() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         if let Level::Avx512(has) = Level::get() {
@@ -25,12 +28,14 @@ impl Utf8Writer {
         None
     }
 
-    /// Bytes that [`Self::append`] makes room for, where so many code points come.
+    /// Return the bytes that [`Self::append`] may reserve for `count` code points.
     pub fn room(count: usize) -> usize {
         4 * (count + 2 * LANES)
     }
 
-    /// False where one of them is no character: then nothing happened.
+    /// Append the UTF-8 of `codes` to `out`.
+    ///
+    /// Returns false, with `out` unchanged, if one of the codes is not a character.
     pub fn append(self, codes: &[u32], out: &mut Vec<u8>) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
@@ -50,7 +55,9 @@ impl Utf8Writer {
     }
 }
 
-/// The same without vectors. What was appended before one that is no character stays.
+/// Append the UTF-8 of `codes` without vectors.
+///
+/// Returns false at the first code that is not a character; the characters before it stay.
 #[cfg(any(target_arch = "x86_64", test))]
 fn append_one_by_one(codes: &[u32], out: &mut Vec<u8>) -> bool {
     codes.iter().all(|&code| {
@@ -62,14 +69,14 @@ fn append_one_by_one(codes: &[u32], out: &mut Vec<u8>) -> bool {
     })
 }
 
-/// Code points of a vector.
+/// Code points in a vector.
 const LANES: usize = 16;
 
-/// Takes as many as fill whole vectors.
+/// Append the code points that fill whole vectors.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn append_vectors(_: HasAvx512, codes: &[u32], out: &mut Vec<u8>) -> bool {
-    // SAFETY: a value of HasAvx512 is made only where all of these features were found.
+    // SAFETY: a `HasAvx512` exists only where all features that `append` enables were detected.
     unsafe { append(codes, out) }
 }
 
@@ -79,20 +86,20 @@ fn append_vectors(_: HasAvx512, codes: &[u32], out: &mut Vec<u8>) -> bool {
 )]
 fn append(codes: &[u32], out: &mut Vec<u8>) -> bool {
     let all = |number: u32| _mm512_set1_epi32(number as i32);
-    // Each time six bits, those of the first byte first: what a code point's bytes hold.
+    // Bit offsets of the four groups of six bits in each of two code points, highest first.
     let sixes = _mm512_set1_epi64(i64::from_le_bytes([18, 12, 6, 0, 50, 44, 38, 32]));
     let chunks = codes.as_chunks::<LANES>().0;
-    // Four bytes for each, and whole vectors are written.
+    // At most four bytes for each code point, and each write is a whole vector.
     out.reserve((chunks.len() + 1) * 4 * LANES);
     let spare = out.spare_capacity_mut().as_mut_ptr().cast::<u8>();
     let mut filled = 0;
     for chunk in chunks {
-        // SAFETY: the load is that of sixteen numbers of 32 bits.
+        // SAFETY: the load covers the sixteen numbers of 32 bits in `chunk`.
         let codes = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
         let from_two = _mm512_cmpge_epu32_mask(codes, all(0x80));
         if from_two == 0 {
-            // SAFETY: `filled` is at most 64 times the number of chunks before this one, so there
-            // is room for 64 bytes more, and these are 16.
+            // SAFETY: `filled` is at most 64 times the number of chunks before this one, so at
+            // least 64 bytes of the reserved room are left; the store writes 16.
             unsafe { _mm_storeu_si128(spare.add(filled).cast(), _mm512_cvtepi32_epi8(codes)) };
             filled += LANES;
             continue;
@@ -104,7 +111,8 @@ fn append(codes: &[u32], out: &mut Vec<u8>) -> bool {
         if is_surrogate | _mm512_cmpge_epu32_mask(codes, all(0x11_0000)) != 0 {
             return false;
         }
-        // The last byte of each stands last; what marks the bytes of so many, and which they are.
+        // Each code point ends in the last of its four bytes. `marks` are the UTF-8 prefix bits for
+        // its length, `kept` tells which of the four bytes are used.
         let mut marks = all(0x80C0_0000);
         marks = _mm512_mask_mov_epi32(marks, from_three, all(0x8080_E000));
         marks = _mm512_mask_mov_epi32(marks, from_four, all(0x8080_80F0));
@@ -115,14 +123,14 @@ fn append(codes: &[u32], out: &mut Vec<u8>) -> bool {
         let bytes = _mm512_or_si512(parts, marks);
         let bytes = _mm512_mask_slli_epi32::<24>(bytes, !from_two, codes);
         let kept = _mm512_movepi8_mask(kept);
-        // SAFETY: as above; these are 64 bytes.
+        // SAFETY: at least 64 bytes of the reserved room are left, as above; the store writes 64.
         unsafe {
             let text = _mm512_maskz_compress_epi8(kept, bytes);
             _mm512_storeu_si512(spare.add(filled).cast(), text);
         }
         filled += kept.count_ones() as usize;
     }
-    // SAFETY: `filled` only goes over bytes just written, which lie in the spare capacity.
+    // SAFETY: the first `filled` bytes of the spare capacity are written.
     unsafe { out.set_len(out.len() + filled) };
     true
 }

@@ -1,8 +1,8 @@
 //! Character classes over bytes that need not be valid UTF-8.
 //!
-//! A byte that belongs to no well-formed UTF-8 sequence counts as one character of
-//! class [`OTHER`]. That is what the reference sees too: Python's `surrogateescape`
-//! turns each such byte into a lone surrogate, which is no letter, number or space.
+//! A byte outside any well-formed UTF-8 sequence counts as one character of class [`OTHER`]. The
+//! reference agrees: Python's `surrogateescape` turns such a byte into a lone surrogate, which is
+//! not a letter, number or space.
 
 mod categories;
 mod category;
@@ -28,12 +28,12 @@ pub const NUMBER: u8 = 2;
 pub const SPACE: u8 = 4;
 /// BERT's punctuation: general category P, or an ASCII symbol.
 pub const PUNCTUATION: u8 = 8;
-/// `\w`: alphabetic, marks, decimal digits, connecting punctuation, the joiners.
+/// `\w`: alphabetic characters, marks, decimal digits, connector punctuation and the joiners.
 pub const WORD: u8 = 16;
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`: what o200k's pattern takes for upper case. Letters
-/// without case and marks are of both cases.
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`, the upper case of o200k's pattern. Caseless letters and marks
+/// have both cases.
 pub const UPPER: u8 = 32;
-/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`: what it takes for lower case.
+/// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`, the lower case of o200k's pattern.
 pub const LOWER: u8 = 64;
 
 const CODE_POINTS: usize = 0x11_0000;
@@ -41,13 +41,15 @@ const CODE_POINTS: usize = 0x11_0000;
 /// Code points that share an entry of [`ClassTable::pages`].
 const PAGE: usize = 64;
 
-/// Two stages, because most pages are equal to another one: what a text needs of a flat
-/// table of 1.1 MB would not stay in the cache nearest to the processor.
+/// Class bits of all code points, in two stages.
+///
+/// Most pages are equal to another one. A flat table would have 1.1 MB, and the part of it that a
+/// text needs would not stay in the L1 cache.
 struct ClassTable {
-    /// For each page the place of its first class in `classes`.
+    /// Index in `classes` of the first class of each page.
     pages: Box<[u16]>,
-    /// The pages that differ, one behind the other; those of ASCII come first. As many as a
-    /// place can name, so that none has to be checked.
+    /// Distinct pages, one after the other, the pages of ASCII first. An index of 16 bits cannot be
+    /// out of range, so a look-up needs no bounds check.
     classes: Box<[u8; 1 << 16]>,
 }
 
@@ -73,7 +75,7 @@ static TABLE: Lazy<ClassTable> = Lazy::new(|| {
     let mut places = HashMap::new();
     let mut before: Option<(&[u8], u16)> = None;
     for (place, page) in pages.iter_mut().zip(flat.chunks_exact(PAGE)) {
-        // Most are equal to their neighbour, which is found faster than by a hash.
+        // Most pages equal the page before, which is compared faster than hashed.
         *place = match before {
             Some((same, place)) if same == page => place,
             _ => {
@@ -89,7 +91,7 @@ static TABLE: Lazy<ClassTable> = Lazy::new(|| {
     ClassTable { pages, classes }
 });
 
-/// A look-up of character classes; get one before a loop, not inside it.
+/// Look-up of character classes; get one before a loop, not inside it.
 #[derive(Clone, Copy)]
 pub struct Classes(&'static ClassTable);
 
@@ -98,14 +100,14 @@ impl Classes {
         Classes(&TABLE)
     }
 
-    /// The class bits of a code point.
+    /// Return the class bits of a code point.
     #[inline]
     pub fn of(self, code: u32) -> u8 {
         let code = code as usize;
         self.in_page(code / PAGE, code % PAGE)
     }
 
-    /// The class bits of the code point `page * 64 + place`, where `place` is below 64.
+    /// Return the class bits of the code point `page * 64 + place`, where `place` is below 64.
     #[inline]
     pub fn in_page(self, page: usize, place: usize) -> u8 {
         match self.0.pages.get(page) {
@@ -114,7 +116,9 @@ impl Classes {
         }
     }
 
-    /// Class bits and length in bytes of the character at `at` (`at < text.len()`).
+    /// Return the class bits and the length in bytes of the character at `at`.
+    ///
+    /// `at` must be below `text.len()`.
     #[inline]
     pub fn at(self, text: &[u8], at: usize) -> (u8, usize) {
         let first = text[at];
@@ -127,21 +131,23 @@ impl Classes {
         }
     }
 
-    /// Class bits of the character that ends just before `end` (`end > 0`).
+    /// Return the class bits of the character that ends just before `end`, which must be above 0.
     pub fn before(self, text: &[u8], end: usize) -> u8 {
         decode_before(text, end).map_or(OTHER, |(code, _)| self.of(code))
     }
 }
 
-/// `text` if all of it is well-formed, found with SIMD, which doesn't say which byte is wrong.
+/// Return `text` if all of it is well-formed UTF-8.
+///
+/// The check uses SIMD and does not tell which byte is wrong.
 pub fn well_formed(text: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(text).ok()
 }
 
-/// The stretches of well-formed text, each with the bytes behind it that are not UTF-8.
+/// Return the stretches of well-formed text, each with the bytes after it that are not UTF-8.
 ///
-/// As `utf8_chunks` of the standard library, which looks at each byte alone and takes ten
-/// times as long where all is well.
+/// Equals `utf8_chunks` of the standard library, which looks at each byte on its own and takes ten
+/// times as long for well-formed text.
 pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
     let mut whole = well_formed(text);
     let mut rest = Some(text).filter(|text| !text.is_empty());
@@ -161,15 +167,17 @@ pub fn stretches(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
     })
 }
 
-/// The code point at `at` and its length in bytes, or None where the bytes are not
-/// well-formed UTF-8 (overlong forms, surrogates and code points past U+10FFFF included).
+/// Return the code point at `at` and its length in bytes.
+///
+/// None if the bytes are not well-formed UTF-8: also for overlong forms, surrogates and code points
+/// past U+10FFFF.
 #[inline(always)]
 pub fn decode(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let low = |byte: u8| u32::from(byte & 0x3F);
     match text[at..] {
         [byte @ 0..0x80, ..] => Some((u32::from(byte), 1)),
         [a @ 0xC2..=0xDF, b @ 0x80..=0xBF, ..] => Some((u32::from(a & 0x1F) << 6 | low(b), 2)),
-        // All of three bytes but those that may be overlong or surrogates.
+        // All forms of three bytes except those that may be overlong or surrogates.
         [a @ (0xE1..=0xEC | 0xEE..=0xEF), b @ 0x80..=0xBF, c @ 0x80..=0xBF, ..] => {
             Some((u32::from(a & 0x0F) << 12 | low(b) << 6 | low(c), 3))
         }
@@ -177,7 +185,7 @@ pub fn decode(text: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// The same, for any bytes.
+/// Return the result of [`decode`] for any bytes.
 #[inline(never)]
 fn decode_rare(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let first = text[at];
@@ -207,8 +215,9 @@ fn decode_rare(text: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
-/// The code point that ends at `end` and its length in bytes; None at the start, and where
-/// the bytes before are not well-formed UTF-8.
+/// Return the code point that ends at `end` and its length in bytes.
+///
+/// None at the start of the text, and if the bytes before `end` are not well-formed UTF-8.
 #[inline]
 pub fn decode_before(text: &[u8], end: usize) -> Option<(u32, usize)> {
     let mut starts = (end.saturating_sub(4)..end).rev();
@@ -216,7 +225,7 @@ pub fn decode_before(text: &[u8], end: usize) -> Option<(u32, usize)> {
     decode(text, start).filter(|(_, length)| start + length == end)
 }
 
-/// The place of each byte of a text, which has less than 4 GiB: that of its character.
+/// Return the span of its character for each byte of a text, which must be below 4 GiB.
 pub fn places(text: &[u8]) -> Vec<(u32, u32)> {
     let mut places = Vec::with_capacity(text.len());
     while places.len() < text.len() {

@@ -12,7 +12,7 @@ static TABLE: Lazy<Box<[u8]>> = Lazy::new(|| {
     table
 });
 
-/// A look-up of scripts; get one before a loop, not inside it.
+/// Look-up of scripts; get one before a loop, not inside it.
 #[derive(Clone, Copy)]
 pub struct Scripts(&'static [u8]);
 
@@ -21,15 +21,17 @@ impl Scripts {
         Scripts(&TABLE)
     }
 
-    /// The number of a script; those that the code names are in [`super::scripts`].
+    /// Return the number of a code point's script; [`super::scripts`] names some numbers.
     pub fn of(self, code: u32) -> u8 {
         self.0.get(code as usize).copied().unwrap_or(UNKNOWN)
     }
 }
 
-/// The names of the scripts that a text's characters have, each once, in the order of their
-/// numbers. What belongs to no script of its own (spaces, digits, punctuation, combining marks,
-/// what is not assigned) says nothing.
+/// Return the names of the scripts of a text's characters, each once, in the order of their
+/// numbers.
+///
+/// Characters without a script of their own are left out: spaces, digits, punctuation, combining
+/// marks and unassigned code points.
 pub fn scripts_of(text: &str) -> Vec<&'static str> {
     let table = Scripts::get();
     let mut found: Vec<u8> = text

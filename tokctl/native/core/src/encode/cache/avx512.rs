@@ -1,5 +1,7 @@
-//! The first hits of many pre-tokens with AVX-512: a bucket is compared with a key in one
-//! instruction. The results are those of the portable code in `short.rs`.
+//! First hits of many pre-tokens with AVX-512, which compares a bucket with a key in one
+//! instruction.
+//!
+//! The results equal the results of the portable code in `short.rs`.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -9,7 +11,7 @@ use super::INLINE;
 use crate::packed::Key;
 use crate::pretokenize::HasAvx512;
 
-/// See [`super::short::ShortTable::append_first_hits`].
+/// Append the ids of first hits; see [`super::short::ShortTable::append_first_hits`].
 #[inline]
 pub(super) fn append_first_hits(
     _: HasAvx512,
@@ -18,7 +20,7 @@ pub(super) fn append_first_hits(
     hashes: &[u64],
     out: &mut Vec<u32>,
 ) -> usize {
-    // SAFETY: a value of HasAvx512 is made only where all of these features were found.
+    // SAFETY: a value of HasAvx512 exists only if all of these features were detected.
     unsafe { append(table, keys, hashes, out) }
 }
 
@@ -29,7 +31,7 @@ fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) 
     let length = out.len();
     let spare = out.spare_capacity_mut();
     let keys = &keys[..keys.len().min(spare.len() / INLINE)];
-    // What is left when each key has four ids.
+    // Free elements of `spare` beyond four ids per key.
     let mut more_room = spare.len() - keys.len() * INLINE;
     let buckets = table.buckets();
     let mask = buckets.len() - 1;
@@ -38,7 +40,7 @@ fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) 
     for (key, &hash) in keys.iter().zip(hashes) {
         let both = &buckets[hash as usize & mask];
         let bucket = std::ptr::from_ref(both).cast::<u8>();
-        // SAFETY: a bucket is 64 bytes, and a key 16.
+        // SAFETY: a bucket is 64 bytes, aligned to 64, and a key is 16 bytes.
         let (slots, wanted) = unsafe {
             (
                 _mm512_load_si512(bucket.cast()),
@@ -46,7 +48,8 @@ fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) 
             )
         };
         let other = _mm512_xor_si512(slots, _mm512_broadcast_i32x4(wanted));
-        // Bits 0 and 1 are the halves of the first slot's key, 4 and 5 those of the second one's.
+        // Bits 0 and 1 are the halves of the first slot's key, bits 4 and 5 the halves of the
+        // second slot's.
         let equal = u32::from(_mm512_testn_epi64_mask(other, differs));
         let equal = equal & equal.rotate_right(1) & 0x11;
         if equal == 0 {
@@ -64,9 +67,9 @@ fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) 
             found += 1;
             continue;
         }
-        // SAFETY: the slot is one of the bucket's two, of 32 bytes each; `filled` is at most four
-        // times the number of keys that were found and what was taken of `more_room`, so four ids
-        // have room in `spare`.
+        // SAFETY: the slot is one of the bucket's two, of 32 bytes each. `filled` is at most four
+        // times the number of keys found inline, plus the ids taken from `more_room`, so `spare`
+        // has room for four more ids.
         unsafe {
             let slot = bucket.add(2 * (equal & 0x10) as usize);
             let ids = _mm_load_si128(slot.add(16).cast());
@@ -75,7 +78,7 @@ fn append(table: &ShortTable, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) 
         }
         found += 1;
     }
-    // SAFETY: `filled` only goes over ids just written, which lie in the spare capacity.
+    // SAFETY: `filled` counts only ids just written, which are in the spare capacity.
     unsafe { out.set_len(length + filled) };
     found
 }

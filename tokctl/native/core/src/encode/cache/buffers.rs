@@ -1,5 +1,5 @@
-//! A pool of vectors of ids. The first touch of fresh memory costs more than computing the ids that
-//! are written to it.
+//! A pool of id vectors: the first touch of fresh memory costs more than computing the ids that are
+//! written there.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -7,28 +7,29 @@ use std::sync::Arc;
 use crate::large_pages;
 use crate::lock_free::{Pool, Slot};
 
-/// The memory of a vector with room for more ids is the system's while it is not in use; 64 MB of
-/// 32 bits each.
+/// Capacity in ids above which an unused vector's memory is returned to the system lazily: 64 MB of
+/// 32-bit ids.
 const MAX_HELD: usize = 1 << 24;
 
-/// A vector with more ids is not kept where no system takes such memory back.
+/// Length in ids above which a vector is not kept, on systems that can't take back unused memory.
 const MAX_IDS: Option<usize> = match cfg!(target_os = "linux") {
     true => None,
     false => Some(1 << 29),
 };
 
-/// With room for at least so many, a vector is a long one.
+/// Capacity in ids from which a vector counts as long.
 const LONG: usize = 1 << 16;
 
-/// What an id is stored as: a number of 32 bits, or of 16.
+/// An integer type that stores an id: 16 or 32 bits.
 pub trait IdNumber: Copy + Into<u32> + Send + Sync + 'static {
-    /// Appends ids, up to the first that does not fit, whose place is the error.
+    /// Append `ids` up to the first that does not fit, and return the index of that id as the
+    /// error.
     fn append(ids: &[u32], out: &mut Vec<Self>) -> Result<(), usize>;
 
-    /// The vector itself, if what encodes can write to it.
+    /// Return the vector itself, if the encoder can write its 32-bit ids into it directly.
     fn as_encoded(out: &mut Vec<Self>) -> Option<&mut Vec<u32>>;
 
-    /// Where a long vector is kept.
+    /// Return the pool's slot for a long vector of this type.
     fn kept(buffers: &BufferPool) -> &Slot<Vec<Self>>;
 }
 
@@ -52,7 +53,7 @@ impl IdNumber for u16 {
         let first = out.len();
         out.extend(ids.iter().map(|&id| id as u16));
         let fits = |&id: &u32| id <= u16::MAX.into();
-        // First of all: no jump depends on a single one.
+        // All ids are tested at once: no branch depends on a single id.
         if ids.iter().fold(true, |all, id| all & fits(id)) {
             return Ok(());
         }
@@ -70,7 +71,7 @@ impl IdNumber for u16 {
     }
 }
 
-/// The ids of a text, in memory that goes back to where it came from.
+/// The ids of a text, in a buffer that returns to its pool when dropped.
 #[derive(Debug)]
 pub struct Ids<N: IdNumber = u32> {
     ids: Vec<N>,
@@ -84,7 +85,7 @@ impl<N: IdNumber> Default for Ids<N> {
 }
 
 impl<N: IdNumber> Ids<N> {
-    /// None yet, of a text of so many bytes.
+    /// Make an empty list of ids for a text of `bytes` bytes.
     pub fn new(buffers: &Arc<BufferPool>, bytes: usize) -> Self {
         Ids {
             ids: match bytes < LONG {
@@ -99,7 +100,7 @@ impl<N: IdNumber> Ids<N> {
         &mut self.ids
     }
 
-    /// The same without much memory behind them, for whoever keeps them long.
+    /// Return the ids with little unused memory, for callers that keep them long.
     pub fn trimmed(mut self) -> Self {
         let room = self.ids.capacity();
         if room < LONG {
@@ -110,7 +111,7 @@ impl<N: IdNumber> Ids<N> {
                 from: self.from.clone(),
             };
         }
-        // Else: room that was never written to takes no memory.
+        // Otherwise keep the buffer: pages that were never written take no memory.
         self
     }
 }
@@ -137,20 +138,21 @@ impl<N: IdNumber> Drop for Ids<N> {
     }
 }
 
-/// Vectors that are not in use.
+/// Id vectors that are not in use.
 #[derive(Debug, Default)]
 pub struct BufferPool {
-    /// Of a whole text.
+    /// A vector for the ids of a whole text.
     long: Slot<Vec<u32>>,
+    /// A vector for the 16-bit ids of a whole text.
     long_16: Slot<Vec<u16>>,
-    /// Of chunks.
+    /// Vectors for the ids of chunks.
     short: Pool<Vec<u32>>,
 }
 
 impl BufferPool {
     fn put_long<N: IdNumber>(&self, mut ids: Vec<N>) {
         let room = ids.capacity();
-        // Room that was never written to takes no memory.
+        // Pages that were never written take no memory, so the length is limited, not the capacity.
         if room < LONG || MAX_IDS.is_some_and(|most| ids.len() > most) {
             return;
         }
@@ -163,16 +165,16 @@ impl BufferPool {
             Some(kept) if kept.capacity() >= room => kept,
             _ => Box::new(ids),
         };
-        // Where another thread's has come meanwhile, that one stays.
+        // If another thread put a vector here meanwhile, that vector stays.
         drop(kept.put(longer));
     }
 
-    /// An empty vector for the ids of a chunk.
+    /// Take an empty vector for the ids of a chunk.
     pub(crate) fn take_chunk(&self) -> Vec<u32> {
         self.short.take().map(|ids| *ids).unwrap_or_default()
     }
 
-    /// Takes the vector of a chunk back.
+    /// Take back the vector of a chunk.
     pub(crate) fn put_chunk(&self, mut ids: Vec<u32>) {
         if ids.capacity() > LONG {
             return;
@@ -181,7 +183,7 @@ impl BufferPool {
         self.short.put(Box::new(ids));
     }
 
-    /// The memory that is kept, in bytes.
+    /// Return the size of the kept vectors in bytes.
     pub fn bytes(&self) -> usize {
         let mut room = 0;
         self.short.each(|ids| room += ids.capacity());

@@ -1,18 +1,20 @@
-//! Values in bounded memory, of which those that nobody asks for are forgotten.
+//! Values in bounded memory: values that are not used for long are forgotten.
 
-/// Values of two generations. When the young ones fill their half of the memory they become the old
-/// ones, and those that were old are forgotten, but for those that were asked for meanwhile.
+/// Values in two generations, young and old.
+///
+/// When the young values fill their half of the memory, they become the old generation. The
+/// previous old generation is forgotten, except values that were used meanwhile.
 #[derive(Debug)]
 pub(super) struct Generations<T> {
     young: Vec<T>,
     old: Vec<T>,
-    /// Number of the young generation.
+    /// Number of the young generation, modulo 2^32.
     number: u32,
-    /// Values of a generation, at most.
+    /// Values per generation, at most.
     most: usize,
 }
 
-/// Where values are: their generation, and the first one's place in it.
+/// Position of a run of values: the generation's number, and the index of the first value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub number: u32,
@@ -20,7 +22,7 @@ pub(super) struct Place {
 }
 
 impl<T: Copy> Generations<T> {
-    /// Of so many bytes together.
+    /// Make an empty store for `bytes` bytes in both generations together.
     pub fn new(bytes: usize) -> Self {
         Generations {
             young: Vec::new(),
@@ -34,40 +36,41 @@ impl<T: Copy> Generations<T> {
         (self.young.capacity() + self.old.capacity()) * size_of::<T>()
     }
 
-    /// Number of the young generation.
+    /// Return the number of the young generation.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Can so many ever be remembered?
+    /// Return whether a run of `count` values can fit a generation at all.
     pub fn can_hold(&self, count: usize) -> bool {
         count <= self.most
     }
 
-    /// Is there room for so many more, before something is forgotten?
+    /// Return whether `count` more values fit before a generation must be forgotten.
     pub fn has_room(&self, count: usize) -> bool {
         self.young.len() + count <= self.most
     }
 
-    /// The young ones become the old ones.
+    /// Forget the old generation, make the young one the old one, and start a new young one.
     pub fn turn(&mut self) {
         std::mem::swap(&mut self.young, &mut self.old);
         self.young.clear();
         self.number = self.number.wrapping_add(1);
     }
 
-    /// Makes room for so many more that belong together.
+    /// Make room for a run of `count` more values.
     fn reserve(&mut self, count: usize) {
         if self.young.capacity() - self.young.len() < count {
-            // Twice as much as before, as a vector does, but never more than what may be used.
+            // Double the capacity, as a vector does, but never beyond the limit.
             let more = self.young.len().max(count).max(1 << 10);
             let most = self.most - self.young.len();
             self.young.reserve_exact(more.min(most).max(count));
         }
     }
 
-    /// Adds values for which there is room: the `count` that `append` appends. Returns where they
-    /// are.
+    /// Add the `count` values that `append` appends, and return their position.
+    ///
+    /// The caller must know that they fit; see [`Self::has_room`].
     pub fn add(&mut self, count: usize, append: impl FnOnce(&mut Vec<T>)) -> Place {
         self.reserve(count);
         let start = self.young.len() as u32;
@@ -78,7 +81,7 @@ impl<T: Copy> Generations<T> {
         }
     }
 
-    /// So many values of a place, unless they are forgotten.
+    /// Return the `count` values at a position, or `None` if they were forgotten.
     #[inline]
     pub fn get(&self, place: Place, count: usize) -> Option<&[T]> {
         let generation = match self.number.wrapping_sub(place.number) {
@@ -89,7 +92,7 @@ impl<T: Copy> Generations<T> {
         generation.get(place.start as usize..)?.get(..count)
     }
 
-    /// Makes old values young again, where there is room.
+    /// Move old values to the young generation and update `place`, if they fit.
     #[inline]
     pub fn renew(&mut self, place: &mut Place, count: usize) {
         let is_old = place.number == self.number.wrapping_sub(1);

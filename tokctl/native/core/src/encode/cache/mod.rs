@@ -1,11 +1,11 @@
-//! Words repeat: the ids and the segments of pre-tokens, cached in bounded memory, and memory that
-//! is used again.
+//! Caches of the ids and segments of pre-tokens, in bounded memory, and a pool of id buffers: words
+//! repeat.
 //!
-//! Short pre-tokens, which nearly all are, are packed into two machine words and lie beside their
-//! ids in one cache line. A table starts small, because one that fits the processor's cache
-//! is much faster, and grows with use; when it may grow no more, new pre-tokens take the
-//! place of others. Nothing that is asked for often is ever thrown away with the rest. The hash has
-//! the process's own seeds, and only a few slots are probed, so that no text makes a look-up slow.
+//! Nearly all pre-tokens are short. A short one is packed into two machine words, beside its ids in
+//! one cache line. A table starts small, because a table that fits the processor's cache is much
+//! faster, and grows with use. At its size limit, new pre-tokens replace others, but an entry in
+//! frequent use is never thrown away together with the rest. The hash has seeds of this process and
+//! only a few slots are probed, so that no text can make lookups slow.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -24,8 +24,9 @@ pub use buffers::{BufferPool, IdNumber, Ids};
 pub(crate) use segments::SegmentCache;
 pub(crate) use short::INLINE;
 
-/// How much memory each worker of an encoder may use to remember pre-tokens, in bytes: all caches
-/// together. They start small, and grow as a text asks for it.
+/// Memory limit in bytes for all caches of one worker together.
+///
+/// Caches start small and grow as a text needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheMemory(usize);
 
@@ -36,12 +37,12 @@ impl Default for CacheMemory {
 }
 
 impl CacheMemory {
-    /// 320 MB, of which the largest table takes 128: more makes hardly any text faster.
+    /// 320 MB, of which the largest table takes 128 MB: more makes hardly any text faster.
     pub const DEFAULT: usize = 320 << 20;
-    /// 1 MB.
+    /// The smallest limit, 1 MB.
     pub const LEAST: usize = 1 << 20;
 
-    /// Of at least [`Self::LEAST`].
+    /// Make a limit of `bytes` bytes, raised to at least [`Self::LEAST`].
     pub fn of_bytes(bytes: usize) -> Self {
         CacheMemory(bytes.max(CacheMemory::LEAST))
     }
@@ -50,17 +51,19 @@ impl CacheMemory {
         self.0
     }
 
-    /// So many of 20 equal parts. What is said below adds up to 20.
+    /// Return `count` twentieths of the budget, in bytes.
+    ///
+    /// The shares of the caches below sum to 20.
     fn parts(self, count: usize) -> usize {
         self.0 / 20 * count
     }
 
-    /// As many values as parts have room for, rounded down to a power of two.
+    /// Return how many values fit into `parts` twentieths, rounded down to a power of two.
     fn power_of_two<T>(self, parts: usize) -> usize {
         1 << (self.parts(parts) / size_of::<T>()).ilog2()
     }
 
-    /// For the ids of pre-tokens of up to 15 bytes; 64 KB at first.
+    /// Limits of the table of pre-tokens of up to 15 bytes and their ids; 64 KB at first.
     fn short(self) -> short::ShortLimits {
         short::ShortLimits {
             first: 1 << 10,
@@ -69,7 +72,7 @@ impl CacheMemory {
         }
     }
 
-    /// For the ids of longer ones; 16 KB at first.
+    /// Limits of the table of longer pre-tokens and their ids; 16 KB at first.
     fn long(self) -> records::RecordLimits {
         records::RecordLimits {
             first: 1 << 10,
@@ -78,7 +81,7 @@ impl CacheMemory {
         }
     }
 
-    /// For the segments of pre-tokens.
+    /// Limits of the table of pre-tokens and their segments.
     fn segments(self) -> records::RecordLimits {
         records::RecordLimits {
             first: 1 << 10,
@@ -87,17 +90,18 @@ impl CacheMemory {
         }
     }
 
-    /// For what is known of the words of a Unigram model.
+    /// Bytes for the words of a Unigram model, used instead of [`Self::junctions`].
     pub(crate) fn unigram(self) -> usize {
         self.parts(4)
     }
 
-    /// For what is known of pairs of tokens, in place of a Unigram model's words.
+    /// Bytes for pairs of tokens, used by merging models only.
     pub(crate) fn junctions(self) -> usize {
         self.parts(1)
     }
 }
 
+/// The ids of pre-tokens, in one table for short and one for long pre-tokens.
 #[derive(Debug)]
 pub(crate) struct IdsCache {
     seeds: Seeds,
@@ -105,10 +109,10 @@ pub(crate) struct IdsCache {
     long: records::RecordTable,
 }
 
-/// What a cache holds.
+/// Number of entries and size of a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Pre-tokens.
+    /// Number of cached pre-tokens.
     pub entries: usize,
     pub bytes: usize,
 }
@@ -124,8 +128,9 @@ impl Add for CacheStats {
     }
 }
 
-/// Hashes keys, and prefetches the cache lines of their slots. Held by value in a loop over many
-/// keys, it stays in registers.
+/// Hashes keys and prefetches the cache lines of their slots.
+///
+/// Passed by value in a loop over many keys, it stays in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct PrefetchingHasher<'c> {
     seeds: Seeds,
@@ -134,7 +139,7 @@ pub(crate) struct PrefetchingHasher<'c> {
 }
 
 impl PrefetchingHasher<'_> {
-    /// The hash of a key, whose slot is prefetched.
+    /// Hash a key and prefetch its slot.
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
         let hash = self.seeds.hash(key);
@@ -142,8 +147,11 @@ impl PrefetchingHasher<'_> {
         hash
     }
 
-    /// Makes the keys and the hashes of the first `count` places of a batch, and prefetches their
-    /// slots. `odd` makes those of a place that [`Key::in_window`] has no key for.
+    /// Make the keys and the hashes of the first `count` ranges of a batch, and prefetch their
+    /// slots.
+    ///
+    /// `odd(start, end)` returns the key and the hash of a range for which [`Key::in_window`]
+    /// returns `None`.
     #[inline(always)]
     pub fn make_keys(
         self,
@@ -155,7 +163,7 @@ impl PrefetchingHasher<'_> {
         batch.make_keys(text, count, self.seeds, self.short, odd);
     }
 
-    /// Fills in the hashes of so many keys, and prefetches their slots.
+    /// Fill in the hashes of the first `count` keys, and prefetch their slots.
     #[inline]
     pub fn make_hashes(self, batch: &mut KeyBatch, count: usize) {
         for (hash, &key) in batch.hashes.iter_mut().zip(&batch.keys[..count]) {
@@ -163,7 +171,7 @@ impl PrefetchingHasher<'_> {
         }
     }
 
-    /// The same of a text of over 15 bytes.
+    /// Hash a text of over 15 bytes and prefetch its slot.
     #[inline]
     pub fn hash_long(self, text: &[u8]) -> u64 {
         let hash = self.seeds.hash_long(text);
@@ -203,8 +211,9 @@ impl IdsCache {
         self.seeds.hash_long(text)
     }
 
-    /// Appends the ids of keys of a batch, up to the first that is not found at once; returns the
-    /// place of that one, or the end.
+    /// Append the ids of keys of a batch, up to the first key that is not a first hit.
+    ///
+    /// Returns the index of that key, or the end of `keys`.
     #[inline(always)]
     pub fn append_hits(&self, batch: &KeyBatch, keys: Range<usize>, out: &mut Vec<u32>) -> usize {
         let hashes = &batch.hashes[keys.clone()];
@@ -218,7 +227,9 @@ impl IdsCache {
         self.short.find(key, hash, self.seeds)
     }
 
-    /// Keeps the ids of a key; none at all are not worth it.
+    /// Keep the ids of a key.
+    ///
+    /// An empty list is not kept: segmenting the pre-token again costs little.
     pub fn insert_key(&mut self, key: Key, hash: u64, ids: &[u32]) {
         if ids.is_empty() {
             return;
@@ -226,7 +237,9 @@ impl IdsCache {
         self.short.insert(key, hash, ids, self.seeds);
     }
 
-    /// Appends the ids of a text of over 15 bytes; false where they are not known.
+    /// Append the ids of a text of over 15 bytes.
+    ///
+    /// Returns false if they are not cached.
     pub fn append_long(&mut self, text: &[u8], hash: u64, out: &mut Vec<u32>) -> bool {
         let found = self.long.find(text, hash);
         if let Some(bytes) = found {
@@ -235,7 +248,9 @@ impl IdsCache {
         found.is_some()
     }
 
-    /// Keeps the ids of a longer text; none at all are not worth it.
+    /// Keep the ids of a text of over 15 bytes.
+    ///
+    /// An empty list is not kept.
     pub fn insert_long(&mut self, text: &[u8], hash: u64, ids: &[u32]) {
         if ids.is_empty() {
             return;

@@ -1,51 +1,56 @@
-//! Texts and some numbers for each, as its ids: a table of slots, and records one behind the other.
+//! A hash table from texts to short lists of numbers, such as ids: slots, and records one after
+//! another.
 //!
-//! Memory is bounded. The records are of two generations, see [`Generations`]. Once something was
-//! forgotten, a text is only marked when it comes first, and remembered when it comes again: most
-//! long pre-tokens never do.
+//! Memory is bounded: the records are in two generations, see [`Generations`]. Once a generation
+//! was forgotten, a text is only marked as seen when it first comes, and stored when it comes
+//! again, because most long pre-tokens never come again.
 
 use super::generations::{Generations, Place};
 use super::CacheStats;
 
-/// Where a record is. An empty slot has the length 0.
+/// Hash and position of a record.
+///
+/// An empty slot has length 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordSlot {
-    /// Its low bits lead to the slot.
+    /// Hash of the text; the low bits select the first slot to probe.
     hash: u32,
     place: Place,
     /// Bytes of the text.
     length: u16,
-    /// How many numbers.
+    /// How many numbers the record has.
     count: u16,
 }
 
-/// In place of a record's start: the text came by once.
+/// Used as the start of a record that is not stored: the text was seen once.
 const SEEN: u32 = u32::MAX;
 
-/// How large a table may become.
+/// Size limits of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordLimits {
-    /// Slots at first and at most, powers of two.
+    /// Slots at first, a power of two.
     pub first: usize,
+    /// Slots at most, a power of two.
     pub most: usize,
     /// Bytes of the records, at most.
     pub records: usize,
 }
 
+/// Slots probed before a text counts as new.
 const PROBES: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct RecordTable {
     slots: Vec<RecordSlot>,
     entries: usize,
-    /// A text, and its numbers of four bytes each.
+    /// Records: a text, then its numbers in four bytes each.
     records: Generations<u8>,
     /// Slots at most.
     most: usize,
 }
 
 impl RecordSlot {
-    /// Bytes of its record.
+    /// Return the size of the slot's record in bytes.
     fn size(self) -> usize {
         usize::from(self.length) + 4 * usize::from(self.count)
     }
@@ -68,7 +73,7 @@ impl RecordTable {
         }
     }
 
-    /// The slots that a text of this hash may stand in.
+    /// Iterate over the indices of the slots that a text with this hash can be in.
     #[inline]
     fn places(&self, hash: u32) -> impl Iterator<Item = usize> {
         let mask = self.slots.len() - 1;
@@ -79,7 +84,9 @@ impl RecordTable {
         &self.slots
     }
 
-    /// The text of a slot and its numbers; empty where it is only marked.
+    /// Return the record of a slot: text and numbers.
+    ///
+    /// Empty if the text is only marked as seen.
     #[inline]
     fn record(&self, slot: RecordSlot) -> &[u8] {
         self.records
@@ -87,8 +94,9 @@ impl RecordTable {
             .unwrap_or_default()
     }
 
-    /// The slot of `text`; else, where it was seen, the slot that says so; else a free one, if
-    /// there is one.
+    /// Return the index of the slot of `text`, stored or marked as seen; if none, of a free slot.
+    ///
+    /// Returns `None` if all probed slots hold other texts.
     #[inline(always)]
     fn find_slot(&self, text: &[u8], hash: u32) -> Option<usize> {
         for place in self.places(hash) {
@@ -106,7 +114,7 @@ impl RecordTable {
         None
     }
 
-    /// The numbers of `text`, four bytes each.
+    /// Return the numbers of `text`, four bytes each.
     #[inline]
     pub fn find(&mut self, text: &[u8], hash: u64) -> Option<&[u8]> {
         let at = self.find_slot(text, hash as u32)?;
@@ -120,8 +128,9 @@ impl RecordTable {
         self.record(slot).get(usize::from(slot.length)..)
     }
 
-    /// Adds a text, or replaces what it has. One that is empty, or has more than 65,535 bytes or numbers,
-    /// is not remembered.
+    /// Add a text, or replace its numbers.
+    ///
+    /// An empty text is not stored, and neither is a text of more than 65,535 bytes or numbers.
     pub fn insert(&mut self, text: &[u8], hash: u64, numbers: &[u32]) {
         let size = text.len() + numbers.len() * 4;
         let (Ok(length @ 1..), Ok(count)) = (text.len().try_into(), numbers.len().try_into())
@@ -139,7 +148,7 @@ impl RecordTable {
         }
         let hash = hash as u32;
         let found = self.find_slot(text, hash);
-        // The first generation lasts while there is memory for all that comes.
+        // In the first generation, memory is not scarce yet and every text is stored.
         let is_new = found.is_none_or(|place| self.slots[place].length == 0);
         let is_scarce = self.records.number() > 0;
         let mut slot = RecordSlot {
@@ -161,7 +170,7 @@ impl RecordTable {
         self.put(slot, found);
     }
 
-    /// Puts a slot where it was found, or, where nothing is free, in place of another.
+    /// Write a slot to index `found`, or, if no slot was free, over another text's slot.
     fn put(&mut self, slot: RecordSlot, found: Option<usize>) {
         let mask = self.slots.len() - 1;
         let other = (slot.hash as usize).wrapping_add((slot.hash >> 28) as usize) & mask;
@@ -170,7 +179,7 @@ impl RecordTable {
         self.slots[place] = slot;
     }
 
-    /// The young records become the old ones.
+    /// Make the young records the old ones, and drop the slots of the forgotten records.
     fn forget_old(&mut self) {
         let before = self.records.number();
         self.records.turn();
@@ -182,6 +191,7 @@ impl RecordTable {
         self.rebuild(self.slots.len());
     }
 
+    /// Move all slots to a new table of `count` slots.
     fn rebuild(&mut self, count: usize) {
         let old = std::mem::replace(&mut self.slots, vec![RecordSlot::default(); count]);
         self.entries = 0;
@@ -195,7 +205,7 @@ impl RecordTable {
     }
 }
 
-/// The numbers that [`RecordTable::find`] gives.
+/// Iterate over the numbers in the bytes that [`RecordTable::find`] returns.
 #[inline]
 pub(crate) fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|id| match id.first_chunk() {
@@ -240,7 +250,7 @@ mod tests {
                 kept += 1;
             }
         }
-        // A few could lose their place where many hashes lie close together.
+        // A few may be overwritten where many hashes are close together.
         assert!(kept >= 2940 && kept == table.stats().entries, "{kept}");
     }
 
@@ -274,7 +284,7 @@ mod tests {
         let (seeds, mut table) = (Seeds::default(), RecordTable::new(limits));
         let mut hits = 0;
         for number in 0..20_000 {
-            // Ten that come again and again, among others that come once.
+            // Ten texts come again and again, among others that come once.
             for text in [text(number % 10), text(100 + number)] {
                 let hash = seeds.hash_long(&text);
                 match found(&mut table, &text, hash) {

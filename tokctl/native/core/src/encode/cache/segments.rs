@@ -1,4 +1,4 @@
-//! The segments of pre-tokens, for calls that want the places of tokens.
+//! A cache of the segments of pre-tokens, for calls that want the spans of tokens.
 
 use super::records::{numbers, RecordTable};
 use super::{CacheMemory, CacheStats};
@@ -8,7 +8,7 @@ use crate::packed::Seeds;
 
 pub(crate) struct SegmentCache {
     seeds: Seeds,
-    /// The id and the length of each segment.
+    /// The id and the length of each segment, alternating.
     table: RecordTable,
     flat: Vec<u32>,
     segments: Vec<Segment>,
@@ -30,7 +30,9 @@ impl SegmentCache {
         self.table.stats()
     }
 
-    /// The segments of `pre_token`, which `segment` appends when they are not here.
+    /// Return the segments of `pre_token`.
+    ///
+    /// If they are not cached, `segment` appends them.
     #[inline]
     pub fn get_or_insert(
         &mut self,
@@ -55,13 +57,15 @@ impl SegmentCache {
         Ok(&self.segments)
     }
 
-    /// An empty vector for a pre-token that is not cached, to be given back.
+    /// Take an empty vector for a pre-token that is not cached; give it back to
+    /// [`Self::keep_scratch`].
     pub fn take_scratch(&mut self) -> Vec<Segment> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         scratch
     }
 
+    /// Take back the vector of [`Self::take_scratch`], and return its segments.
     pub fn keep_scratch(&mut self, scratch: Vec<Segment>) -> &[Segment] {
         self.scratch = scratch;
         &self.scratch

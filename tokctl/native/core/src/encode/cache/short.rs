@@ -1,4 +1,4 @@
-//! The ids of short pre-tokens: open addressing in buckets of one cache line.
+//! A hash table from short pre-tokens to ids: open addressing in buckets of one cache line.
 
 use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
@@ -12,18 +12,23 @@ use crate::packed::{Key, Seeds};
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
-/// Ids that lie beside their key.
+/// Number of ids that fit in a slot beside the key.
 pub(crate) const INLINE: usize = 4;
 
-/// How many ids there are, up to [`INLINE`]: three of the four bits of a key's upper word that are
-/// free.
+/// Shift of the count of inline ids, 0 to [`INLINE`], in a slot's upper word.
+///
+/// The count takes three of the four bits that a [`Key`] leaves free in that word.
 const COUNT_AT: u32 = 60;
+/// Mask of the count of inline ids.
 pub(super) const COUNT: u64 = 7 << COUNT_AT;
-/// The fourth: the ids lie elsewhere; `ids` are the two numbers of their place, and their count. No key that is
-/// looked up has it, so that [`ShortTable::append_first_hits`] passes such a slot over.
+/// The fourth free bit: the ids are outside the slot, and `ids` holds generation, start and count.
+///
+/// No key that is looked up has this bit, so [`ShortTable::append_first_hits`] skips the slot.
 const ELSEWHERE: u64 = 1 << 63;
 
-/// A pre-token and its ids. An empty slot has a key of length 0, as no pre-token has.
+/// A pre-token and its ids.
+///
+/// An empty slot has 0 in `high`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct KeySlot {
@@ -33,12 +38,12 @@ pub(crate) struct KeySlot {
 }
 
 impl KeySlot {
-    /// Is this the slot of `key`?
+    /// Return whether this slot holds `key`.
     fn is_of(&self, key: Key) -> bool {
         self.key() == key
     }
 
-    /// The same, and do its ids lie here?
+    /// Return whether this slot holds `key` and its ids are inline.
     #[inline(always)]
     fn has_ids_of(&self, key: Key) -> bool {
         (self.low ^ key.low) | (self.high ^ key.high) & !COUNT == 0
@@ -48,7 +53,7 @@ impl KeySlot {
         self.high == 0
     }
 
-    /// The number of ids, if they lie here.
+    /// Return the number of inline ids; 0 if the ids are outside the slot.
     #[inline(always)]
     fn count(&self) -> usize {
         ((self.high & COUNT) >> COUNT_AT) as usize
@@ -66,22 +71,28 @@ impl KeySlot {
 #[repr(C, align(64))]
 pub(crate) struct Bucket([KeySlot; 2]);
 
-/// How large a table may become.
+/// Size limits of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShortLimits {
-    /// Buckets at first and at most, powers of two.
+    /// Buckets at first, a power of two.
     pub first: usize,
+    /// Buckets at most, a power of two.
     pub most: usize,
-    /// Bytes of the ids that lie elsewhere, at most.
+    /// Bytes of the ids outside slots, at most.
     pub elsewhere: usize,
 }
 
-/// Buckets that are probed before a pre-token counts as new.
+/// Buckets probed before a pre-token counts as new.
 const PROBES: usize = 8;
-/// The same for a place to put it in, when the table is full and may not grow: more would make
-/// looking for what is not here slow.
+/// Buckets probed for a free slot when the table is full and can't grow.
+///
+/// More probes would put keys far from their first bucket, and slow down the search for keys that
+/// are not in the table.
 const PROBES_WHEN_FULL: usize = 2;
 
+/// A table of short pre-tokens and their ids.
+///
+/// Entries are replaced, never removed.
 #[derive(Debug)]
 pub(crate) struct ShortTable {
     buckets: Vec<Bucket>,
@@ -91,7 +102,7 @@ pub(crate) struct ShortTable {
     most: usize,
 }
 
-/// Where a hash leads to, among a power of two of places.
+/// Return the element that a hash selects; `places` has a power of two of elements.
 #[inline(always)]
 pub(crate) fn slot_of<T>(places: &[T], hash: u64) -> &T {
     &places[hash as usize & (places.len() - 1)]
@@ -118,8 +129,10 @@ impl ShortTable {
         &self.buckets
     }
 
-    /// Appends the ids of one key after the other, and returns of how many keys. It stops where a
-    /// key isn't in its first bucket, or has more than four ids, or there is no room for four.
+    /// Append the ids of one key after another, and return the number of keys served.
+    ///
+    /// Stops at a key that is not in its first bucket or whose ids are outside the slot, and when
+    /// `out` has no room for four ids.
     #[inline(always)]
     pub fn append_first_hits(&self, keys: &[Key], hashes: &[u64], out: &mut Vec<u32>) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -127,11 +140,11 @@ impl ShortTable {
             return avx512::append_first_hits(has, self, keys, hashes, out);
         }
         let mut found = 0;
-        // The slice itself, so that its length and its start stay in registers.
+        // A slice, not the vector, so that start and length stay in registers.
         let buckets = self.buckets.as_slice();
         let fours = keys.iter().zip(hashes).map_while(|(&key, &hash)| {
             let Bucket([first, second]) = slot_of(buckets, hash);
-            // A branch on which of the two it is would be mispredicted every other time.
+            // A branch on which slot matched would be mispredicted every other time.
             let slot = select_unpredictable(first.has_ids_of(key), first, second);
             slot.has_ids_of(key).then(|| {
                 found += 1;
@@ -142,7 +155,8 @@ impl ShortTable {
         found
     }
 
-    /// The ids of a key in its first bucket, where they lie elsewhere and are young.
+    /// Return the ids of a key in its first bucket, if they are outside the slot and in the young
+    /// generation.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn young_elsewhere(&self, Bucket(slots): &Bucket, key: Key) -> Option<&[u32]> {
@@ -156,9 +170,11 @@ impl ShortTable {
         (self.elsewhere.get(place, count as usize)).filter(|_| is_young)
     }
 
-    /// The ids of a key, wherever they are. A key that is found outside its first bucket changes
-    /// places with one there, if that one can be found where it goes to: so those that are asked for
-    /// often come to stand where [`Self::append_first_hits`] finds them.
+    /// Return the ids of a key, inline or not.
+    ///
+    /// A key found outside its first bucket changes places with a key of that bucket that can still
+    /// be found in the other one. So keys in frequent use move to where [`Self::append_first_hits`]
+    /// finds them.
     pub fn find(&mut self, key: Key, hash: u64, seeds: Seeds) -> Option<&[u32]> {
         let mask = self.buckets.len() - 1;
         let home = hash as usize & mask;
@@ -170,7 +186,7 @@ impl ShortTable {
                 found = Some((at, number));
                 break;
             }
-            // It would have been put here: nothing is ever taken out.
+            // An insertion would have used this free slot: slots are never freed.
             if slots[1].is_empty() {
                 break;
             }
@@ -179,7 +195,7 @@ impl ShortTable {
         if at != home {
             let Bucket(slots) = self.buckets[home];
             let lives_here = |slot: &KeySlot| seeds.hash(slot.key()) as usize & mask == home;
-            // The last one came last, and may be the one that is asked for less.
+            // The last slot was filled last, and its key may be the less frequent one.
             if let Some(other) = slots.iter().rposition(lives_here) {
                 let Bucket(away) = &mut self.buckets[at];
                 let slot = std::mem::replace(&mut away[number], slots[other]);
@@ -201,7 +217,9 @@ impl ShortTable {
         self.elsewhere.get(place, *count as usize)
     }
 
-    /// Adds a key, or replaces its ids. `seeds` are those that it was hashed with.
+    /// Add a key, or replace its ids.
+    ///
+    /// `seeds` are the seeds that `hash` was made with.
     pub fn insert(&mut self, key: Key, hash: u64, ids: &[u32], seeds: Seeds) {
         if !self.elsewhere.can_hold(ids.len()) {
             return;
@@ -228,13 +246,15 @@ impl ShortTable {
         self.place(slot, hash);
     }
 
-    /// Fuller, a key stands too often outside its first bucket.
+    /// Return whether the table has reached its load limit: beyond it, too many keys are outside
+    /// their first bucket.
     fn is_full(&self) -> bool {
         self.entries * 2 >= self.buckets.len() * 3
     }
 
-    /// Puts a slot into the first free place, or where its key stands with ids that are forgotten;
-    /// where there is none, in place of another.
+    /// Write a slot to the first free slot or the old slot of its key.
+    ///
+    /// If none is probed, overwrite another key.
     fn place(&mut self, slot: KeySlot, hash: u64) {
         let mask = self.buckets.len() - 1;
         let probes = match self.is_full() {
@@ -254,8 +274,8 @@ impl ShortTable {
         slots[(hash >> 63) as usize] = slot;
     }
 
-    /// To four times the size while it is small, then to twice: new memory costs more than what
-    /// is done with it.
+    /// Grow fourfold while the table is small, then twofold: touching new memory costs more than
+    /// rehashing.
     fn grow(&mut self, seeds: Seeds) {
         let length = self.buckets.len();
         let factor = if length < 1 << 16 { 4 } else { 2 };
@@ -273,9 +293,10 @@ impl ShortTable {
     }
 }
 
-/// Appends the first ids of each four, as many as the number beside it says: all four are copied,
-/// which is quicker than a branch on their number. It takes no further four from the iterator when
-/// there is no room for one.
+/// Append from each four ids as many as its count says.
+///
+/// Copying all four is faster than a branch on the count. When `out` has no room for four ids, no
+/// further item is taken from the iterator.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn append_inline<'i>(
@@ -288,11 +309,11 @@ fn append_inline<'i>(
         let Some((ids, count)) = fours.next() else {
             break;
         };
-        // Those that do not count are overwritten by the next four.
+        // The next four overwrite the ids beyond the count.
         place.copy_from_slice(&ids.map(MaybeUninit::new));
         filled += count.min(INLINE);
     }
-    // SAFETY: `filled` only goes over ids just written, which lie in the spare capacity.
+    // SAFETY: `filled` counts only ids just written, which are in the spare capacity.
     unsafe { out.set_len(length + filled) }
 }
 
@@ -315,19 +336,19 @@ mod tests {
         found.map(<[u32]>::to_vec)
     }
 
-    /// A key that was inserted as if its hash were 1.
+    /// Find a key that was inserted with hash 1.
     fn at_one(table: &mut ShortTable, key: Key) -> Option<Vec<u32>> {
         table.find(key, 1, Seeds::default()).map(<[u32]>::to_vec)
     }
 
-    /// As many ids as the number says, none to some that lie elsewhere.
+    /// Return `number % 9` ids: from none to more than fit inline.
     fn ids(number: u32) -> Vec<u32> {
         (0..number % 9).map(|at| number ^ at).collect()
     }
 
     #[test]
     fn growing_loses_next_to_nothing() {
-        // Seeds that stay the same: how many are lost depends on them.
+        // Fixed seeds: the number of lost keys depends on them.
         let (seeds, mut table) = (
             Seeds([0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344]),
             ShortTable::new(SMALL),
@@ -345,7 +366,7 @@ mod tests {
                 kept += 1;
             }
         }
-        // A few could lose their place where many hashes lie close together.
+        // A few may be overwritten where many hashes are close together.
         assert!(kept >= 3960 && kept == table.stats().entries, "{kept}");
     }
 
@@ -358,7 +379,7 @@ mod tests {
         for number in 0..1000 {
             table.insert(word(number), 1, &ids(number), seeds);
             assert!(table.stats().entries <= 4);
-            // The one put in last is there.
+            // The last inserted key is found.
             assert_eq!(at_one(&mut table, word(number)), Some(ids(number)));
         }
         let kept: Vec<_> = (0..1000)

@@ -1,33 +1,38 @@
 //! Added tokens, special ones among them: found in the text before anything else.
 //!
-//! Hugging Face's `AddedVocabulary::find_matches`: leftmost first, longest first; what a
-//! match takes is gone, even if the match is then refused. tokctl's caller keeps two sets,
-//! for raw text and for normalized text. In llama.cpp's `tokenizer_st_partition` the longest is
-//! first, wherever it stands.
+//! This is Hugging Face's `AddedVocabulary::find_matches`: leftmost first, longest first. The text
+//! of a match is consumed even if the match is then refused. tokctl's caller keeps two sets, for
+//! raw text and for normalized text. In llama.cpp's `tokenizer_st_partition`, the longest token
+//! comes first, wherever it is.
 
 use super::automaton::LongestStarts;
 use crate::error::{Error, Result};
 use crate::unicode::{self, Classes, WordCharacters, SPACE};
 
+/// A token that is found in the text as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddedToken {
     pub text: Vec<u8>,
     pub id: u32,
-    /// Only where no word character (`\w`) stands before or after.
+    /// Whether the token is found only between characters that are not word characters (`\w`).
     pub single_word: bool,
-    /// The white space before it, or after it, belongs to it.
+    /// Whether the white space before the token belongs to it.
     pub strip_left: bool,
+    /// Whether the white space after the token belongs to it.
     pub strip_right: bool,
-    /// Whether the token stays text, in which no other token is found.
+    /// Whether the token stays ordinary text, in which no other token is found.
     pub refused: bool,
-    /// It is found before shorter ones that start before it. One such token makes all of a set so.
+    /// Whether the token is found before shorter ones that start before it.
+    ///
+    /// One such token makes all tokens of a set longest-first.
     pub longest_first: bool,
 }
 
-/// Finds added tokens in text, in linear time however many there are.
+/// Finds added tokens in text, in linear time regardless of their number.
 pub struct AddedTokens {
     strings: LongestStarts,
-    /// Where the longest is first: what each token begins with.
+    /// By token: the longest other token that is a prefix of it; `None` if matching is leftmost
+    /// first.
     beginnings: Option<Vec<u32>>,
     tokens: Vec<AddedToken>,
     words: WordCharacters,
@@ -35,7 +40,9 @@ pub struct AddedTokens {
 }
 
 impl AddedTokens {
-    /// Of tokens with the same text the first counts; empty ones are never found.
+    /// Make a finder.
+    ///
+    /// Of tokens with equal texts, the first counts; empty ones are never found.
     pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
         let texts: Vec<&[u8]> = tokens.iter().map(|token| token.text.as_slice()).collect();
         let strings = LongestStarts::new(&texts)
@@ -51,12 +58,12 @@ impl AddedTokens {
         })
     }
 
-    /// Start, end and id of every added token in `text`, in order.
+    /// Find start, end and id of every added token in `text`, in order.
     ///
-    /// As in Hugging Face's, a token that starts with white space is found in white space
-    /// that the token before it has stripped; the two then overlap.
+    /// As in Hugging Face, a token that starts with white space is found in white space that the
+    /// token before it has stripped; the two then overlap.
     pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, u32)> + 't {
-        // Where the token before ended, and where the white space last stripped did.
+        // The end of the previous token, and the end of the last stripped white space.
         let (mut before, mut stripped) = (0, 0);
         let leftmost = self.beginnings.is_none();
         let leftmost = leftmost.then(|| self.strings.find(text));
@@ -77,7 +84,7 @@ impl AddedTokens {
                     .max(before);
             }
             if token.strip_right {
-                // White space that was walked through before is not walked through again.
+                // White space that was already scanned is not scanned again.
                 let from = match stripped > end {
                     true => stripped,
                     false => end,
@@ -85,8 +92,8 @@ impl AddedTokens {
                 end = self.space_after(text, from);
                 stripped = end;
             }
-            // All of it is stripped already. (Where less than nothing is left, Hugging Face
-            // stops with a panic.)
+            // All of the token is stripped already. (Hugging Face panics if the rest has a negative
+            // length.)
             if start >= end {
                 return None;
             }
@@ -95,6 +102,7 @@ impl AddedTokens {
         })
     }
 
+    /// Return whether no word character is directly before or after `start..end`.
     fn is_alone(&self, text: &[u8], start: usize, end: usize) -> bool {
         let is_word = |character: Option<(u32, usize)>| {
             character.is_some_and(|(code, _)| self.words.has(code))
@@ -105,7 +113,7 @@ impl AddedTokens {
         !is_word(unicode::decode_before(text, start)) && !is_word(after)
     }
 
-    /// Where the white space that ends at `end` begins, `lowest` at the lowest.
+    /// Return where the white space before `end` begins, at least `lowest`.
     fn space_before(&self, text: &[u8], lowest: usize, mut end: usize) -> usize {
         while end > lowest {
             match unicode::decode_before(text, end) {
@@ -127,15 +135,16 @@ impl AddedTokens {
     }
 }
 
-/// Added tokens, those that are found in the text as given and those that are found in
-/// the normalized text.
+/// Added tokens in two sets: one is found in the raw text, one in the normalized text.
 pub struct Matchers {
     raw: Option<AddedTokens>,
     normalized: Option<AddedTokens>,
 }
 
 impl Matchers {
-    /// `normalized` are spelled as in the normalized text; empty ones are never found.
+    /// Make both sets.
+    ///
+    /// `normalized` tokens are spelled as in normalized text; empty tokens are never found.
     pub fn new(raw: Vec<AddedToken>, normalized: Vec<AddedToken>) -> Result<Self> {
         let matcher = |tokens: Vec<AddedToken>| match tokens.is_empty() {
             true => Ok(None),
@@ -197,7 +206,7 @@ mod tests {
             found(&words, "ab xab abé ab-ab"),
             [(0, 2, 0), (12, 14, 0), (15, 17, 0)]
         );
-        // What the longer one takes is gone, though it is refused.
+        // The longer token consumes the text, though it is refused.
         assert_eq!(found(&words, "ab!cd"), []);
         assert_eq!(found(&words, "ab!"), [(0, 2, 0)]);
     }
@@ -209,7 +218,7 @@ mod tests {
         });
         assert_eq!(found(&both, "x \u{3000}a  a\tb"), [(1, 8, 0), (8, 10, 0)]);
         assert_eq!(found(&both, " a "), [(0, 3, 0)]);
-        // No white space: half of a character, a byte that is none.
+        // Half a character, or an invalid byte, is not white space.
         let bytes: Vec<_> = both.find(b"\x80\x80a\xE3\x80").collect();
         assert_eq!(bytes, [(2, 3, 0)]);
     }

@@ -1,50 +1,59 @@
-//! The longest of many strings at every place of a text, in linear time.
+//! The longest of many strings at every offset of a text, in linear time.
 //!
-//! An automaton of Aho & Corasick (1975) finds, at each place, the longest string that
-//! *ends* there. Built from the strings backwards and run over the text backwards, it finds
-//! the longest that *starts* there, which is what leftmost-longest matching asks for. (Run
-//! forwards, such a matcher has to read on for a longer match and go back when there is
-//! none: with `a` and `aaa…b` that is as many steps per byte as the longest string has.)
+//! An automaton of Aho and Corasick (1975) finds, at each offset, the longest string that *ends*
+//! there. Built from reversed strings and run over the text backwards, it finds the longest string
+//! that *starts* there, as leftmost-longest matching requires. (A forward matcher must read on for
+//! a longer match, and go back if the longer match fails. With `a` and `aaa…b`, that takes as many
+//! steps per byte as the longest string has bytes.)
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use memchr::{memrchr, memrchr2, memrchr3};
 
+/// Number that stands for no string.
 const NONE: u32 = u32::MAX;
 
-/// So many states have a row of 256; a row is 1 kB.
+/// Number of states, nearest to the root, that have a row of 256 transitions; a row takes 1 kB.
 const ROWS: usize = 1024;
 
-/// One state; what a step needs of it lies together.
+/// A state of the automaton; all data that a step needs is adjacent.
 #[derive(Clone, Copy)]
 struct State {
-    /// Its children are neighbours: the first one, how many, and the byte to the first.
+    /// Number of the first child.
+    ///
+    /// All children are neighbours.
     child: u32,
+    /// Number of children.
     children: u16,
+    /// The byte that leads to the first child.
     byte: u8,
-    /// The state of its longest proper suffix that is a state.
+    /// The state of this state's longest proper suffix that is a state.
     suffix: u32,
-    /// The number of the longest string that it ends with.
+    /// Number of the longest string that this state ends with, or [`NONE`].
     string: u32,
 }
 
-/// States are numbered breadth first, the root is 0.
+/// An automaton that finds the longest string at each start.
+///
+/// States are numbered breadth first from the root, 0.
 pub struct LongestStarts {
     states: Vec<State>,
-    /// By state: the byte that leads to it.
+    /// By state: the byte that leads to the state.
     bytes: Vec<u8>,
-    /// Of the first states, those nearest to the root: where each byte leads.
+    /// Transitions of the first states, the ones nearest to the root, by byte.
     rows: Vec<[u32; 256]>,
-    /// The last bytes of the strings, if they are three at most.
+    /// The last bytes of the strings; used if there are at most three.
     lasts: Vec<u8>,
     lengths: Vec<u32>,
     longest: usize,
 }
 
 impl LongestStarts {
-    /// `strings` in any order; of equal ones the first counts, empty ones never match.
-    /// None where there are 2^32 states or more.
+    /// Build the automaton from strings in any order.
+    ///
+    /// Of equal strings, the first counts. Empty strings never match. Returns `None` if there would
+    /// be 2^32 states or more.
     pub fn new(strings: &[&[u8]]) -> Option<Self> {
         let total = strings
             .iter()
@@ -70,14 +79,14 @@ impl LongestStarts {
         Some(automaton)
     }
 
-    /// The trie, level by level: a state is a range of the sorted strings.
+    /// Build the trie level by level: a state is a range of the sorted strings.
     fn grow(&mut self, sorted: &Sorted) {
         let mut level = vec![(0, sorted.numbers.len())];
         let mut depth = 0;
         while !level.is_empty() {
             let mut below = Vec::new();
             for (mut from, to) in level {
-                // The string that ends here is the first of its range.
+                // The string that ends at this state is the first of its range.
                 let ends = from < to && sorted.get(from).len() == depth;
                 let child = self.bytes.len();
                 let string = match ends {
@@ -106,7 +115,7 @@ impl LongestStarts {
         }
     }
 
-    /// Breadth first: a state's suffix is nearer to the root than the state.
+    /// Set suffixes breadth first: a state's suffix is nearer to the root than the state.
     fn link(&mut self) {
         for number in 0..self.states.len() {
             let state = self.states[number];
@@ -136,7 +145,7 @@ impl LongestStarts {
         }
     }
 
-    /// The state after `byte`: that of the longest suffix of what was read.
+    /// Return the state after `byte`: the state of the longest suffix of the bytes read.
     #[inline]
     fn next(&self, mut number: u32, byte: u8) -> u32 {
         loop {
@@ -160,7 +169,7 @@ impl LongestStarts {
         }
     }
 
-    /// The end of the longest part of `text` that may end in a string's last byte.
+    /// Return the offset after the last byte of `text` that may be the last byte of a string, or 0.
     fn last_byte(&self, text: &[u8]) -> usize {
         let at = match self.lasts[..] {
             [] => None,
@@ -172,7 +181,8 @@ impl LongestStarts {
         at.map_or(0, |at| at + 1)
     }
 
-    /// Leftmost first, longest first, without overlap: start, end and number of each match.
+    /// Find matches leftmost first, longest first, without overlap: start, end and number of each
+    /// match.
     pub fn find<'t>(&'t self, text: &'t [u8]) -> Matches<'t> {
         Matches {
             automaton: self,
@@ -183,7 +193,8 @@ impl LongestStarts {
         }
     }
 
-    /// By string: the longest other one that it begins with; [`NONE`] where there is none.
+    /// Return, for each string, the number of the longest other string that is a prefix of it, or
+    /// [`NONE`].
     pub fn beginnings(&self, strings: &[&[u8]]) -> Vec<u32> {
         let mut order: Vec<u32> = (0..strings.len() as u32).collect();
         order.sort_by_key(|&number| strings[number as usize]);
@@ -208,8 +219,10 @@ impl LongestStarts {
         found
     }
 
-    /// The longest first, wherever it stands, of equally long ones the leftmost; without overlap,
-    /// in the order of the text. `beginnings` are those of [`LongestStarts::beginnings`].
+    /// Find the longest matches first, wherever they are; of equally long ones, the leftmost.
+    ///
+    /// Matches don't overlap, and come in text order. `beginnings` is the result of
+    /// [`LongestStarts::beginnings`].
     pub fn find_longest<'t>(&'t self, text: &'t [u8], beginnings: &'t [u32]) -> Longest<'t> {
         Longest {
             all: self.find(text),
@@ -219,17 +232,18 @@ impl LongestStarts {
         }
     }
 
-    /// Bytes of the longest string.
+    /// Return the length of the longest string in bytes.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Bytes of a string.
+    /// Return the length of a string in bytes.
     pub(crate) fn length(&self, number: u32) -> usize {
         self.lengths[number as usize] as usize
     }
 
-    /// Every place in `from..to` where a string starts, with the longest there; last first.
+    /// Append every offset in `from..to` where a string starts, with the longest string's number,
+    /// last offset first.
     pub(crate) fn starts(
         &self,
         text: &[u8],
@@ -256,7 +270,7 @@ impl LongestStarts {
     }
 }
 
-/// Strings backwards, in order, end to end.
+/// The reversed strings, sorted and concatenated, without duplicates.
 struct Sorted {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -265,7 +279,7 @@ struct Sorted {
 
 impl Sorted {
     fn new(strings: &[&[u8]]) -> Self {
-        // Most pairs differ in the last eight bytes.
+        // Most pairs of strings differ in the last eight bytes.
         let key = |string: &[u8]| {
             let last = string.iter().rev().copied().chain(std::iter::repeat(0));
             last.take(8).fold(0, |key, byte| key << 8 | u64::from(byte))
@@ -296,7 +310,9 @@ impl Sorted {
     }
 }
 
-/// Few children are the rule, and many are rare: halving, then one by one.
+/// Return the index of `byte` in sorted labels.
+///
+/// Halves the range down to 8 labels, then searches one by one: most states have few children.
 #[inline]
 fn position(mut sorted: &[u8], byte: u8) -> Option<usize> {
     let mut skipped = 0;
@@ -313,20 +329,25 @@ fn position(mut sorted: &[u8], byte: u8) -> Option<usize> {
     Some(skipped + at)
 }
 
-/// So much text is scanned at once, and more where strings are longer.
+/// Bytes of text scanned at once; more if strings are longer.
 pub(crate) const BLOCK: usize = 1 << 16;
 
+/// Iterator of [`LongestStarts::find`].
 pub struct Matches<'t> {
     automaton: &'t LongestStarts,
     text: &'t [u8],
-    /// The block's places that are yet to come, last first.
+    /// Matches of the current block that are not returned yet, last first.
     starts: Vec<(usize, u32)>,
+    /// Offset up to which the text has been scanned.
     scanned: usize,
+    /// Offset after the last match.
     at: usize,
 }
 
 impl Matches<'_> {
-    /// The next place where a string starts, with the longest there; they may overlap.
+    /// Return the next offset where a string starts, with the longest string's number.
+    ///
+    /// Such matches may overlap.
     fn next_start(&mut self) -> Option<(usize, u32)> {
         loop {
             if let Some(found) = self.starts.pop() {
@@ -344,18 +365,21 @@ impl Matches<'_> {
     }
 }
 
-/// What [`LongestStarts::find_longest`] finds, one stretch of strings that overlap at a time.
+/// Iterator of [`LongestStarts::find_longest`], which handles one stretch of overlapping strings at
+/// a time.
 pub struct Longest<'t> {
     all: Matches<'t>,
     beginnings: &'t [u32],
-    /// The first place of the stretch that follows.
+    /// First match of the next stretch.
     next: Option<(usize, u32)>,
-    /// What is left of a stretch, the last first.
+    /// Chosen matches of the stretch that are not returned yet, last first.
     ready: Vec<(usize, usize, u32)>,
 }
 
 impl Longest<'_> {
-    /// Chooses among the strings of the next stretch; false where there is none.
+    /// Choose among the strings of the next stretch.
+    ///
+    /// Returns false if no stretch is left.
     fn choose(&mut self) -> bool {
         let Some((mut start, mut number)) = self.next.take().or_else(|| self.all.next_start())
         else {
@@ -422,7 +446,8 @@ impl Iterator for Matches<'_> {
             if from >= self.text.len() || self.automaton.longest == 0 {
                 return None;
             }
-            // What is scanned twice, the longest string behind each block, is at most a quarter.
+            // At most a quarter is scanned twice: the length of the longest string behind each
+            // block.
             let block = BLOCK.max(self.automaton.longest.saturating_mul(4));
             self.scanned = self.text.len().min(from.saturating_add(block));
             self.automaton
@@ -436,7 +461,7 @@ mod tests {
     use super::*;
     use crate::random::random_below;
 
-    /// By trying every string at every place.
+    /// Find matches by trying every string at every offset.
     fn slow(strings: &[&[u8]], text: &[u8]) -> Vec<(usize, usize, u32)> {
         let mut found = Vec::new();
         let mut at = 0;
@@ -444,7 +469,7 @@ mod tests {
             let starts = |number: &usize| {
                 !strings[*number].is_empty() && text[at..].starts_with(strings[*number])
             };
-            // Of equal lengths `max_by_key` takes the last, so backwards.
+            // Of equal lengths `max_by_key` takes the last, so go backwards.
             let numbers = (0..strings.len()).rev().filter(starts);
             match numbers.max_by_key(|&number| strings[number].len()) {
                 Some(number) => {
@@ -511,7 +536,8 @@ mod tests {
             let mut strings: Vec<&[u8]> = strings.iter().map(Vec::as_slice).collect();
             strings.sort();
             strings.dedup();
-            // One string after the other, each from the left, in what the longer ones left.
+            // Place one string after another, each from the left, in the gaps that longer ones
+            // left.
             let mut order: Vec<usize> = (0..strings.len()).collect();
             order.retain(|&number| !strings[number].is_empty());
             let mut free = vec![true; text.len()];
@@ -544,7 +570,7 @@ mod tests {
         let near = [vec![b'a'; 20_000], b"b".to_vec()].concat();
         let strings: [&[u8]; 2] = [b"a", &near];
         let automaton = LongestStarts::new(&strings).unwrap();
-        // 2 * 10^10 steps if every place were followed to its end.
+        // 2 * 10^10 steps if every offset were followed to its end.
         let text = vec![b'a'; 1_000_000];
         assert_eq!(automaton.find(&text).count(), text.len());
     }

@@ -1,4 +1,4 @@
-//! WordPiece encoding: the longest token first, from left to right (BERT).
+//! WordPiece encoding: the longest token first, from left to right, as in BERT.
 
 use super::automaton::{LongestStarts, BLOCK};
 use crate::encode::Segment;
@@ -7,14 +7,14 @@ use crate::lock_free::Once;
 use crate::model::{Trie, NO_ID};
 use crate::{unicode, Interrupt};
 
-/// What becomes of a word with an unmatchable rest.
+/// How much of a word becomes unknown if a rest of the word matches no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
     /// The whole word is one unknown token, as in BERT.
     Word,
-    /// Only the character that can't be matched is; matching goes on after it.
+    /// The first character that does not match is unknown; matching continues after it.
     Character,
-    /// What has no token is left out, without a trace.
+    /// Characters without a token are dropped.
     Drop,
 }
 
@@ -31,28 +31,31 @@ impl Unknown {
 
 /// Tokens between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 16;
-/// A trie may take so many steps for each byte of a word, and so many more; then the automaton takes
-/// over.
+/// Steps in a trie per byte of a word, with [`MORE_STEPS`] in addition; beyond them the automaton
+/// takes over.
 const STEPS_PER_BYTE: usize = 8;
+/// Steps in a trie for any word, in addition to [`STEPS_PER_BYTE`].
 const MORE_STEPS: usize = 1 << 14;
-/// Words of at most so many characters, as BERT's, are left to the trie.
+/// Length in characters: if no longer words are allowed, as in BERT, the trie alone is used.
 const SHORT: usize = 256;
 
+/// A WordPiece model: splits a word by longest match.
 pub struct LongestMatch {
     start: Trie,
     inside: Trie,
-    /// The same as `inside`, where words can be long enough to need it.
+    /// The strings of `inside`; `None` if words can't be long enough to need the automaton.
     automaton: Option<LazyAutomaton>,
     unknown: Unknown,
     unknown_id: u32,
-    /// Words of more characters are unknown as a whole.
+    /// Words of more characters become unknown as a whole.
     max_characters: usize,
 }
 
 impl LongestMatch {
-    /// `tokens` are the ordinary tokens, without the special ones, with their ids.
-    /// A token that starts with `prefix` goes on inside a word; at the start of a word
-    /// every token matches the text that it spells, as in BERT.
+    /// Build a model from the ordinary tokens, without the special ones, and their ids.
+    ///
+    /// A token that starts with `prefix` continues a word. At the start of a word, every token
+    /// matches its literal text, as in BERT.
     pub fn new<'t>(
         tokens: impl Iterator<Item = (&'t [u8], u32)>,
         prefix: &[u8],
@@ -81,7 +84,7 @@ impl LongestMatch {
         })
     }
 
-    /// Appends the tokens of a word.
+    /// Append the tokens of a word.
     pub fn segment(&self, word: &[u8], out: &mut Vec<Segment>, interrupt: Interrupt) -> Result<()> {
         let first = out.len();
         let whole = Segment {
@@ -137,16 +140,16 @@ fn characters(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
-/// The longest token at each place of a long word, in linear time: strings with their ids, and the
-/// automaton that finds them.
+/// Strings with their ids, and an automaton that finds the longest one at each offset of a long
+/// word in linear time.
 ///
-/// A trie looks at every byte as often as the longest token has bytes, if tokens go on for long and
-/// then don't match. Words that turn out so are finished with the automaton of [`LongestStarts`],
-/// which is made when the first one comes.
+/// If tokens match for long and then fail, a trie examines each byte as many times as the longest
+/// token has bytes. Such words are finished with the automaton of [`LongestStarts`], which is made
+/// when the first one comes.
 #[derive(Default)]
 struct LazyAutomaton {
     text: Vec<u8>,
-    /// Where each string ends in `text`, and its id.
+    /// End of each string in `text`, and the string's id.
     strings: Vec<(usize, u32)>,
     automaton: Once<Option<LongestStarts>>,
 }
@@ -157,7 +160,9 @@ impl LazyAutomaton {
         self.strings.push((self.text.len(), id));
     }
 
-    /// None if there are too many strings for an automaton.
+    /// Find strings in `text` from offset `from` on.
+    ///
+    /// `None` if there are too many strings for an automaton.
     pub fn of<'p>(&'p self, text: &'p [u8], from: usize) -> Option<LongestMatches<'p>> {
         let make = || {
             let starts = std::iter::once(0).chain(self.strings.iter().map(|string| string.0));
@@ -165,7 +170,7 @@ impl LazyAutomaton {
             let mut strings: Vec<&[u8]> = strings
                 .map(|(start, &(end, _))| &self.text[start..end])
                 .collect();
-            // Of equal ones the first counts there, and the last in a trie.
+            // Of equal strings, the automaton takes the first, and the trie the last.
             strings.reverse();
             LongestStarts::new(&strings)
         };
@@ -179,17 +184,20 @@ impl LazyAutomaton {
     }
 }
 
+/// The longest strings found in a word, block by block.
 struct LongestMatches<'p> {
     strings: &'p LazyAutomaton,
     automaton: &'p LongestStarts,
     text: &'p [u8],
+    /// Offset up to which the text has been scanned.
     scanned: usize,
-    /// Places up to `scanned` where a string starts, last first.
+    /// Offsets before `scanned` where a string starts, with the string's number, last first.
     found: Vec<(usize, u32)>,
 }
 
 impl LongestMatches<'_> {
-    /// Id and length of the longest string at a place that lies behind those of earlier calls.
+    /// Return id and length of the longest string at `at`, an offset after the offsets of earlier
+    /// calls.
     pub fn longest(&mut self, at: usize) -> Option<(u32, usize)> {
         if at >= self.scanned {
             let block = BLOCK.max(self.automaton.longest().saturating_mul(4));
@@ -213,7 +221,7 @@ mod tests {
     use super::*;
     use crate::random::random_below;
 
-    /// By trying every length, longest first.
+    /// Segment by trying every length, longest first.
     fn slow(tokens: &[(Vec<u8>, u32)], word: &[u8], unknown: Unknown) -> Vec<(u32, u32)> {
         let (mut at, mut found) = (0, Vec::new());
         while at < word.len() {
@@ -250,7 +258,7 @@ mod tests {
                 (b"##a".to_vec(), 2),
             ];
             let long = 30 + below(40);
-            // Long near misses, so that the trie looks at much for one byte.
+            // Long near misses make the trie examine many bytes for one.
             tokens.push(([&b"##"[..], &vec![b'a'; long], b"b"].concat(), 3));
             for id in 4..12 {
                 let mut text = match below(2) {
@@ -278,7 +286,7 @@ mod tests {
         let tokens: [(&[u8], u32); 3] = [(b"a", 1), (b"##a", 2), (&near, 3)];
         let tokens = tokens.into_iter();
         let model = LongestMatch::new(tokens, b"##", Unknown::Word, None, None).unwrap();
-        // 2 * 10^10 steps if every place were followed to its end.
+        // 2 * 10^10 steps if every offset were followed to its end.
         let mut out = Vec::new();
         let word = vec![b'a'; 1_000_000];
         model.segment(&word, &mut out, &|| false).unwrap();

@@ -1,4 +1,4 @@
-//! Matching of whole strings: added tokens, WordPiece's longest match, words as a whole.
+//! Matching of whole strings: added tokens, WordPiece's longest match, and whole words.
 
 mod added_tokens;
 mod automaton;

@@ -1,6 +1,7 @@
-//! The word model: a pre-token is a token as a whole, or unknown; an unknown one can become
-//! the tokens of its bytes. Unknown words side by side can be one token: see
-//! `Encoder::fused`.
+//! The word model: a pre-token is one token, or unknown.
+//!
+//! An unknown pre-token can become the tokens of its bytes. A run of unknown pre-tokens can become
+//! one token: see `Encoder::fused`.
 
 use crate::encode::Segment;
 use crate::large_pages;
@@ -8,17 +9,21 @@ use crate::model::NO_ID;
 use crate::packed::{Key, Seeds, LONGEST};
 use crate::prefetch::prefetch;
 
+/// A vocabulary of whole words.
 #[derive(Debug, Clone)]
 pub struct Words {
     ids: TokenTable,
     unknown_id: u32,
-    /// Tokens of the 256 bytes; [`NO_ID`] where one has none.
+    /// Ids of the tokens of the 256 bytes; [`NO_ID`] for a byte without one.
     pub byte_ids: Option<Box<[u32; 256]>>,
+    /// Whether a run of unknown words becomes one token.
     pub fuse_unknown: bool,
 }
 
 impl Words {
-    /// Of equal tokens the last one counts.
+    /// Build a vocabulary.
+    ///
+    /// Of equal tokens, the last one counts.
     pub fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>, unknown_id: Option<u32>) -> Self {
         Words {
             ids: TokenTable::new(tokens),
@@ -28,35 +33,37 @@ impl Words {
         }
     }
 
-    /// The token that unknown words side by side are one of.
+    /// Return the id that a run of unknown words is fused into, if the model fuses them.
     pub fn fused(&self) -> Option<u32> {
         (self.fuse_unknown && self.unknown_id != NO_ID).then_some(self.unknown_id)
     }
 
+    /// Return the id of a word, if the word is a token.
     #[inline]
     pub fn id(&self, word: &[u8]) -> Option<u32> {
         self.ids.get(word, self.ids.seeds.hash_any(word))
     }
 
-    /// The same of a word of 16 to 128 bytes, whose hash is known.
+    /// Like [`Self::id`], for a word of 16 to 128 bytes with its hash.
     #[inline]
     pub(crate) fn id_of_hashed(&self, word: &[u8], hash: u64) -> Option<u32> {
         self.ids.get(word, hash)
     }
 
-    /// The same of a word of 1 to 15 bytes by its key.
+    /// Like [`Self::id`], for a word of 1 to 15 bytes by its key.
     #[inline]
     pub(crate) fn id_of_key(&self, key: Key, hash: u64) -> Option<u32> {
         let slot = &self.ids.slots[self.ids.find_key(key, hash)];
         (slot.id != NO_ID).then_some(slot.id)
     }
 
-    /// Brings the place of a word of such a hash nearer.
+    /// Prefetch the slot of a word with hash `hash`.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch(&self.ids.slots[self.ids.home(hash)]);
     }
 
+    /// Append the segment of a pre-token, or of its bytes.
     pub fn segment(&self, pre_token: &[u8], out: &mut Vec<Segment>) {
         let id = self.id(pre_token);
         if let (None, Some(ids)) = (id, &self.byte_ids) {
@@ -76,25 +83,26 @@ impl Words {
     }
 }
 
-/// From the bytes of a token to its id: open addressing, two slots in a cache line. One look
-/// at memory finds a token of up to 15 bytes, or that a word is none.
+/// A hash table from the bytes of a token to its id: open addressing, two slots per cache line.
+///
+/// One memory access finds a token of up to 15 bytes, or that a word is not a token.
 #[derive(Debug, Clone)]
 struct TokenTable {
-    /// A power of two of them, at most three in four taken.
+    /// A power of two of slots, at most three in four taken.
     slots: Vec<TokenSlot>,
-    /// The longer tokens, one behind the other.
+    /// The tokens of over 15 bytes, one after another.
     texts: Vec<u8>,
     seeds: Seeds,
 }
 
-/// So many tokens before one is put in its place is asked for.
+/// Number of tokens by which prefetching runs ahead of inserting.
 const AHEAD: usize = 16;
 
-/// A token; a free slot has [`NO_ID`].
+/// A token and its id; a free slot has the id [`NO_ID`].
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct TokenSlot {
-    /// Of a token of over 15 bytes, its place among the texts.
+    /// Key of the token; for a token of over 15 bytes, its range in `texts`.
     key: Key,
     hash: u64,
     id: u32,
@@ -109,7 +117,9 @@ impl TokenSlot {
 }
 
 impl TokenTable {
-    /// Of equal tokens the last one counts.
+    /// Build a table.
+    ///
+    /// Of equal tokens, the last one counts.
     fn new<'t>(tokens: impl Iterator<Item = (&'t [u8], u32)>) -> Self {
         let tokens: Vec<(&[u8], u32)> = tokens.collect();
         let count = (tokens.len() + tokens.len() / 3 + 1).next_power_of_two();
@@ -118,7 +128,7 @@ impl TokenTable {
             texts: Vec::new(),
             seeds: Seeds::default(),
         };
-        // What is put in soon is asked for now.
+        // Prefetch the slots of tokens that are inserted soon.
         let mut hashes = [0; AHEAD];
         for at in 0..tokens.len() + AHEAD {
             if let Some((text, id)) = at.checked_sub(AHEAD).map(|before| tokens[before]) {
@@ -149,13 +159,15 @@ impl TokenTable {
         slot.id = id;
     }
 
-    /// The slot that a hash leads to.
+    /// Return the first slot that a hash selects.
     #[inline]
     fn home(&self, hash: u64) -> usize {
         hash as usize & (self.slots.len() - 1)
     }
 
-    /// The place of a token, or the free one where it would be. One slot in four is free.
+    /// Return the slot of a token, or the free slot where it would be.
+    ///
+    /// At least one slot in four is free.
     #[inline]
     fn find(&self, text: &[u8], hash: u64) -> usize {
         match Key::short(text) {

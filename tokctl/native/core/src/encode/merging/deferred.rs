@@ -1,8 +1,9 @@
-//! New pre-tokens, deferred until there are so many of them that merging them interleaved pays.
+//! New pre-tokens, deferred until enough of them have come to merge them interleaved.
 //!
-//! Where a whole token counts before merges, it is looked up then, too: its place in the vocabulary
-//! was prefetched. The ids of what comes behind them are appended meanwhile; when those of the new
-//! ones are known, the rest moves back to make room.
+//! If the model keeps a pre-token whole that is a token, the vocabulary is looked up at that time,
+//! too: its slot was prefetched when the pre-token was deferred. Meanwhile the ids of later
+//! pre-tokens are appended. When the ids of the new pre-tokens are known, the later ids move back
+//! to make room.
 
 use super::short::{Interleaved, ABOVE_SMALL, LARGE, MEDIUM, SMALL};
 use super::Merging;
@@ -11,55 +12,61 @@ use crate::encode::lookup::CACHED;
 use crate::model::Alphabet;
 use crate::packed::Key;
 
-/// More at a time hide no more of the latency of a look-up.
+/// Pre-tokens merged at a time, at most: more would hide no more of the latency of lookups.
 const MAX_WORDS: usize = 24;
 
-/// So many hide most of it.
+/// Deferred pre-tokens that are enough to hide most of the latency.
 const ENOUGH: usize = 12;
 
-/// Ids that may have to move back: about as many as fit the nearest cache.
+/// Later ids that may have to move back: about as many as fit the nearest cache.
 const MAX_BEHIND: usize = 2048;
 
+/// New pre-tokens that wait to be merged.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredMerges {
     words: Vec<DeferredWord>,
-    /// How many of them are merged here.
+    /// How many of `words` are merged, not stitched.
     merged: usize,
-    /// What they start as, one behind the other.
+    /// The initial symbols of all words, one after another.
     symbols: Vec<u32>,
-    /// One for each word, once they are merged.
+    /// The source of each word's ids, once the merging has begun.
     ids_of_words: Vec<WordIds>,
     large: Interleaved<LARGE, u128>,
     medium: Interleaved<MEDIUM>,
     small: Interleaved<SMALL>,
-    /// The ids of all words.
+    /// The ids of all words, one after another.
     made: Vec<u32>,
 }
 
+/// A pre-token that waits.
 #[derive(Debug, Clone, Copy)]
 struct DeferredWord {
     key: Key,
     hash: u64,
-    /// Where its symbols end.
+    /// End of the word's symbols in `symbols`.
     symbols: usize,
-    /// Ids that were appended before it.
+    /// Number of ids before it in the output.
     at: usize,
-    /// Where its ids end in `made`.
+    /// End of the word's ids in `made`.
     end: usize,
 }
 
-/// Where the ids of a deferred pre-token come from.
+/// The source of a deferred pre-token's ids.
 #[derive(Debug)]
 enum WordIds {
+    /// The pre-token is one token.
     Whole(u32),
-    /// Numbers among those that are merged interleaved.
+    /// Number among the small rows.
     Small(usize),
+    /// Number among the medium rows.
     Medium(usize),
+    /// Number among the large rows.
     Large(usize),
+    /// Number among the stitched pre-tokens.
     Stitched(usize),
 }
 
-/// The ids of pre-tokens that were stitched, and where those of each end.
+/// The ids of stitched pre-tokens, and where the ids of each one end.
 #[derive(Debug, Default)]
 pub(crate) struct StitchedIds {
     pub ids: Vec<u32>,
@@ -74,11 +81,13 @@ impl StitchedIds {
 }
 
 impl DeferredMerges {
-    /// Takes a pre-token that comes after so many ids; false where it is none that merging by
-    /// rank alone segments, or not a short one. Only where [`Merging::is_plain`].
+    /// Add a pre-token that comes after `at` ids, for a model that [`Merging::is_plain`].
     ///
-    /// The key is what it is cached by; that need not be its text, unless the model looks whole
-    /// ones up. `window` has a short text in its first bytes, and how many they are.
+    /// Returns false if the pre-token is not short, or has symbols that merging by rank alone can't
+    /// handle.
+    ///
+    /// The pre-token is cached by `key`. The key may be of another text, unless the model looks up
+    /// whole pre-tokens. `window` has a short text in its first bytes, and the length.
     pub fn add(
         &mut self,
         merging: &Merging,
@@ -108,9 +117,9 @@ impl DeferredMerges {
         true
     }
 
-    /// Takes a pre-token that is stitched, a place in the text.
+    /// Add a pre-token that is stitched; `key` is a range of the text.
     pub fn add_stitched(&mut self, (key, hash): (Key, u64), at: usize) {
-        // As one of no symbols, of which there is no other.
+        // Marked by having no symbols: every other pre-token has some.
         self.words.push(DeferredWord {
             key,
             hash,
@@ -128,14 +137,15 @@ impl DeferredMerges {
         self.merged >= MAX_WORDS
     }
 
-    /// Should these be merged now that there are so many ids?
+    /// Return whether to merge now, when `ids` ids have been appended.
     pub fn is_due(&self, ids: usize) -> bool {
         let waits = |first: &DeferredWord| ids - first.at >= MAX_BEHIND;
         self.words.len() >= ENOUGH || self.words.first().is_some_and(waits)
     }
 
-    /// Merges all that were deferred, puts their ids where they belong, and caches them. `stitched` has
-    /// the ids of those that are stitched.
+    /// Merge all deferred pre-tokens, insert their ids into `out`, and cache them.
+    ///
+    /// `stitched` has the ids of the stitched pre-tokens.
     pub fn resolve(
         &mut self,
         merging: &Merging,
@@ -161,7 +171,7 @@ impl DeferredMerges {
             if let Some(superwords) = &merging.superwords {
                 superwords.mark(&mut self.made[first..]);
             }
-            // One that was deferred twice takes the place of itself.
+            // A pre-token that was deferred twice replaces its own entry.
             let ids = &self.made[first..];
             match word.key.place() {
                 None => cache.insert_key(word.key, word.hash, ids),
@@ -176,7 +186,7 @@ impl DeferredMerges {
         self.clear();
     }
 
-    /// Looks up those that are tokens as a whole, and begins with the symbols of the others.
+    /// Look up the pre-tokens that are tokens as a whole, and begin the rows of the others.
     fn begin(&mut self, merging: &Merging, text: &[u8]) {
         let merges = &merging.merges;
         let (mut start, mut stitched) = (0, 0);
@@ -203,6 +213,7 @@ impl DeferredMerges {
         }
     }
 
+    /// Insert the ids of each pre-token into `out`, from the last one to the first.
     fn put_in_place(&self, out: &mut Vec<u32>) {
         let mut from = out.len();
         let mut to = from + self.made.len();

@@ -1,15 +1,16 @@
 //! Merging by rank for a pre-token of many symbols.
 //!
-//! Symbols are nodes of a linked list, each with the rank of the pair that begins there, and
-//! the next merge comes out of a queue. The queue holds outdated entries as well: one counts
-//! if its rank is that of its node.
+//! Symbols are nodes of a linked list, each with the rank of the pair that begins at the node. The
+//! next merge comes out of a queue. The queue may hold outdated entries: an entry counts only if
+//! its rank equals the rank of its node.
 //!
-//! A heap takes O(log n) per merge and jumps about. Where the merges that a merge makes
-//! possible all come later ([`Merges::come_later`]), whole ranks can be done at once, each from
-//! the left to the right: a list per rank, and a set of bits to find the next one.
+//! A heap takes O(log n) per merge and jumps about in memory. If the merges that a merge makes
+//! possible all have higher ranks ([`Merges::come_later`]), all merges of one rank can be made at
+//! once, from left to right. Then the queue is a list per rank, with a bit set to find the next
+//! rank.
 //!
-//! What repeats one symbol becomes tokens that repeat themselves in turn: merging goes over these
-//! runs, of which there are as many as the number of symbols has bits, or few more.
+//! A text that repeats one symbol becomes a few runs of repeated tokens, and these runs are merged
+//! as a whole. Their number is about the number of bits of the symbol count.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,23 +21,26 @@ use crate::error::{Error, Result};
 use crate::model::{Merges, NO_RANK};
 use crate::Interrupt;
 
+/// Index that stands for no node or entry.
 const NONE: u32 = u32::MAX;
 
-/// A list per rank pays where a pre-token has one symbol in so many ranks.
+/// A list per rank pays if a pre-token has at least one symbol per this many ranks.
 const RANKS_PER_SYMBOL: usize = 32;
 
 /// Merges between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 16;
 
+/// A symbol in a linked list.
 struct RankedNode {
     id: u32,
-    /// Of the pair that begins here; [`NO_RANK`] also where the symbol is gone.
+    /// Rank of the pair that begins at this node; also [`NO_RANK`] if the symbol was merged away.
     rank: u32,
     before: u32,
     after: u32,
 }
 
-/// The rank of a pair, kept for when the next one is the same: long pre-tokens repeat themselves.
+/// The last pair looked up and its rank, for when the next pair is equal: long pre-tokens repeat
+/// themselves.
 struct LastRank<'m> {
     merges: &'m Merges,
     pair: (u32, u32),
@@ -62,22 +66,24 @@ impl<'m> LastRank<'m> {
     }
 }
 
+/// The linked list of symbols.
 struct Nodes<'m> {
     merges: &'m Merges,
     nodes: Vec<RankedNode>,
-    /// Of pairs with what stands before a merged symbol, and behind it.
+    /// Last rank of a pair of a merged symbol with the symbol before it.
     before: LastRank<'m>,
+    /// Last rank of a pair of a merged symbol with the symbol after it.
     after: LastRank<'m>,
 }
 
-/// A token, and how many symbols it was made of.
+/// A token, and the number of symbols it was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MergedToken {
     pub segment: Segment,
     pub symbols: u32,
 }
 
-/// Merges the symbols from the place `first` on.
+/// Merge the symbols from index `first` on, all at once.
 fn merge_at_once(
     merges: &Merges,
     out: &mut Vec<Segment>,
@@ -95,7 +101,7 @@ fn merge_at_once(
     Ok(())
 }
 
-/// What merging makes of symbols.
+/// Return the tokens that merging makes of `symbols`.
 fn tokens(merges: &Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Vec<MergedToken>> {
     let nodes = merged(merges, symbols, interrupt)?;
     let mut tokens = Vec::new();
@@ -110,6 +116,7 @@ fn tokens(merges: &Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<
     Ok(tokens)
 }
 
+/// Merge `symbols` and return the list of nodes.
 fn merged<'m>(merges: &'m Merges, symbols: &[Segment], interrupt: Interrupt) -> Result<Nodes<'m>> {
     let check = || match interrupt() {
         true => Err(Error::Interrupted),
@@ -128,7 +135,8 @@ fn merged<'m>(merges: &'m Merges, symbols: &[Segment], interrupt: Interrupt) -> 
 }
 
 impl<'m> Nodes<'m> {
-    /// There are fewer than 2^32: [`crate::encode::Segmenter::segment`] sees to that.
+    /// Make the list of `symbols`, fewer than 2^32: [`crate::encode::Segmenter::segment`] checks
+    /// the length.
     fn of(merges: &'m Merges, symbols: &[Segment]) -> Self {
         let mut ranks = LastRank::of(merges);
         let mut nodes: Vec<RankedNode> = (0u32..)
@@ -154,8 +162,9 @@ impl<'m> Nodes<'m> {
         }
     }
 
-    /// Makes the merge at a place, if it is still of this rank, and calls `push(rank, place)`
-    /// for the pairs that come of it.
+    /// Make the merge at node `at`, if the node's pair still has this rank.
+    ///
+    /// Calls `push(rank, node)` for the pairs that the merge creates.
     #[inline(always)]
     fn merge_at(&mut self, rank: u32, at: u32, mut push: impl FnMut(u32, u32)) {
         let node = &self.nodes[at as usize];
@@ -187,6 +196,7 @@ impl<'m> Nodes<'m> {
         }
     }
 
+    /// Merge with a heap of candidates.
     fn merge_heap(&mut self, check: impl Fn() -> Result<()>) -> Result<()> {
         let entry = |rank: u32, at: u32| Reverse(u64::from(rank) << 32 | u64::from(at));
         let candidates: Vec<_> = (0u32..)
@@ -207,7 +217,7 @@ impl<'m> Nodes<'m> {
         Ok(())
     }
 
-    /// Whole ranks at once.
+    /// Merge all pairs of one rank at once, rank by rank.
     fn merge_ranks(&mut self, check: impl Fn() -> Result<()>) -> Result<()> {
         let mut queue = RankQueue::new(self.merges.len(), self.nodes.len());
         for (at, node) in self.nodes.iter().enumerate().rev() {
@@ -231,7 +241,7 @@ impl<'m> Nodes<'m> {
         Ok(())
     }
 
-    /// Calls `token` with the id of each token and the range of its symbols.
+    /// Call `token` with the id of each token and the range of its symbols.
     fn each(&self, mut token: impl FnMut(u32, Range<usize>)) {
         let mut at = 0;
         while let Some(node) = self.nodes.get(at) {
@@ -245,15 +255,15 @@ impl<'m> Nodes<'m> {
     }
 }
 
-/// A list of places per rank, and which of the lists are not empty.
+/// A list of node indices per rank, and a bit set of the lists that are not empty.
 struct RankQueue {
-    /// By rank: its last entry.
+    /// By rank: index of the last entry of its list.
     last: Vec<u32>,
-    /// (place, the entry before)
+    /// (node, index of the entry before)
     entries: Vec<(u32, u32)>,
-    /// An entry that is free leads to another one.
+    /// Index of the first free entry; a free entry holds the index of the next one.
     free: u32,
-    /// A bit per rank, then a bit per word of these, and so on up to one word.
+    /// Bit sets: a bit per rank, then a bit per word of the level below, up to a level of one word.
     levels: Vec<Vec<u64>>,
 }
 
@@ -302,7 +312,7 @@ impl RankQueue {
         }
     }
 
-    /// The lowest rank, and its places.
+    /// Remove the lowest rank and return it, with its nodes in `places`.
     fn pop(&mut self, places: &mut Vec<u32>) -> Option<u32> {
         if self.levels.last()?[0] == 0 {
             return None;
@@ -333,17 +343,19 @@ impl RankQueue {
     }
 }
 
-/// The same token so many times in a row.
+/// A run of `count` equal tokens.
 #[derive(Clone, Copy)]
 struct Run {
     token: Segment,
     count: usize,
 }
 
-/// More runs than merging makes of one, whatever its length, where tokens have halves.
+/// Limit of the number of runs.
+///
+/// If tokens are made of two halves, one run never becomes more, whatever its length.
 const RUNS: usize = 128;
 
-/// The symbols as a run, if they are all the same.
+/// Return the symbols as a run, if they are all equal.
 fn repeated(symbols: &[Segment]) -> Option<Run> {
     let (&token, rest) = symbols.split_first()?;
     rest.iter().all(|symbol| *symbol == token).then_some(Run {
@@ -352,8 +364,10 @@ fn repeated(symbols: &[Segment]) -> Option<Run> {
     })
 }
 
-/// What merging makes of a run, rank by rank. None where ranks can't be done whole, or where it
-/// does not pay.
+/// Return the runs that merging makes of a run, rank by rank.
+///
+/// Returns `None` if the merges of a rank can't be made all at once, or if the runs become too many
+/// to pay.
 fn merged_run(merges: &Merges, run: Run) -> Option<Vec<Run>> {
     if !merges.come_later() {
         return None;
@@ -392,8 +406,10 @@ fn merged_run(merges: &Merges, run: Run) -> Option<Vec<Run>> {
     None
 }
 
-/// Appends a run, to the last one if it is of the same token. None where it is one of the same id
-/// and another length, since pairs of the two would have to be merged from the left as well.
+/// Append a run, or extend the last one if it has the same token.
+///
+/// Returns `None` if the last run has the same id but another length: pairs of the two runs would
+/// also have to be merged from the left.
 fn append(runs: &mut Vec<Run>, token: Segment, count: usize) -> Option<()> {
     match runs.last_mut() {
         _ if count == 0 => {}
@@ -404,25 +420,27 @@ fn append(runs: &mut Vec<Run>, token: Segment, count: usize) -> Option<()> {
     Some(())
 }
 
-/// Symbols of a window: their nodes and the queue fit the nearest cache.
+/// Symbols per window: their nodes and the queue fit the nearest cache.
 const WINDOW: usize = 4096;
 
 /// Tokens on each side of a border that are merged again, at most.
 const BORDER: usize = 64;
 
-/// Merges the symbols from the place `first` on, window by window where they are very many.
+/// Merge the symbols from index `first` on, window by window if there are very many.
 ///
-/// The lowest rank comes first wherever it stands, so merging the whole at once jumps about in
-/// memory. But what lies apart does not meet: **a row of tokens is what merging makes of its symbols
-/// if each two neighbours in it are what merging makes of theirs.** For suppose that merging makes
-/// something else of the row, and look at the first merge that crosses a border between two of its
-/// tokens. Before it all merges were inside tokens, and inside these two they were those that the
-/// two alone would see, in the same order, since the lowest rank that is leftmost among all is so
-/// among some. So the two alone would see that merge, too.
+/// The lowest rank comes first wherever it is, so merging all symbols at once jumps about in
+/// memory. But distant symbols don't affect each other: **a row of tokens is the result of merging
+/// its symbols if every two neighbours are the result of merging the symbols of the two.**
 ///
-/// Windows are therefore merged one after the other. Where the tokens at a border don't fit, what
-/// is around it is merged again, twice as much each time; where that does not end soon, as in
-/// the repetition of one letter, the whole is merged at once.
+/// Proof: suppose that merging makes something else of the row. Look at the first merge that
+/// crosses a border between two of its tokens. Before it, all merges were inside tokens. Inside
+/// these two tokens, they were the merges that the two alone would see, in the same order: the
+/// leftmost pair of the lowest rank of all is also the leftmost of the lowest rank among fewer. So
+/// the two alone would see the crossing merge, too, and would not stay as they are.
+///
+/// Windows are therefore merged one after another. If the tokens at a border don't fit, the part
+/// around it is merged again, twice as wide each time. If that does not soon succeed, as with one
+/// letter repeated, all symbols are merged at once.
 pub(crate) fn merge(
     merges: &Merges,
     out: &mut Vec<Segment>,
@@ -462,9 +480,11 @@ fn merge_windows(
     merge_at_once(merges, out, first, interrupt)
 }
 
-/// As [`merge`], of symbols that come in parts: `next` appends some, and says whether there are
-/// more. Gives `take` the tokens as soon as nothing changes them any more. False where windows don't
-/// serve: then what was taken does not count.
+/// Like [`merge`], for symbols that come in parts: `next` appends some, and returns whether there
+/// are more.
+///
+/// Gives `take` the tokens as soon as they are final. Returns false if windows don't work for these
+/// symbols; the tokens that `take` got are then invalid.
 pub(super) fn merge_parts(
     merges: &Merges,
     next: impl FnMut(&mut Vec<Segment>) -> bool,
@@ -491,7 +511,7 @@ fn merge_parts_in(
         if !row.merge(how)? {
             return Ok(false);
         }
-        // So many are looked at again, and one beside them.
+        // Tokens that may be merged again, and one more beside them.
         let kept = match more {
             true => row.tokens.len().min(how.1 + 1),
             false => 0,
@@ -509,8 +529,9 @@ fn merge_parts_in(
     }
 }
 
-/// Gives `take` what merging makes of one symbol so many times; false, and nothing, where that does
-/// not follow from runs.
+/// Give `take` the tokens that merging makes of `count` equal symbols.
+///
+/// Returns false, and gives nothing, if that can't be done by runs.
 pub(super) fn merge_run(
     merges: &Merges,
     (token, count): (Segment, usize),
@@ -534,13 +555,13 @@ pub(super) fn merge_run(
     Ok(true)
 }
 
-/// What merging makes of the symbols before `end`.
+/// The tokens that merging makes of the symbols before `end`.
 struct MergedRow<'r> {
     merges: &'r Merges,
     symbols: Vec<Segment>,
     tokens: Vec<MergedToken>,
     end: usize,
-    /// Tokens before these were given away.
+    /// Whether tokens before `tokens` were given away.
     settled: bool,
     interrupt: Interrupt<'r>,
 }
@@ -557,8 +578,9 @@ impl<'r> MergedRow<'r> {
         }
     }
 
-    /// Merges the symbols that are there, window by window; false where the tokens at a border fit
-    /// nowhere near it.
+    /// Merge all available symbols, window by window.
+    ///
+    /// Returns false if the tokens at a border fit nowhere near it.
     fn merge(&mut self, (window, around): (usize, usize)) -> Result<bool> {
         while self.end < self.symbols.len() {
             let to = self.symbols.len().min(self.end + window);
@@ -570,7 +592,7 @@ impl<'r> MergedRow<'r> {
         Ok(true)
     }
 
-    /// What merging makes of some symbols alone.
+    /// Return the tokens that merging makes of the symbols `from..to` alone.
     fn merged(&self, from: usize, to: usize) -> Result<Vec<MergedToken>> {
         match from < to {
             true => tokens(self.merges, &self.symbols[from..to], self.interrupt),
@@ -578,7 +600,8 @@ impl<'r> MergedRow<'r> {
         }
     }
 
-    /// Does merging leave two tokens apart that meet at this place?
+    /// Return whether merging leaves two tokens as they are that meet at index `place` of the
+    /// symbols.
     fn fit(
         &self,
         place: usize,
@@ -592,7 +615,9 @@ impl<'r> MergedRow<'r> {
         Ok(two == [*left, *right])
     }
 
-    /// Appends the tokens of the next symbols; false where they fit nowhere near the border.
+    /// Append the tokens of the next symbols.
+    ///
+    /// Returns false if they fit nowhere near the border.
     fn append(&mut self, next: &[MergedToken], most: usize) -> Result<bool> {
         let mut around = 0;
         while around <= most {
@@ -625,7 +650,7 @@ impl<'r> MergedRow<'r> {
     }
 }
 
-/// Symbols of tokens.
+/// Return the number of symbols of `tokens`.
 fn count<'t>(tokens: impl IntoIterator<Item = &'t MergedToken>) -> usize {
     tokens.into_iter().map(|token| token.symbols as usize).sum()
 }
@@ -635,7 +660,7 @@ mod tests {
     use super::*;
     use crate::random::random_below;
 
-    /// Merges of what there is so far: letters from 97 on, and tokens from 256 on.
+    /// Make random merges of earlier symbols: letters from 97 on, and tokens from 256 on.
     fn merges(below: &mut impl FnMut(u32) -> u32, letters: u32, some_exist: bool) -> Merges {
         let mut merges = Vec::new();
         for step in 0..below(40) {

@@ -1,20 +1,22 @@
-//! What merging by rank makes of two tokens that meet, without merging their symbols.
+//! The result of merging two adjacent tokens by rank, decided without merging their symbols.
 //!
-//! It follows from how the two are made. Merges are made in the order of their ranks, so that a rank is
-//! a time: at any time, the left one has a last symbol and the right one a first symbol, and these two
-//! must not merge then. (Neubeck and others decide so for tiktoken's vocabularies, in GitHub's crate
-//! `bpe`.) This holds where tokens merge later than they are made, which [`Meetings::of`] checks. Where
-//! two symbols do merge, merging goes on from what there is at that time: few symbols, not bytes.
+//! The answer follows from how the two tokens are made. Merges are made in the order of their
+//! ranks, so a rank is a time. At any time, the left token has a last symbol and the right token
+//! has a first symbol, and these two symbols must not merge then. (Neubeck and others decide in
+//! this way for tiktoken's vocabularies, in GitHub's crate `bpe`.) This holds if every token merges
+//! later than it is made, which [`Meetings::of`] checks. If two symbols do merge, merging continues
+//! from the symbols of that time: few symbols, not bytes.
 
 use crate::large_pages;
 use crate::model::{Alphabet, Merges, NO_ID, NO_RANK, NO_SYMBOL};
 use crate::prefetch::prefetch;
 
-/// The time of what never happens.
+/// The time of an event that never happens.
 const NEVER: u32 = u32::MAX;
 
-/// How a token is made, in one number: the two that it is made of (of a byte, itself) and one more
-/// than the rank of the merge (of a byte, 0).
+/// How a token is made, in one number: the two ids that it is made of, and its time.
+///
+/// The time is the rank of the merge plus 1. A byte is made of itself, at time 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Origin(u64);
 
@@ -23,7 +25,7 @@ const TIME_BITS: u32 = 22;
 const _: () = assert!(NO_SYMBOL < 1 << ID_BITS && 2 * ID_BITS + TIME_BITS == u64::BITS);
 
 impl Origin {
-    /// Of a token that no text becomes.
+    /// Origin of a token that no text becomes.
     const NONE: Origin = Origin(u64::MAX);
 
     fn of(left: u32, right: u32, made: u32) -> Self {
@@ -46,20 +48,22 @@ impl Origin {
     }
 }
 
-/// What a token could merge with.
+/// Filter for the neighbours that a token could merge with.
 #[derive(Debug, Clone, Copy)]
 struct Sides {
-    /// A bit for each class of what its last symbol ever merges with.
+    /// Bit set of the classes of right neighbours that the token's last symbol ever merges with.
     after: u64,
-    /// The same for its first symbol.
+    /// Bit set of the classes of left neighbours that the token's first symbol ever merges with.
     before: u64,
-    /// Bytes of its text; 0 of a token that no text becomes.
+    /// Length of the text in bytes; 0 for a token that no text becomes.
     length: u32,
-    /// Its own class, as what comes after another one, and as what comes before.
+    /// Class of this token as a right neighbour.
     starts: u8,
+    /// Class of this token as a left neighbour.
     ends: u8,
-    /// Its first byte and its last one.
+    /// First byte of the text.
     first: u8,
+    /// Last byte of the text.
     last: u8,
 }
 
@@ -86,7 +90,9 @@ impl Sides {
         }
     }
 
-    /// Of a token that is made of two, which could merge with others before.
+    /// Return the filter of a token made of two tokens.
+    ///
+    /// The parts may have merged with other neighbours before.
     fn of_two(one: &Sides, other: &Sides) -> Option<Self> {
         Some(Sides {
             after: other.after,
@@ -106,8 +112,10 @@ impl Sides {
     }
 }
 
-/// The class of a token by the byte next to its neighbour and the byte behind that, if there is one: 4
-/// groups of 16. One byte alone may be the start of any of its group.
+/// Return the class of a token by its byte `near` the border and the byte `far` behind that one.
+///
+/// There are 4 groups of 16 classes. A single byte may be the start of any class of its group, so
+/// each group has one more class for single bytes.
 fn class(near: u8, far: Option<u8>) -> u8 {
     let group = match near {
         b' ' => 0,
@@ -119,7 +127,7 @@ fn class(near: u8, far: Option<u8>) -> u8 {
     }
 }
 
-/// The bits of each class, of which there are 68.
+/// Bit set of each of the 68 classes; a class of single bytes has all bits of its group.
 static BITS: [u64; 256] = {
     let mut bits = [0; 256];
     let mut class = 0;
@@ -138,35 +146,39 @@ fn bits(class: u8) -> u64 {
     BITS[usize::from(class)]
 }
 
-/// What two tokens become.
+/// The result of merging two adjacent tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meeting {
-    /// They stay as they are.
+    /// The two tokens, unchanged.
     Apart,
-    /// One token.
+    /// A single token.
     One(u32),
-    /// Others: merges across their border come before both are made, the first one of this rank.
+    /// Several other tokens: merges across the border come before both are made, the first one of
+    /// this rank.
     Others(u32),
 }
 
-/// How every token is made that a text becomes.
+/// How each token is made that a text can become, and what the token can merge with.
 #[derive(Debug)]
 pub(crate) struct Meetings {
-    /// Both by id.
+    /// How each token is made, by id.
     origins: Vec<Origin>,
+    /// Filter of each token, by id.
     sides: Vec<Sides>,
-    /// The bytes that have no token, as ranges: the first one, and how many come behind it.
+    /// The bytes without a token, as ranges: the first byte, and how many follow it.
     unknown: Vec<(u8, u8)>,
-    /// Do more tokens end with a space than begin with one?
+    /// Whether more tokens end with a space than begin with one.
     spaces_end_words: bool,
 }
 
-/// So many merges ahead, what is known of their sides is prefetched.
+/// Number of merges by which the prefetching of filters runs ahead.
 const AHEAD: usize = 8;
 
 impl Meetings {
-    /// None where a token may merge with a lower rank than it is made by, or has several texts, or where
-    /// symbols are not bytes.
+    /// Collect how the tokens of a model are made.
+    ///
+    /// Returns `None` if a token may merge with a lower rank than the one it is made by, if a token
+    /// has several texts, or if symbols are not bytes.
     pub fn of(merges: &Merges, alphabet: &Alphabet) -> Option<Self> {
         let Alphabet::Bytes(alphabet) = alphabet else {
             return None;
@@ -192,7 +204,9 @@ impl Meetings {
         Some(found)
     }
 
-    /// Of bytes, and no tokens; `most` is the greatest id.
+    /// Make a table of the bytes, without longer tokens.
+    ///
+    /// `most` is the greatest token id.
     fn of_bytes(bytes: &[u32], most: u32) -> Option<Self> {
         let most = bytes
             .iter()
@@ -217,9 +231,12 @@ impl Meetings {
         Some(found)
     }
 
-    /// Where each token has one merge, and that comes behind those of its parts, as in all that a
-    /// training learns: so no merge needs to be looked at more closely. What is found of a token that
-    /// its text does not become, because other merges come before, is never asked for. None elsewhere.
+    /// Collect a table if each token has one merge, with a higher rank than the merges of its
+    /// parts.
+    ///
+    /// Training always learns such merges, and no merge needs a closer look. The table may also
+    /// list tokens that their own text does not become because other merges come first; they are
+    /// never looked up. Returns `None` for other merges.
     fn of_one_way(merges: &Merges, bytes: &[u32]) -> Option<Self> {
         let mut pairs = vec![(NO_ID, NO_ID); merges.len()];
         for (left, right, rank) in merges.pairs() {
@@ -246,7 +263,9 @@ impl Meetings {
         Some(found)
     }
 
-    /// Where a token has several merges: of these, the one counts that its text becomes it by.
+    /// Collect a table if tokens may have several merges.
+    ///
+    /// The merge that counts is the one by which the token's text becomes the token.
     fn of_several_ways(merges: &Merges, bytes: &[u32]) -> Option<Self> {
         let mut pairs: Vec<(u32, u32, u32)> = merges.pairs().collect();
         pairs.sort_unstable_by_key(|&(left, right, rank)| (rank, left, right));
@@ -262,7 +281,7 @@ impl Meetings {
                 found.may_merge_now((left, right));
             }
             for &(left, right, rank) in known {
-                // Else its text becomes something else.
+                // Otherwise the text of the pair becomes something else.
                 if found.first_across(merges, left, right) == NO_RANK {
                     found.make(merges.token(rank, left, right), (left, right), rank)?;
                 }
@@ -280,7 +299,9 @@ impl Meetings {
         self.sides[right as usize].before |= bits(self.sides[left as usize].ends);
     }
 
-    /// Adds the token that a merge of two makes. None where it was made before, or has no id.
+    /// Add the token that a merge of two tokens makes.
+    ///
+    /// Returns `None` if the token was made before, or has no id.
     fn make(&mut self, id: u32, (left, right): (u32, u32), rank: u32) -> Option<()> {
         let (one, other) = (&self.sides[left as usize], &self.sides[right as usize]);
         let sides = Sides::of_two(one, other)?;
@@ -302,12 +323,15 @@ impl Meetings {
         origin.is_some_and(|&origin| origin != Origin::NONE)
     }
 
-    /// The rank of the first merge across the border of two tokens before both are made, or
-    /// [`NO_RANK`]. Backwards in time: of the two symbols that meet, the one that was made later is
-    /// taken apart. Of equal ranks the leftmost merge comes first.
+    /// Return the rank of the first merge across the border of two tokens before both are made, or
+    /// [`NO_RANK`].
+    ///
+    /// Goes back in time: of the two symbols at the border, the one that was made later is split
+    /// into its parts. Of equal ranks, the leftmost merge comes first.
     fn first_across(&self, merges: &Merges, mut left: u32, mut right: u32) -> u32 {
         let (mut one, mut other) = (self.origins[left as usize], self.origins[right as usize]);
-        // When the last symbol of the left one, and the first of the right one, become part of others.
+        // Times when the left token's last symbol, and the right token's first symbol, become part
+        // of other symbols.
         let (mut left_ends, mut right_ends) = (NEVER, NEVER);
         let mut first = NO_RANK;
         loop {
@@ -327,7 +351,9 @@ impl Meetings {
         }
     }
 
-    /// May two tokens become something else? Where this is false, they stay apart.
+    /// Return whether two tokens may become something else.
+    ///
+    /// If false, they stay as they are.
     #[inline(always)]
     pub fn may_merge(&self, left: u32, right: u32) -> bool {
         let (one, other) = (&self.sides[left as usize], &self.sides[right as usize]);
@@ -339,6 +365,7 @@ impl Meetings {
         prefetch(&self.sides[id as usize]);
     }
 
+    /// Return the result of merging two adjacent tokens.
     pub fn meeting(&self, merges: &Merges, left: u32, right: u32) -> Meeting {
         match (
             self.first_across(merges, left, right),
@@ -350,8 +377,9 @@ impl Meetings {
         }
     }
 
-    /// Appends the symbols that a token consists of when the first merge of a rank comes. `waiting` is
-    /// empty before and after.
+    /// Append the symbols that a token consists of just before the first merge of rank `rank`.
+    ///
+    /// `waiting` is scratch memory, empty before and after.
     pub fn symbols_before(&self, rank: u32, id: u32, waiting: &mut Vec<u32>, out: &mut Vec<u32>) {
         waiting.push(id);
         while let Some(id) = waiting.pop() {
@@ -363,15 +391,15 @@ impl Meetings {
         }
     }
 
-    /// Bytes of the text of a token that is made.
+    /// Return the length in bytes of the text of a token.
     #[inline(always)]
     pub fn length(&self, id: u32) -> usize {
         self.sides[id as usize].length as usize
     }
 
-    /// Does every byte have a token?
+    /// Return whether every byte of `text` has a token.
     pub fn knows(&self, text: &[u8]) -> bool {
-        // All bytes of a range in any case: so many are compared at once.
+        // All bytes are tested without an early exit, so that many are compared at once.
         let has = |&(first, more): &(u8, u8)| {
             let inside = |byte: &u8| byte.wrapping_sub(first) <= more;
             text.iter().fold(false, |any, byte| any | inside(byte))
@@ -379,7 +407,7 @@ impl Meetings {
         !self.unknown.iter().any(has)
     }
 
-    /// Do more tokens end with a space than begin with one?
+    /// Return whether more tokens end with a space than begin with one.
     pub fn spaces_end_words(&self) -> bool {
         self.spaces_end_words
     }

@@ -1,8 +1,7 @@
-//! Segmenting by merges.
+//! Segmentation by merges: lowest rank first, leftmost first.
 //!
-//! Lowest rank first, leftmost first. Short pre-tokens are scanned for the best pair;
-//! longer ones keep a heap over a linked list, so that nothing is quadratic: a
-//! pre-token of n symbols takes O(n log n).
+//! Short pre-tokens are scanned for the best pair. Longer ones keep a heap over a linked list, so
+//! that no step is quadratic: a pre-token of n symbols takes O(n log n).
 
 mod deferred;
 mod long;
@@ -25,57 +24,67 @@ pub(crate) use deferred::{DeferredMerges, StitchedIds};
 pub(crate) use meeting::{Meeting, Meetings};
 pub use superwords::Superwords;
 
-/// Up to this many symbols the scan beats the heap.
+/// Number of symbols up to which the scan beats the heap.
 const SHORT: usize = 24;
 
+/// Index that stands for no node.
 const NONE: u32 = u32::MAX;
 
-/// What happens to a pair that becomes mergeable only after its rank has passed. It
-/// matters only where a merge made a token that existed already.
+/// The rule for a pair that becomes mergeable only after its rank has passed.
+///
+/// The rule matters only if a merge makes a token that another merge, or the alphabet, also makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOrder {
-    /// It is merged at once: the usual rule of BPE encoders.
+    /// The pair is merged at once: the usual rule of BPE encoders.
     ByRank,
-    /// It stays: the merges are replayed as they were learned.
+    /// The pair stays: the merges are replayed in the order learned.
     Replay,
 }
 
+/// A merging model: alphabet, merges, and the treatment of unknown symbols.
 pub struct Merging {
     pub alphabet: Alphabet,
     pub merges: Merges,
     pub order: MergeOrder,
-    /// Stands for a symbol without an id; None leaves [`NO_ID`] in the output.
+    /// The token that replaces a symbol without an id; `None` leaves [`NO_ID`] in the output.
     pub unknown: Option<u32>,
-    /// A symbol without an id is left out before the merges, so that those on its sides may merge;
-    /// its bytes belong to the symbol before it, or to the first one.
+    /// Whether symbols without an id are dropped before the merges, so that their neighbours may
+    /// merge.
+    ///
+    /// The bytes of a dropped symbol are added to the symbol before it, or to the first symbol.
     pub drop_unknown: bool,
-    /// Unknown symbols in a row are one.
+    /// Whether a run of unknown symbols becomes one token.
     pub fuse_unknown: bool,
-    /// Tokens of the 256 bytes, which a symbol without an id becomes; [`NO_ID`] where a
-    /// byte has none.
+    /// Ids of the tokens of the 256 bytes, which replace a symbol without an id; [`NO_ID`] for a
+    /// byte without a token.
     pub byte_ids: Option<Box<[u32; 256]>>,
-    /// Pre-tokens that are looked up here are one token, whatever the merges would make
-    /// (`ignore_merges` of Hugging Face, the rule of tiktoken).
+    /// Pre-tokens that stay one token, whatever the merges would make (`ignore_merges` of Hugging
+    /// Face, the rule of tiktoken).
     pub whole: Option<Words>,
-    /// Long pre-tokens can be segmented word by word (see [`super::can_cut`]), and words part by
-    /// part.
+    /// Cut points inside words, if long pre-tokens can be segmented word by word (see
+    /// [`super::can_cut`]).
     pub by_words: Option<Borders>,
     /// Merges across pre-tokens.
     pub superwords: Option<Box<Superwords>>,
-    /// Symbols from this id on stand for characters that have no token and that tokens are made of.
-    /// Those that no merge takes have no id of their own in the end.
+    /// First id of the stand-ins for characters that have no token but occur in longer tokens.
+    ///
+    /// A stand-in that no merge consumes loses its id in the end.
     pub first_stand_in: Option<u32>,
 }
 
-/// A longer pre-token becomes symbols part by part.
+/// Length in bytes: a longer pre-token is turned into symbols part by part.
 const PART: usize = 1 << 16;
 
-/// Is there memory to merge so many symbols at once? Each has its segment, twice where some are
-/// unknown, its node, and its places in a queue that grows.
+/// Fail if memory does not suffice to merge `symbols` symbols at once.
+///
+/// Each symbol takes a segment (two if some are unknown), a node, and entries in a growing queue.
 fn check_memory(symbols: usize) -> Result<()> {
     memory::check(symbols.saturating_mul(64))
 }
 
+/// A symbol in a linked list.
+///
+/// A node that was merged into its left neighbour has [`NONE`] as `after`.
 struct SymbolNode {
     id: u32,
     length: u32,
@@ -84,7 +93,7 @@ struct SymbolNode {
 }
 
 impl Merging {
-    /// By rank, with no unknown token and no exceptions.
+    /// Make a model that merges by rank, with no unknown token and no exceptions.
     pub fn new(alphabet: Alphabet, merges: Merges) -> Self {
         Merging {
             alphabet,
@@ -101,6 +110,7 @@ impl Merging {
         }
     }
 
+    /// Append the segments of one pre-token.
     pub fn segment(
         &self,
         pre_token: &[u8],
@@ -125,7 +135,7 @@ impl Merging {
         check_memory(pre_token.len())?;
         memory::reserve(out, pre_token.len())?;
         if let Some(stand_in) = self.first_stand_in {
-            // What is unknown is known only after the merges.
+            // Which symbols are unknown is known only after the merges.
             self.initial(pre_token, 0..pre_token.len(), Resolve::Nothing, out);
             self.merge_all(first, out, interrupt)?;
             without_stand_ins(stand_in, &mut out[first..]);
@@ -136,7 +146,7 @@ impl Merging {
         self.merge_all(first, out, interrupt)
     }
 
-    /// Makes all merges among the symbols from the place `first` on.
+    /// Make all merges among the symbols from index `first` on.
     pub(super) fn merge_all(
         &self,
         first: usize,
@@ -151,8 +161,10 @@ impl Merging {
         }
     }
 
-    /// Appends the ids of a long pre-token window by window; false, and nothing, where that can't be
-    /// done.
+    /// Append the ids of a long pre-token window by window.
+    ///
+    /// Returns false, and appends nothing, if the pre-token is short or the model does not allow
+    /// windows.
     pub(crate) fn long_ids(
         &self,
         pre_token: &[u8],
@@ -172,9 +184,11 @@ impl Merging {
         Ok(done)
     }
 
-    /// Segments a pre-token of over `size` bytes window by window, so that its symbols are never all
-    /// in memory, and gives `take` its segments, some at a time; false where that can't be done: then
-    /// what was taken does not count.
+    /// Segment a pre-token of over `size` bytes window by window, so that its symbols are never all
+    /// in memory.
+    ///
+    /// Gives `take` some segments at a time. Returns false if windows don't work for the pre-token;
+    /// the segments that `take` got are then invalid.
     fn in_windows(
         &self,
         pre_token: &[u8],
@@ -205,7 +219,7 @@ impl Merging {
         long::merge_parts(&self.merges, symbols, take, interrupt)
     }
 
-    /// The symbol that a pre-token is nothing but, and how often.
+    /// Return the symbol that the whole pre-token repeats, and how often.
     fn repeated(&self, pre_token: &[u8]) -> Option<(Segment, usize)> {
         let mut first = None;
         let end = self.alphabet.symbols_of(pre_token, 0..1, |id, length| {
@@ -217,8 +231,9 @@ impl Merging {
         repeats.then(|| (first, pre_token.len() / end))
     }
 
-    /// About `size` bytes from a place on, which end before a symbol with an id of its own: what
-    /// becomes of those without one is decided inside.
+    /// Return about `size` bytes from offset `from` on, ending before a symbol with an id.
+    ///
+    /// Runs of symbols without an id are thus not split: their treatment depends on the whole run.
     fn whole_part(&self, pre_token: &[u8], from: usize, mut size: usize) -> Range<usize> {
         let (mut to, mut known) = (from, false);
         loop {
@@ -235,12 +250,13 @@ impl Merging {
             if known && known_next {
                 return from..to;
             }
-            // Again, a little further.
+            // Try again, one byte further.
             size = 1;
         }
     }
 
-    /// Appends the symbols of a part of a pre-token, those without an id as the model has them.
+    /// Append the symbols of a part of a pre-token; unknown symbols are replaced or dropped as the
+    /// model says.
     pub(super) fn symbols(&self, pre_token: &[u8], part: Range<usize>, out: &mut Vec<Segment>) {
         let first = out.len();
         self.initial(pre_token, part, Resolve::To(self.unknown), out);
@@ -249,7 +265,7 @@ impl Merging {
         }
     }
 
-    /// The byte ranges of the symbols that are not left out; None if none can be.
+    /// Return the byte ranges of the symbols that are kept, or `None` if no symbol can be dropped.
     pub(crate) fn kept_symbols(&self, pre_token: &[u8]) -> Option<Vec<Range<usize>>> {
         let is_whole = |whole: &Words| whole.id(pre_token).is_some();
         if !self.drop_unknown || self.whole.as_ref().is_some_and(is_whole) {
@@ -272,7 +288,7 @@ impl Merging {
         Some(kept.map(|(_, range)| range).collect())
     }
 
-    /// Merges symbols by rank, of which nothing else is known.
+    /// Merge symbols by rank, given only their ids.
     pub(crate) fn merge_ids(&self, ids: &mut Vec<u32>, interrupt: Interrupt) -> Result<()> {
         if self.merge_symbols(0, ids) {
             return Ok(());
@@ -284,8 +300,10 @@ impl Merging {
         Ok(())
     }
 
-    /// The segments after the first `steps` merges, unknown symbols left as [`NO_ID`],
-    /// and the ranks of the merges that were made, in order.
+    /// Return the segments after the first `steps` merges, and the ranks of the merges made, in
+    /// order.
+    ///
+    /// Unknown symbols stay [`NO_ID`].
     pub fn replay(
         &self,
         pre_token: &[u8],
@@ -312,16 +330,17 @@ impl Merging {
         Ok((segments, ranks))
     }
 
-    /// The merges that are ever made, as (left, right, token) in the order of their ranks: of
-    /// each token the one that its own text ends with. Tokens that their own text does not
-    /// become are not listed: no text makes them by merging.
+    /// Return the merges that are ever made, as (left, right, token) in rank order.
     ///
-    /// Wherever a token is made, no merge before has crossed its ends. The merges inside it
-    /// were each the best there was, so they are those that its text alone would see: the
-    /// last of them is always of the same pair. Where no two tokens share a rank, these
-    /// merges alone do what all merges, or all ranks, do.
+    /// A token's merge is the last one made when the token's own text is merged. Tokens that their
+    /// own text does not become are not listed: no text becomes them by merging.
     ///
-    /// A side that is no token stands for a character without one.
+    /// Wherever a token is made, no earlier merge has crossed its ends. Each merge inside the token
+    /// was the best available, so these are the merges that the token's text alone would see. The
+    /// last of them is always of the same pair. If no two tokens share a rank, these merges alone
+    /// do the work of all merges, or of all ranks.
+    ///
+    /// A side that is not a token stands for a character without a token.
     pub fn made(
         &self,
         tokens: &[(Vec<u8>, u32)],
@@ -346,7 +365,8 @@ impl Merging {
         Ok(found.into_iter().map(|(_, merge)| merge).collect())
     }
 
-    /// Treatment of symbols without an id before the merges, if no unknown token is wanted.
+    /// Return the treatment of symbols without an id before the merges, if no unknown token is
+    /// wanted.
     fn bytes_first(&self) -> Resolve {
         match self.first_stand_in {
             Some(_) => Resolve::Nothing,
@@ -354,7 +374,7 @@ impl Merging {
         }
     }
 
-    /// Appends the symbols that a part of a pre-token starts as.
+    /// Append the initial symbols of a part of a pre-token.
     fn initial(
         &self,
         pre_token: &[u8],
@@ -369,7 +389,7 @@ impl Merging {
         let Resolve::To(unknown) = resolve else {
             return;
         };
-        // Before the merges: the tokens of bytes, and the unknown token, may merge.
+        // Before the merges, because the tokens of bytes and the unknown token may merge.
         if (unknown.is_some() || self.byte_ids.is_some())
             && out[first..].iter().any(|symbol| symbol.id == NO_ID)
         {
@@ -377,8 +397,9 @@ impl Merging {
         }
     }
 
-    /// Makes the merges of rank below `limit` among the symbols from the place `first` on, and
-    /// calls `done` for each: rank, left, right.
+    /// Make the merges of rank below `limit` among the symbols from index `first` on.
+    ///
+    /// Calls `done(rank, left, right)` for each merge.
     fn merge(
         &self,
         first: usize,
@@ -400,9 +421,10 @@ impl Merging {
         }
     }
 
-    /// Makes the merge of the lowest rank, the leftmost of equal ones, again and again.
-    /// `rank_after` gives the rank of a pair that becomes adjacent by a merge of the rank that is
-    /// its third argument.
+    /// Make the merge of the lowest rank, the leftmost of equal ones, until none is left.
+    ///
+    /// `rank_after(left, right, rank)` returns the rank of a pair that becomes adjacent by a merge
+    /// of rank `rank`.
     fn merge_lowest(
         &self,
         first: usize,
@@ -420,7 +442,7 @@ impl Merging {
         }
     }
 
-    /// By repeated scans for the best pair.
+    /// Merge by repeated scans for the best pair.
     fn merge_by_scan(
         &self,
         out: &mut Vec<Segment>,
@@ -456,7 +478,7 @@ impl Merging {
         }
     }
 
-    /// With a heap of candidates over a linked list.
+    /// Merge with a heap of candidates over a linked list.
     fn merge_by_heap(
         &self,
         out: &mut Vec<Segment>,
@@ -491,8 +513,8 @@ impl Merging {
                 continue;
             }
             let right = &nodes[node.after as usize];
-            // An outdated entry: the pair is gone, and the one that stands there now has
-            // an entry of its own. (Of several ranks of one pair, the next one counts.)
+            // Skip an outdated entry: the pair is gone, and the pair now at this node has an entry
+            // of its own. If a pair has several ranks, the next one counts.
             let present = match self.merges.rank(node.id, right.id) {
                 passed if passed < rank => rank_after(node.id, right.id, rank - 1),
                 present => present,
@@ -536,22 +558,23 @@ impl Merging {
     }
 }
 
-/// Treatment of symbols without an id.
+/// How symbols without an id are treated before the merges.
 #[derive(Debug, Clone, Copy)]
+/// Leave the symbols without an id.
 enum Resolve {
     Nothing,
-    /// The tokens of their bytes, or else this token.
+    /// Replace a symbol by the tokens of its bytes, or else by this token.
     To(Option<u32>),
 }
 
-/// Takes their ids from the symbols that stand for a character without a token.
+/// Set the ids of stand-ins that are left to [`NO_ID`].
 fn without_stand_ins(first: u32, symbols: &mut [Segment]) {
     for symbol in symbols.iter_mut().filter(|symbol| symbol.id >= first) {
         symbol.id = NO_ID;
     }
 }
 
-/// Takes out the symbols without an id from the place `first` on; their bytes go to a neighbour.
+/// Drop the symbols without an id from index `first` on, and add their bytes to a neighbour.
 fn leave_out_unknown(out: &mut Vec<Segment>, first: usize) {
     let (mut kept, mut lost) = (first, 0);
     for at in first..out.len() {
@@ -571,8 +594,9 @@ fn leave_out_unknown(out: &mut Vec<Segment>, first: usize) {
     out.truncate(kept);
 }
 
-/// Segments in a row, as nodes that know their neighbours. There are fewer than 2^32:
-/// [`super::Segmenter::segment`] sees to that.
+/// Make linked nodes of a row of segments.
+///
+/// The row has fewer than 2^32 segments: [`super::Segmenter::segment`] checks the length.
 fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<SymbolNode> {
     let last = segments.len() as u32 - 1;
     (0u32..)
@@ -587,13 +611,15 @@ fn linked(segments: impl ExactSizeIterator<Item = Segment>) -> Vec<SymbolNode> {
 }
 
 impl Merging {
-    /// Rewrites the symbols of `pre_token` from `start` on, `out[first..]`, that have no id: to bytes
-    /// or to the unknown token.
+    /// Replace the symbols without an id in `out[first..]` by byte tokens or the unknown token.
     ///
-    /// As Hugging Face's `models/bpe` does it, to the letter: where all bytes of a symbol have
-    /// tokens it becomes these; otherwise it is unknown. An unknown symbol is held back until
-    /// the next symbol with an id of its own, or the next unknown one that it isn't fused
-    /// with: where only some bytes have tokens, it comes out behind those in between.
+    /// `out[first..]` are the symbols of `pre_token` from byte `start` on.
+    ///
+    /// This follows Hugging Face's `models/bpe` exactly. A symbol whose bytes all have tokens
+    /// becomes these tokens; otherwise the symbol is unknown. An unknown symbol is held back until
+    /// the next symbol with an id of its own, or the next unknown symbol that it is not fused with.
+    /// So if only some symbols fall back to bytes, an unknown symbol comes out after the byte
+    /// tokens in between.
     fn resolve_unknown(
         &self,
         (pre_token, start): (&[u8], usize),
@@ -623,8 +649,10 @@ impl Merging {
         out.extend(held);
     }
 
-    /// Calls `push(id, length)` with the tokens of the bytes of one symbol, if all have one. The
-    /// bytes of a marker fused to it have tokens, too, which cover nothing.
+    /// Call `push(id, length)` with the tokens of the bytes of one symbol, and return whether all
+    /// bytes have one.
+    ///
+    /// The bytes of a marker fused to the symbol have tokens too, of length 0.
     fn fall_back_to_bytes(
         &self,
         pre_token: &[u8],
@@ -664,7 +692,8 @@ mod tests {
         || Marker::Start("^".into()),
     ];
 
-    /// Some letters have no id, some no byte token, and some are never there.
+    /// Make a model in which some letters have no id, some no byte token, and some occur in no
+    /// merge.
     fn model(below: &mut impl FnMut(usize) -> usize, round: usize) -> Merging {
         let marker = MARKERS[round % 4]();
         let symbols = "ab#a#b#da$b$^\u{e9}".as_bytes();

@@ -1,34 +1,46 @@
-//! Merging by rank for pre-tokens of up to 128 symbols, where merges are all that the model does to
-//! them.
+//! Merging by rank for pre-tokens of up to 128 symbols, for models that do nothing else to symbols.
 //!
-//! Each merge looks up the ranks of two pairs, in a table that is larger than the nearest cache, and
-//! the next merge needs both. So several pre-tokens are merged interleaved: while the cache lines
-//! of one are on their way, the others go on.
+//! Each merge looks up the ranks of two pairs in a table that is larger than the nearest cache, and
+//! the next merge needs both ranks. So several pre-tokens are merged interleaved: while one waits
+//! for its cache lines, the others proceed.
 
 use super::{MergeOrder, Merging};
 use crate::model::{Alphabet, Merges, PairSlot, NO_ID, NO_RANK, NO_SYMBOL};
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
-/// The most symbols of a pre-token. Most have 16 at most, and take less time in a smaller row.
+/// The most symbols of a row.
+///
+/// Most pre-tokens have at most 16, and take less time in a smaller row.
 pub(crate) const LARGE: usize = 128;
+/// Symbols of a medium row, at most.
 pub(crate) const MEDIUM: usize = 64;
+/// Symbols of a small row, at most.
 pub(crate) const SMALL: usize = 16;
 pub(crate) const ABOVE_SMALL: usize = SMALL + 1;
 const ABOVE_MEDIUM: usize = MEDIUM + 1;
 
-/// A set of places of a row, one bit for each.
+/// A set of positions in a row, one bit for each.
 pub(crate) trait Places: Copy {
+    /// The empty set.
     const NONE: Self;
-    /// The first places, so many.
+    /// Return the set of the first `count` positions.
     fn first(count: usize) -> Self;
     fn is_empty(self) -> bool;
-    /// The least; what comes for an empty set does not matter, as for the greatest.
+    /// Return the lowest position.
+    ///
+    /// Of an empty set, the result is arbitrary.
     fn least(self) -> usize;
+    /// Return the highest position.
+    ///
+    /// Of an empty set, the result is arbitrary.
     fn greatest(self) -> usize;
+    /// Return the set without its lowest position.
     fn without_least(self) -> Self;
     fn without(self, place: usize) -> Self;
+    /// Return the positions below `place`.
     fn before(self, place: usize) -> Self;
+    /// Return the positions above `place`.
     fn behind(self, place: usize) -> Self;
 }
 
@@ -83,17 +95,19 @@ macro_rules! places_in {
 places_in!(u64);
 places_in!(u128);
 
-/// Candidates that are compared at once.
+/// Number of candidates that are compared at once.
 const LANES: usize = 8;
 
-/// A pair that may merge: its rank, and the place where it begins in the low bits, so that the
-/// least of them all is of the lowest rank, and of equal ranks the leftmost. Signed numbers,
-/// because every processor compares many of these at once.
+/// A pair that may merge: its rank, and in the low bits the position where it begins.
+///
+/// The least candidate has the lowest rank, and of equal ranks it is the leftmost. Numbers are
+/// signed because every processor can compare many signed numbers at once.
 type Candidate = i32;
 const PLACE_BITS: u32 = LARGE.ilog2();
+/// Candidate that stands for a pair without a rank.
 const NEVER: Candidate = Candidate::MAX;
 
-/// As many ranks as leave every candidate less than the one that stands for none.
+/// Limit of the number of ranks, so that every candidate is less than [`NEVER`].
 pub(crate) const MAX_RANKS: usize = NEVER as usize >> PLACE_BITS;
 
 #[inline(always)]
@@ -104,6 +118,7 @@ fn candidate(rank: u32, at: usize) -> Candidate {
     }
 }
 
+/// Return the least candidate.
 #[inline(always)]
 fn least(candidates: &[Candidate]) -> Candidate {
     let mut least = [NEVER; LANES];
@@ -115,14 +130,17 @@ fn least(candidates: &[Candidate]) -> Candidate {
     least.into_iter().fold(NEVER, Candidate::min)
 }
 
-/// The symbols of a pre-token. Each stays at the place where it begins, and a bit for each place says
-/// that a symbol is there: a merge moves nothing.
+/// The symbols of a pre-token.
+///
+/// Each symbol stays at the position where it begins, and a bit per position says whether a symbol
+/// is left there: a merge moves nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct SymbolRow<const N: usize, P = u64> {
     ids: [u32; N],
     candidates: [Candidate; N],
     there: P,
-    /// The last merge's place and the one before it, and the pairs that it made there.
+    /// Positions of the last merge and of the symbol before it, and the pairs that the merge
+    /// created there.
     at: usize,
     before: usize,
     pairs: [PairSlot; 2],
@@ -138,10 +156,11 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         pairs: [PairSlot::NOWHERE; 2],
     };
 
-    /// Begins with the first of `symbols`, 1 to `N`, which [`Merging::plain_symbols`] gave.
+    /// Begin with the first `count` of `symbols`, 1 to `N`, as [`Merging::plain_symbols`] gives
+    /// them.
     #[inline(always)]
     pub fn begin(&mut self, merges: &Merges, symbols: &[u32], count: usize) {
-        // As many as there may be, where there are more behind them: without a branch on how many.
+        // Copy `N` symbols if `symbols` has as many, so that no branch depends on the count.
         match symbols.first_chunk() {
             Some(all) => self.ids = *all,
             None => self.ids[..symbols.len()].copy_from_slice(symbols),
@@ -154,22 +173,25 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         self.there = P::first(count);
     }
 
-    /// Makes the first merge and prefetches the ranks of the pairs that it makes; false if there
-    /// is none.
+    /// Make the first merge and prefetch the ranks of the pairs that it creates.
+    ///
+    /// Returns false if no pair can merge.
     #[inline(always)]
     pub fn merge_first(&mut self, merges: &Merges) -> bool {
         self.merge(merges, least(&self.candidates))
     }
 
-    /// Reads the ranks that were prefetched, and makes the next merge.
+    /// Read the ranks that were prefetched, and make the next merge.
+    ///
+    /// Returns false if no pair can merge.
     #[inline(always)]
     pub fn merge_next(&mut self, merges: &Merges) -> bool {
         let (at, before) = (self.at, self.before);
         let [with_last, with_next] = self.pairs;
         let before_it = candidate(merges.rank_at(with_last), before);
         let its_own = candidate(merges.rank_at(with_next), at);
-        // These two are compared from where they are: a processor waits when it is to load
-        // many at once and has just stored one of them.
+        // Compare these two from registers: a processor stalls when it loads many elements at once
+        // and one of them was just stored.
         let best = least(&self.candidates).min(before_it).min(its_own);
         self.candidates[before % N] = before_it;
         self.candidates[at % N] = its_own;
@@ -187,13 +209,13 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         let id = merges.token(rank, self.ids[at], self.ids[right]);
         self.ids[at] = id;
         self.there = self.there.without(right);
-        // What is read where there is nobody does not matter.
+        // If no symbol follows, the value read is not used.
         let behind = behind.without_least();
         let next = self.ids[behind.least() % N];
         let ahead = self.there.before(at);
         let before = ahead.greatest() % N;
         let last = self.ids[before];
-        // With nothing before it, what is written there is of a pair that has no rank.
+        // If no symbol precedes, `right` receives the candidate of a pair without a rank.
         let before = if ahead.is_empty() { right } else { before };
         for place in [before, at, right] {
             self.candidates[place] = NEVER;
@@ -206,7 +228,7 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
         true
     }
 
-    /// Appends the ids of what is there.
+    /// Append the ids of the symbols that are left.
     #[inline(always)]
     pub fn append(&self, out: &mut Vec<u32>) {
         let mut there = self.there;
@@ -218,14 +240,16 @@ impl<const N: usize, P: Places> SymbolRow<N, P> {
 }
 
 impl Merging {
-    /// Are merges by rank, as a row makes them, all that this does to the symbols of a pre-token?
+    /// Return whether merging by rank, as a row does it, is all that the model does to symbols.
     pub(crate) fn is_plain(&self) -> bool {
         let fits = self.merges.len() < MAX_RANKS && self.merges.can_prefetch();
         fits && self.order == MergeOrder::ByRank && self.first_stand_in.is_none()
     }
 
-    /// Appends the symbols that a pre-token starts as. False, and nothing is appended, where there
-    /// are none or more than [`LARGE`], or where pairs can't be made of one of them.
+    /// Append the initial symbols of a pre-token.
+    ///
+    /// Returns false, and appends nothing, if there are none or more than [`LARGE`], or if one of
+    /// them is too large for a pair.
     #[inline]
     pub(crate) fn plain_symbols(&self, pre_token: &[u8], symbols: &mut Vec<u32>) -> bool {
         let first = symbols.len();
@@ -260,8 +284,10 @@ impl Merging {
         found
     }
 
-    /// Appends the ids of a pre-token: those of [`Self::segment`]. False, and nothing is
-    /// appended, where it has too many symbols or the model asks for more than merges by rank.
+    /// Append the ids of a pre-token, equal to the ids of [`Self::segment`].
+    ///
+    /// Returns false, and appends nothing, if the pre-token has too many symbols or the model does
+    /// more than merge by rank.
     pub(crate) fn short_ids(&self, pre_token: &[u8], out: &mut Vec<u32>) -> bool {
         if !self.is_plain() {
             return false;
@@ -270,12 +296,14 @@ impl Merging {
             out.push(id);
             return true;
         }
-        // The symbols stand where their ids will.
+        // The symbols are written where their ids will be.
         let first = out.len();
         self.plain_symbols(pre_token, out) && self.merge_symbols(first, out)
     }
 
-    /// Merges the symbols from the place `first` on; false, and they stay, where they are too many.
+    /// Merge the symbols from index `first` on.
+    ///
+    /// Returns false, and changes nothing, if they are too many.
     pub(crate) fn merge_symbols(&self, first: usize, out: &mut Vec<u32>) -> bool {
         match out.len() - first {
             0..=SMALL => self.merge_alone::<SMALL, u64>(first, out),
@@ -298,11 +326,11 @@ impl Merging {
     }
 }
 
-/// Pre-tokens that are merged interleaved.
+/// Rows of pre-tokens that are merged interleaved.
 #[derive(Debug)]
 pub(crate) struct Interleaved<const N: usize, P = u64> {
     words: Vec<SymbolRow<N, P>>,
-    /// Those that are not done.
+    /// Numbers of the rows that may have more merges.
     waiting: Vec<u32>,
     count: usize,
 }
@@ -318,7 +346,7 @@ impl<const N: usize, P> Default for Interleaved<N, P> {
 }
 
 impl<const N: usize, P: Places> Interleaved<N, P> {
-    /// Takes a pre-token of the first of `symbols`, 1 to `N`, and returns its number.
+    /// Add a pre-token, the first `count` of `symbols` (1 to `N`), and return its number.
     pub fn add(&mut self, merges: &Merges, symbols: &[u32], count: usize) -> usize {
         let number = self.count;
         if number == self.words.len() {
@@ -329,13 +357,13 @@ impl<const N: usize, P: Places> Interleaved<N, P> {
         number
     }
 
-    /// Makes all merges of all.
+    /// Make all merges of all pre-tokens.
     #[allow(unsafe_code)]
     pub fn merge(&mut self, merges: &Merges) {
         #[cfg(target_arch = "x86_64")]
         if Level::get().avx2().is_some() {
-            // SAFETY: a value of `HasAvx2` is made only where all features of `merge_avx2` were
-            // found.
+            // SAFETY: a value of `HasAvx2` exists only if all features of `merge_avx2` were
+            // detected.
             return unsafe { merge_avx2(self, merges) };
         }
         self.merge_all(merges);
@@ -367,7 +395,7 @@ impl<const N: usize, P: Places> Interleaved<N, P> {
         }
     }
 
-    /// Appends the ids of a pre-token that is done.
+    /// Append the ids of a pre-token that was merged.
     pub fn append(&self, number: usize, out: &mut Vec<u32>) {
         self.words[number].append(out);
     }
@@ -377,7 +405,8 @@ impl<const N: usize, P: Places> Interleaved<N, P> {
     }
 }
 
-/// The same, compiled for AVX2, which finds the best of sixteen candidates at once.
+/// [`Interleaved::merge_all`], compiled for AVX2, which finds the best of sixteen candidates at
+/// once.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn merge_avx2<const N: usize, P: Places>(rows: &mut Interleaved<N, P>, merges: &Merges) {
@@ -391,14 +420,14 @@ mod tests {
     use crate::encode::{Segment, Segmenter};
     use crate::random::random_below;
 
-    /// The ids by the general way.
+    /// Return the ids by the general method.
     fn by_segments(merging: &Merging, text: &[u8]) -> Vec<u32> {
         let mut out = Vec::new();
         merging.segment(text, &mut out, &|| false).unwrap();
         out.iter().map(|segment| segment.id).collect()
     }
 
-    /// By the queue of [`long`].
+    /// Return the ids by the queue of [`long`].
     fn by_queue(merging: &Merging, text: &[u8]) -> Vec<u32> {
         let symbol = |&byte: &u8| Segment {
             id: byte.into(),
@@ -412,7 +441,7 @@ mod tests {
         out[1..].iter().map(|segment| segment.id).collect()
     }
 
-    /// By scans, as merging is defined.
+    /// Return the ids by scans, as merging is defined.
     fn by_scans(merging: &Merging, text: &[u8]) -> Vec<u32> {
         let mut ids: Vec<u32> = text.iter().map(|&byte| byte.into()).collect();
         loop {
@@ -435,7 +464,7 @@ mod tests {
         let mut numbers = random_below(7);
         let mut below = |most: u32| numbers(most as usize) as u32;
         for round in 0..400 {
-            // Merges of what there is so far; some make a token that exists.
+            // Merges of earlier symbols; some make a token that exists.
             let mut merges = Vec::new();
             for step in 0..below(30) {
                 let symbol = |number: u32| match number < 3 {
@@ -475,7 +504,7 @@ mod tests {
                 .unwrap();
             assert_eq!(ids, [97, NO_ID]);
         }
-        // Both queues were there.
+        // Both queues were used.
         assert!((100..300).contains(&in_order), "{in_order}");
     }
 

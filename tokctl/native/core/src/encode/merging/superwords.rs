@@ -1,11 +1,11 @@
 //! Superwords: tokens of several whole pre-tokens (BoundlessBPE).
 //!
-//! A supermerge joins two neighbouring pre-tokens, each of which is one token by now: a word
-//! ([`is_word`]), or a superword. While pre-tokens are segmented and cached, the id of one that is a
-//! single token and that some supermerge takes carries a mark. Marked ids side by side are a run,
-//! and the runs of a text are merged, lowest rank first, once its pre-tokens are all there.
+//! A supermerge joins two neighbouring pre-tokens that are one token each: a word ([`is_word`]) or
+//! a superword. While pre-tokens are segmented and cached, an id gets a mark if it is a whole
+//! pre-token and some supermerge takes it. Adjacent marked ids are a run. The runs of a text are
+//! merged, lowest rank first, once all of the text's pre-tokens are known.
 //!
-//! Most neighbours never stand side by side in a superword, so a run is first cut between those.
+//! Most neighbouring words are adjacent in no superword, so a run is first cut between such words.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -17,8 +17,9 @@ use crate::model::{Alphabet, Merges, NO_ID, NO_RANK};
 use crate::pretokenize::is_word;
 use crate::Interrupt;
 
-/// The mark of an id that is one whole pre-token. Ids are below it, and what is no id has a higher
-/// bit, too.
+/// The mark of an id that is one whole pre-token.
+///
+/// All ids are below this bit. Special values such as [`NO_ID`] have a higher bit set as well.
 const MARK: u32 = 1 << 30;
 
 #[inline(always)]
@@ -26,19 +27,20 @@ fn is_marked(id: u32) -> bool {
     id >> 30 == 1
 }
 
+/// The supermerges of a model.
 pub struct Superwords {
-    /// Of the supermerges.
+    /// Merges the words of a run by the supermerges.
     merging: Merging,
-    /// Words that stand side by side in some superword: their ranks are numbers of `pairs`.
+    /// Pairs of words that are adjacent in some superword; their ranks are indices into `pairs`.
     joints: Merges,
-    /// The superword that such a pair alone becomes; [`NO_ID`] where it stays.
+    /// The superword that a pair alone becomes; [`NO_ID`] if the pair stays.
     pairs: Vec<u32>,
-    /// By id: does a supermerge take the word?
+    /// By id: whether a supermerge takes the word.
     words: Vec<bool>,
 }
 
 impl Superwords {
-    /// `merges` are (left, right, token) by rank; `tokens` those of the model.
+    /// Make superwords from (left, right, token) in rank order, and all tokens of the model.
     pub fn new<T: AsRef<[u8]>>(merges: &[(u32, u32, u32)], tokens: &[(T, u32)]) -> Result<Self> {
         let texts: HashMap<u32, &[u8]> = tokens
             .iter()
@@ -109,7 +111,7 @@ impl Superwords {
         })
     }
 
-    /// Marks the id of a pre-token that is one token, if a supermerge takes it.
+    /// Mark the id of a pre-token that is one token, if a supermerge takes it.
     #[inline]
     pub fn mark(&self, ids: &mut [u32]) {
         if let [id] = ids {
@@ -119,7 +121,7 @@ impl Superwords {
         }
     }
 
-    /// Merges the runs among the ids from the place `first` on.
+    /// Merge the runs among the ids from index `first` on, and remove all marks.
     pub fn join(&self, ids: &mut Vec<u32>, first: usize, interrupt: Interrupt) -> Result<()> {
         let mut run = Vec::new();
         let (mut kept, mut at) = (first, first);
@@ -172,7 +174,9 @@ impl Superwords {
         Ok(())
     }
 
-    /// The same of tokens with their places; a superword has the number of its first pre-token.
+    /// Like [`Self::join`], for tokens with spans.
+    ///
+    /// A superword has the number of its first pre-token.
     pub fn join_tokens(
         &self,
         tokens: &mut Vec<Token>,
@@ -218,7 +222,7 @@ impl Superwords {
         Ok(())
     }
 
-    /// Do the two words stand side by side in some superword?
+    /// Return whether the two words are adjacent in some superword.
     #[inline]
     fn joins(&self, left: u32, right: u32) -> bool {
         self.joints.rank(left, right) != NO_RANK
@@ -228,7 +232,7 @@ impl Superwords {
         self.merging.merge(0, NO_RANK, run, |_, _, _| {}, interrupt)
     }
 
-    /// The supermerges that a row of words sees, by their ranks, in order.
+    /// Return the ranks of the supermerges that a row of words goes through, in order.
     pub fn steps(&self, words: &[u32], interrupt: Interrupt) -> Result<Vec<u32>> {
         let mut run: Vec<Segment> = words.iter().map(|&id| Segment { id, length: 1 }).collect();
         let mut ranks = Vec::new();

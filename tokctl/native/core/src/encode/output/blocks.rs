@@ -1,4 +1,4 @@
-//! One text that comes in blocks: encoded as far as it is there.
+//! Encoding of one text that comes in blocks: each block is encoded as far as it is complete.
 
 use super::sinks::{Pushed, Sink};
 use crate::encode::encoder::{Call, CallState};
@@ -9,34 +9,35 @@ use crate::lock_free::PoolGuard;
 use crate::memory;
 use crate::pretokenize::{cut_into_pieces, last_cut};
 
-/// Where a text may be cut.
+/// The offsets where a text may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cuts {
-    /// Behind every line feed: each line is a text of its own.
+    /// After every line feed: each line is a text of its own.
     Lines,
-    /// Where the pre-tokenizer may be cut; only without normalizers and added tokens.
+    /// At every cut that the pre-tokenizer allows; only without normalizers and added tokens.
     Pieces,
-    /// Nowhere: it comes as one block.
+    /// Nowhere: the whole text is encoded at once.
     Nowhere,
 }
 
-/// Bytes of text that are encoded at a time, few enough for their ids to stay in the processor's
-/// cache until they are in the sink.
+/// Bytes of text encoded at a time, few enough for their ids to stay in the processor's cache until
+/// the sink has them.
 const SHARE: usize = 64 * 1024;
 
-/// Bytes of a text that wait until it can be cut. Lengths in what is made of them are numbers of 32
-/// bits, and memory would be full sooner.
+/// Bytes of a text that may wait for a cut, at most.
+///
+/// Lengths in results are 32-bit numbers, and memory would be full sooner.
 const MOST_WAITING: usize = u32::MAX as usize;
 
 /// A text with a character that has no id.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MissingId {
-    /// The line that it starts in, from 0 at the start of what came in blocks.
+    /// The line in which the text starts, from 0 at the start of the first block.
     pub line: u64,
     pub text: Vec<u8>,
 }
 
-/// What [`BlockEncoder::feed`] encodes with.
+/// The settings that [`BlockEncoder::feed`] encodes with.
 pub struct Context<'e> {
     pub encoder: &'e Encoder,
     pub matchers: Option<&'e Matchers>,
@@ -44,14 +45,14 @@ pub struct Context<'e> {
     pub interrupt: Interrupt<'e>,
 }
 
-/// A text between two of its blocks.
+/// The state of a text between two of its blocks.
 #[derive(Debug)]
 pub struct BlockEncoder {
     cuts: Cuts,
-    /// Text that may go on in the next block.
+    /// Text that may continue in the next block.
     waiting: Vec<u8>,
     ids: Vec<u32>,
-    /// Lines that have ended.
+    /// Number of lines that have ended.
     lines: u64,
 }
 
@@ -65,14 +66,15 @@ impl BlockEncoder {
         }
     }
 
-    /// Bytes that were taken and not yet encoded.
+    /// Return the number of bytes that were taken and not yet encoded.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes the next block, and gives `sink` the ids of what it completes. With `last` the text
-    /// ends, and another one may begin. Returns the first text that has a character without an
-    /// id; then nothing of the block counts.
+    /// Take the next block, and give `sink` the ids of the text that it completes.
+    ///
+    /// With `last`, the text ends, and another one may begin. Returns the first text that has a
+    /// character without an id, if any; the ids of the block are then invalid.
     pub fn feed<S: Sink>(
         &mut self,
         context: &Context,
@@ -109,8 +111,10 @@ impl BlockEncoder {
         Ok(missing)
     }
 
-    /// Appends the start of `block` to the text that waits, up to the first place where it may be
-    /// cut, and returns how much that is. None where there is no such place: then all of it.
+    /// Append the start of `block`, up to the first cut, to the waiting text.
+    ///
+    /// Returns the number of bytes appended, or `None` if the block has no cut; then the whole
+    /// block was appended.
     fn complete(&mut self, encoder: &Encoder, block: &[u8]) -> Result<Option<usize>> {
         self.reserve(block.len())?;
         let taken = match self.cuts {
@@ -148,7 +152,7 @@ impl BlockEncoder {
         memory::reserve(&mut self.waiting, bytes)
     }
 
-    /// The last place where `block` may be cut; 0 where there is none.
+    /// Return the last offset where `block` can be cut, or 0.
     fn last_end(&self, encoder: &Encoder, block: &[u8]) -> usize {
         match self.cuts {
             Cuts::Lines => memchr::memrchr(b'\n', block).map_or(0, |at| at + 1),
@@ -157,7 +161,7 @@ impl BlockEncoder {
         }
     }
 
-    /// Encodes text that is a text of its own as it stands.
+    /// Encode text that is complete as it is.
     fn encode<S: Sink>(
         &mut self,
         context: &Context,
@@ -188,7 +192,10 @@ impl BlockEncoder {
         }))
     }
 
-    /// The first share with a character that has no id, and how many of its lines end before it.
+    /// Encode shares one by one into `sink`.
+    ///
+    /// Returns the first share with a character that has no id, and how many of its lines end
+    /// before that character.
     fn push_shares<S: Sink>(
         &mut self,
         context: &Context,
@@ -207,7 +214,9 @@ impl BlockEncoder {
         Ok(None)
     }
 
-    /// The same. Each thread fills a sink of its own for every share.
+    /// Like [`Self::push_shares`], on several threads.
+    ///
+    /// Each thread fills a separate sink for every share.
     fn push_by_threads<S: Sink>(
         &self,
         context: &Context,
@@ -247,7 +256,9 @@ impl BlockEncoder {
         Ok(missing)
     }
 
-    /// The text in shares of like size, each a text, or lines, of its own.
+    /// Cut the text into shares of about equal size.
+    ///
+    /// Each share is a text, or whole lines.
     fn shares<'t>(&self, encoder: &Encoder, text: &'t [u8]) -> Vec<&'t [u8]> {
         let ends = match self.cuts {
             Cuts::Lines => line_ends(text, SHARE),
@@ -261,7 +272,7 @@ impl BlockEncoder {
 }
 
 impl Context<'_> {
-    /// Appends the ids of a share.
+    /// Append the ids of a share.
     fn ids(&self, share: &[u8], cuts: Cuts, call: &mut Call, ids: &mut Vec<u32>) -> Result<()> {
         match cuts {
             Cuts::Lines => self.encoder.line_ids(share, call, ids),
@@ -276,7 +287,9 @@ impl Context<'_> {
     }
 }
 
-/// Where shares of whole lines end, of at least `size` bytes each but the last.
+/// Return where shares of whole lines end.
+///
+/// Each share has at least `size` bytes, except the last.
 fn line_ends(text: &[u8], size: usize) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut start = 0;

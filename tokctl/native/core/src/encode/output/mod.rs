@@ -1,4 +1,4 @@
-//! Ids of texts that come block by block, as bytes or as arrays.
+//! Ids of texts that come in blocks, as bytes or as arrays.
 
 mod blocks;
 mod decimal;

@@ -1,18 +1,19 @@
-//! Tokens by their names: words with a space between, or objects of JSON.
+//! Tokens written by name: words separated by spaces, or JSON objects.
 
 use super::decimal::append_lines;
 use crate::error::Result;
 use crate::text_table::{TextTable, WINDOW};
 
-/// How each token is called, with what stands behind it where another one follows.
+/// The name of each token, followed by its separator.
 pub struct TokenNames {
     names: TextTable,
-    /// Are they strings of JSON?
+    /// Whether names are JSON strings.
     json: bool,
 }
 
 impl TokenNames {
-    /// `names` by id, as they are written: with `json` in quotes, else without spaces.
+    /// Make a table of names by id, as they are written: with `json`, in quotes; else without
+    /// spaces.
     pub fn new<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>, json: bool) -> Self {
         let separator = if json { b',' } else { b' ' };
         let mut table = TextTable::default();
@@ -30,21 +31,21 @@ impl TokenNames {
         self.json
     }
 
-    /// Appends the names of tokens, of which there are some, and what separates them from others.
+    /// Append the names of `ids`, each followed by its separator.
     pub fn append(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         let size = self.names.size(ids, |_| false)?;
         let first = out.len();
-        // With room behind the last name, all are copied in the fast way.
+        // With room after the last name, all names are copied by the fast path.
         out.resize(first + size + WINDOW, 0);
         self.names.fill(ids, |_| false, &mut out[first..]);
         out.truncate(first + size);
         Ok(())
     }
 
-    /// Appends `{"ids":[…],"tokens":[…]}`.
+    /// Append `{"ids":[…],"tokens":[…]}`.
     pub fn append_object(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(b"{\"ids\":[");
-        // None is not there: it would have no name, below.
+        // [`NO_ID`] is an error in `append` below, because it has no name.
         append_lines(ids, b',', &mut false, out);
         out.extend_from_slice(b"],\"tokens\":[");
         self.append(ids, out)?;

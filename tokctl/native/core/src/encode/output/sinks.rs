@@ -1,4 +1,4 @@
-//! Where ids go: text in decimal, packed numbers, names of tokens, arrays.
+//! Sinks for ids: decimal text, packed numbers, names of tokens, arrays.
 
 use std::sync::Arc;
 
@@ -10,40 +10,44 @@ use crate::encode::{IdNumber, RaggedIds};
 use crate::error::{Error, Result};
 use crate::model::NO_ID;
 
-/// Takes the ids of documents, share by share.
+/// A destination for the ids of documents, filled share by share.
 pub trait Sink: Clone + Send + Sync {
-    /// An empty sink for a share of the text that another thread encodes.
+    /// Make an empty sink for a share of the text that another thread encodes.
     fn for_share(&self) -> Self;
 
-    /// Appends the ids of `share`, in which [`LINE_END`] stands where a line ends. A share of lines
-    /// ends with a line feed, or where the text does: then its last line has ended, too. Nothing
-    /// is to be done with the ids afterwards.
+    /// Append the ids of `share`, in which [`LINE_END`] marks the end of a line.
+    ///
+    /// A share of lines ends with a line feed, or at the end of the text; then its last line has
+    /// ended, too. The sink may change `ids`, which must not be used afterwards.
     fn push(&mut self, ids: &mut Vec<u32>, share: &[u8]) -> Result<Pushed>;
 
-    /// Appends what a sink of [`Self::for_share`] was filled with.
+    /// Append the contents of a sink made by [`Self::for_share`].
     fn append(&mut self, share: Self);
 
-    /// The text ends here, and another one may begin.
+    /// Note that the text ends.
+    ///
+    /// Another one may begin.
     fn end_text(&mut self) -> Result<()>;
 }
 
-/// What became of ids.
+/// The result of pushing ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Every id was taken.
 pub enum Pushed {
     All,
-    /// A token has no id; so many lines end before it.
+    /// A token has no id; this many lines end before it.
     MissingId(u64),
 }
 
 /// Ids as an array, document by document.
 #[derive(Debug, Clone)]
 pub struct IdSink<N> {
-    /// Is each line a document?
+    /// Whether each line is a document.
     lines: bool,
-    /// Stands behind the ids of each document.
+    /// Id that follows the ids of each document.
     separator: Option<u32>,
     ids: Vec<N>,
-    /// For each document that has ended: where its ids do.
+    /// For each document that has ended: where its ids end.
     ends: Vec<usize>,
 }
 
@@ -57,10 +61,10 @@ impl<N: IdNumber> IdSink<N> {
         }
     }
 
-    /// Takes documents that were encoded already.
+    /// Take documents that are already encoded.
     pub fn add(&mut self, mut documents: RaggedIds<N>) -> Result<()> {
         if self.ids.capacity() == 0 && self.ends.is_empty() && documents.ends.len() == 1 {
-            // A long text's ids stay where they are.
+            // The ids of one long text are moved, not copied.
             self.ids = std::mem::take(documents.ids.as_mut_vec());
             return self.end_document();
         }
@@ -83,12 +87,12 @@ impl<N: IdNumber> IdSink<N> {
         N::append(ids, &mut self.ids).map_err(|place| does_not_fit(ids[place], self.ends.len()))
     }
 
-    /// Documents that have ended.
+    /// Return the number of documents that have ended.
     pub fn documents(&self) -> usize {
         self.ends.len()
     }
 
-    /// The ids of the documents that have ended, and where those of each do.
+    /// Take the ids of the documents that have ended.
     pub fn take(&mut self) -> RaggedIds<N> {
         let ends = std::mem::take(&mut self.ends);
         let rest = self.ids.split_off(ends.last().copied().unwrap_or_default());
@@ -140,15 +144,15 @@ impl<N: IdNumber> Sink for IdSink<N> {
 /// How ids are written.
 #[derive(Clone)]
 pub enum Form {
-    /// In decimal, a space between; a line feed where a line ends.
+    /// Decimal numbers separated by spaces; a line feed where a line ends.
     Decimal,
-    /// As little-endian numbers of 16 bits.
+    /// Little-endian numbers of 16 bits.
     Packed16,
-    /// As little-endian numbers of 32 bits.
+    /// Little-endian numbers of 32 bits.
     Packed32,
-    /// Not at all: they are only counted.
+    /// No output: ids are only counted.
     Counted,
-    /// As names of tokens; a line feed where a line ends.
+    /// Names of tokens; a line feed where a line ends.
     Named(Arc<TokenNames>),
 }
 
@@ -157,22 +161,26 @@ pub enum Form {
 pub struct ByteSink {
     form: Form,
     lines: bool,
+    /// Id that follows the ids of each document.
     last_id: Option<u32>,
-    /// Has an id been written that the next one follows?
+    /// Whether an id precedes the next one in its line, so that a separator is needed.
     joined: bool,
-    /// The ids of a text that becomes one object of JSON.
+    /// The ids of a text that becomes one JSON object.
     collected: Vec<u32>,
+    /// The bytes written.
     pub bytes: Vec<u8>,
-    /// How many ids are in `bytes`, those of `last_id` among them.
+    /// Number of ids in `bytes`, including `last_id`.
     pub tokens: u64,
-    /// Of documents, and of lines in packed forms and by name: how many ids stand before the end
-    /// of each.
+    /// Number of ids up to the end of each document.
+    ///
+    /// Lines count as documents in packed forms and by name.
     pub ends: Vec<u64>,
 }
 
 impl ByteSink {
-    /// With `lines`, each line of a text is a document of its own; `last_id` stands behind the ids
-    /// of each document.
+    /// Make an empty sink.
+    ///
+    /// With `lines`, each line of a text is a document; `last_id` follows the ids of each document.
     pub fn new(form: Form, lines: bool, last_id: Option<u32>) -> Self {
         ByteSink {
             form,
@@ -186,15 +194,17 @@ impl ByteSink {
         }
     }
 
-    /// Forgets what was written. Its memory is there for what comes next.
+    /// Forget the bytes written, and keep the memory for later ones.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.tokens = 0;
         self.ends.clear();
     }
 
-    /// Appends whole documents; where lines have line feeds, each is a line. Returns the first one
-    /// with a character that has no id; then nothing is appended.
+    /// Append whole documents, each as a line if the form has line feeds.
+    ///
+    /// Returns the index of the first document with a character that has no id; then nothing is
+    /// appended.
     pub fn push_documents(&mut self, documents: &RaggedIds) -> Result<Option<usize>> {
         if let Some(number) = documents.first_with(NO_ID) {
             return Ok(Some(number));
@@ -218,12 +228,12 @@ impl ByteSink {
         Ok(None)
     }
 
-    /// Does a line feed stand where a line ends?
+    /// Return whether the form has a line feed where a line ends.
     fn has_line_feeds(&self) -> bool {
         matches!(self.form, Form::Decimal | Form::Named(_))
     }
 
-    /// Appends one document, without a line feed.
+    /// Append one document, without a line feed.
     fn push_document(&mut self, ids: &[u32]) -> Result<()> {
         self.joined = false;
         self.write(ids)?;
@@ -232,7 +242,7 @@ impl ByteSink {
         Ok(())
     }
 
-    /// Appends what stands behind the ids of a document.
+    /// Append the rest of a document after its ids.
     fn end_document(&mut self) -> Result<()> {
         if let Some(id) = self.last_id {
             self.write(&[id])?;
@@ -247,8 +257,9 @@ impl ByteSink {
         Ok(())
     }
 
-    /// Appends ids. In decimal, a space stands before each that is the first neither of a line nor
-    /// of the text.
+    /// Append ids.
+    ///
+    /// In decimal, a space precedes each id except the first of a line or of the text.
     fn write(&mut self, ids: &[u32]) -> Result<Pushed> {
         if let Form::Decimal = self.form {
             let joined = &mut self.joined;
@@ -259,7 +270,7 @@ impl ByteSink {
             return Ok(Pushed::All);
         }
         let highest = ids.iter().fold(0, |all, &id| all | id);
-        // NO_ID has all bits.
+        // NO_ID has all bits set.
         if highest == NO_ID && ids.contains(&NO_ID) {
             return Ok(missing_id(ids));
         }
@@ -284,7 +295,7 @@ impl ByteSink {
                 }
             }
             Form::Named(ref names) if names.is_json() => {
-                // They count when they are written.
+                // Tokens are counted when the object is written.
                 self.collected.extend_from_slice(ids);
                 return Ok(Pushed::All);
             }
@@ -293,7 +304,7 @@ impl ByteSink {
                     bytes.push(b' ');
                 }
                 names.append(ids, bytes)?;
-                // The space behind the last one.
+                // Drop the space after the last name.
                 bytes.pop();
                 self.joined = true;
             }
@@ -311,7 +322,7 @@ impl ByteSink {
 impl Sink for ByteSink {
     fn for_share(&self) -> Self {
         let mut sink = ByteSink::new(self.form.clone(), self.lines, self.last_id);
-        // A share of lines begins with a line; others go on from the share before.
+        // A share of lines begins with a line; any other share continues the previous one.
         sink.joined = !self.lines;
         sink
     }
@@ -371,7 +382,7 @@ impl Sink for ByteSink {
     }
 }
 
-/// The ids of each line of a share of whole lines; a last one without a line feed counts.
+/// Iterate over the ids of each line of a share; a last line without a line feed counts.
 fn lines<'i>(ids: &'i mut Vec<u32>, share: &[u8]) -> impl Iterator<Item = &'i [u32]> {
     if !share.ends_with(b"\n") {
         ids.push(LINE_END);
@@ -380,6 +391,7 @@ fn lines<'i>(ids: &'i mut Vec<u32>, share: &[u8]) -> impl Iterator<Item = &'i [u
     lines.map(|line| &line[..line.len() - 1])
 }
 
+/// Report the first [`NO_ID`] by the number of lines that end before it.
 fn missing_id(ids: &[u32]) -> Pushed {
     let before = ids.iter().take_while(|&&id| id != NO_ID);
     Pushed::MissingId(before.filter(|&&id| id == LINE_END).count() as u64)
@@ -430,7 +442,7 @@ mod tests {
             let result = written(&[1, LINE_END, NO_ID, LINE_END], form).0;
             assert_eq!(result, Ok(Pushed::MissingId(1)));
         }
-        // All bits together are those of NO_ID, which is not there.
+        // All bits together equal NO_ID, which does not occur.
         assert_eq!(
             written(&[u32::MAX - 2, 3], Form::Packed32).0,
             Ok(Pushed::All)
@@ -487,7 +499,7 @@ mod tests {
             assert_eq!(share.push(&mut ids.to_vec(), b""), Ok(Pushed::All));
             of_text.append(share);
         }
-        // An object is written, and counted, when all of it is there.
+        // An object is written and counted when it is complete.
         assert_eq!((of_text.bytes.len(), of_text.tokens), (0, 0));
         of_text.end_text().unwrap();
         let object = br#"{"ids":[0,1],"tokens":["a","b"]}"#;

@@ -1,4 +1,4 @@
-//! Many texts at once on several threads; their ids end to end.
+//! Many texts on several threads; their ids are concatenated.
 
 use crate::encode::encoder::{Call, CallState};
 use crate::encode::{Encoder, IdNumber, Ids, Matchers};
@@ -9,20 +9,20 @@ use crate::lock_free::PoolGuard;
 use crate::memory;
 use crate::model::NO_ID;
 
-/// Bytes of short texts that are one job, so that no thread is woken for nothing.
+/// Bytes of short texts that form one job, so that waking a thread pays.
 const GROUP: usize = 64 * 1024;
 
-/// The ids of texts side by side.
+/// The ids of several texts, concatenated.
 #[derive(Debug, Default)]
 pub struct RaggedIds<N: IdNumber = u32> {
-    /// All ids, text by text.
+    /// Ids of all texts, one text after another.
     pub ids: Ids<N>,
-    /// For each text: where its ids end.
+    /// End of each text's ids in `ids`.
     pub ends: Vec<usize>,
 }
 
 impl<N: IdNumber> RaggedIds<N> {
-    /// The ids of each text.
+    /// Iterate over the ids of each text.
     pub fn texts(&self) -> impl Iterator<Item = &[N]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -32,13 +32,13 @@ impl<N: IdNumber> RaggedIds<N> {
         })
     }
 
-    /// The first text with this id.
+    /// Return the index of the first text that has this id.
     pub fn first_with(&self, id: u32) -> Option<usize> {
         let place = self.ids.iter().position(|&one| one.into() == id)?;
         Some(self.ends.partition_point(|&end| end <= place))
     }
 
-    /// Appends the ids of further texts, and where they end among these.
+    /// Append the ids of more texts; `ends` are relative to `ids`.
     fn append(&mut self, ids: &[u32], ends: &[usize]) -> Result<()> {
         let before = self.ids.len();
         N::append(ids, self.ids.as_mut_vec()).map_err(|place| {
@@ -51,8 +51,10 @@ impl<N: IdNumber> RaggedIds<N> {
 }
 
 impl RaggedIds {
-    /// The `ids` of some texts, which end at `ends`, with `before` and `behind` around those of each
-    /// text, of which up to `most` stay: the first ones, or the last ones.
+    /// Wrap the ids of each text: keep at most `most`, and put `before` and `behind` around them.
+    ///
+    /// `ids` are the ids of all texts, which end at `ends`. Keeps the last ids if `last` is true,
+    /// else the first ones.
     pub fn wrapped(
         (ids, ends): (&[u32], &[usize]),
         (before, behind): (&[u32], &[u32]),
@@ -90,16 +92,17 @@ impl RaggedIds {
 /// The ids of the texts so far.
 struct BatchOutput<N: IdNumber> {
     flat: RaggedIds<N>,
-    /// Bytes of the texts whose ids are there, and of the others.
+    /// Bytes of the texts that are done.
     done: usize,
+    /// Bytes of the other texts.
     rest: usize,
 }
 
 impl<N: IdNumber> BatchOutput<N> {
-    /// Room for the ids of the next texts, of so many bytes.
+    /// Reserve room for the ids of the next texts, of `bytes` bytes.
     fn reserve(&mut self, bytes: usize) {
         let out = self.flat.ids.as_mut_vec();
-        // More ids than bytes have few models; then the vector grows by itself.
+        // Few models make more ids than bytes; for them the vector grows by itself.
         if self.done > 0 && out.capacity() - out.len() < bytes {
             reserve_projected(out, bytes, (self.done, self.rest), out.len());
         }
@@ -112,7 +115,7 @@ impl<N: IdNumber> BatchOutput<N> {
 }
 
 impl Encoder {
-    /// The ids of each text, in the order of the texts.
+    /// Return the ids of each text, in the order of the texts.
     pub fn batch<N: IdNumber, T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
@@ -122,7 +125,8 @@ impl Encoder {
     ) -> Result<RaggedIds<N>> {
         let length = |text: &T| text.as_ref().len();
         let total: usize = texts.iter().map(length).sum();
-        // One that would keep a thread busy when the others have ended is shared out by itself.
+        // A text that would keep one thread busy after the others have ended is split among all
+        // threads.
         let large = (total / threads.max(1).saturating_mul(2)).max(2 * GROUP);
         let mut output = BatchOutput {
             flat: RaggedIds {
@@ -163,8 +167,9 @@ impl Encoder {
         Ok(output.flat)
     }
 
-    /// Where the tokens of each text start or end: bit n stands for byte n. Only of texts so short
-    /// that their places fit.
+    /// Return where the tokens of each text start or end: bit n stands for byte offset n.
+    ///
+    /// Fails on a text of over 127 bytes.
     pub fn cuts<T: AsRef<[u8]> + Sync>(
         &self,
         texts: &[T],
@@ -250,7 +255,7 @@ impl Encoder {
         jobs.in_order(interrupt, || self.call_state(), work, take)
     }
 
-    /// Appends the ids of each text, and where they end among `ids`.
+    /// Append the ids of each text, and to `ends` the length of `ids` after each text.
     fn group_ids<T: AsRef<[u8]>>(
         &self,
         texts: &[T],
@@ -265,7 +270,7 @@ impl Encoder {
     }
 }
 
-/// Why an id of a text is not stored.
+/// Return the error for an id that can't be stored, of the text with index `text`.
 pub(in crate::encode) fn does_not_fit(id: u32, text: usize) -> Error {
     match id {
         NO_ID => Error::NoId(text),

@@ -1,9 +1,9 @@
-//! One text on several threads, to the ids that one thread gives.
+//! Encoding of one text on several threads, with the ids that one thread gives.
 //!
-//! The text is cut where that changes nothing. Without normalizers it is cut where the
-//! pre-tokenizer may be. With them it is cut where they may be; each part is normalized by itself,
-//! and what lies between the last cut of one normalized part and the first of the next is
-//! put together and encoded when the parts up to there are there.
+//! The text is cut where a cut changes nothing. Without normalizers, it is cut where the
+//! pre-tokenizer allows. With normalizers, it is cut where they allow, and each part is normalized
+//! by itself. The text between the last cut of one normalized part and the first cut of the next is
+//! joined, and encoded when both parts are ready.
 
 use std::borrow::Cow;
 
@@ -20,21 +20,22 @@ use crate::pretokenize::{cut_into_pieces, last_cut, safe_blocks};
 /// Bytes that a thread takes at a time.
 pub const CHUNK: usize = 128 * 1024;
 
-/// Where it starts, the id of an added token, the text.
+/// Start offset, id (of an added token), and text of a span.
 type Span<'t> = (usize, Option<u32>, Cow<'t, [u8]>);
 
-/// What is encoded by itself.
+/// A piece of the text that is encoded by itself.
 enum TextPiece<'t> {
     /// An added token.
     Id(u32),
-    /// Text between added tokens found in the text as given.
+    /// Text between added tokens of the raw text.
     Stretch { text: &'t [u8], first_char: usize },
     /// Normalized text.
     Plain { text: &'t [u8], first_char: usize },
-    /// Part of such a stretch.
+    /// Part of the raw text of a stretch.
     Raw(Raw<'t>),
 }
 
+/// Part of a stretch that is not normalized yet.
 #[derive(Clone, Copy)]
 struct Raw<'t> {
     text: &'t [u8],
@@ -52,22 +53,24 @@ impl TextPiece<'_> {
     }
 }
 
-/// What has become of pieces.
+/// The result of encoding a piece, or pieces.
 enum EncodedPiece<'t> {
     Ids(Vec<u32>),
     Raw(Raw<'t>, Ends),
 }
 
-/// A normalized part: the text before its first cut, and from the last one on.
+/// The ends of a normalized part: the text before its first cut, and the text from its last cut on.
 #[derive(Default)]
 struct Ends {
     head: Vec<u8>,
-    /// The ids between, and the rest; None where there is no cut, and all is head.
+    /// Ids between the cuts, and the text after the last one.
+    ///
+    /// `None` if the part has no cut: then `head` is the whole part.
     middle: Option<(Vec<u32>, Vec<u8>)>,
 }
 
 impl Encoder {
-    /// As [`Self::ids`], on up to so many threads.
+    /// Like [`Self::ids`], on up to `threads` threads.
     pub fn ids_threaded<N: IdNumber>(
         &self,
         text: &[u8],
@@ -79,7 +82,7 @@ impl Encoder {
         self.ids_in_chunks(text, (threads, CHUNK), matchers, out, interrupt)
     }
 
-    /// As [`Self::ids_threaded`], in chunks of about so many bytes.
+    /// Like [`Self::ids_threaded`], in chunks of about `chunk` bytes.
     pub fn ids_in_chunks<N: IdNumber>(
         &self,
         text: &[u8],
@@ -88,7 +91,7 @@ impl Encoder {
         out: &mut Vec<N>,
         interrupt: Interrupt,
     ) -> Result<()> {
-        // Unknown words side by side that are one could be in two chunks.
+        // A run of unknown words that is fused into one token could be in two chunks.
         let whole = text.len() < 2 * chunk || self.fused().is_some();
         if whole || threads < 2 {
             if let Some(out) = N::as_encoded(out) {
@@ -147,8 +150,9 @@ impl Encoder {
         )
     }
 
-    /// Where each added token that is found in the text as given starts, and its id; and the
-    /// text between. It is normalized where added tokens are looked for in it then.
+    /// Return the added tokens found in the raw text, and the stretches between them.
+    ///
+    /// A stretch is normalized if added tokens must be found in normalized text.
     fn stretches<'t>(&self, text: &'t [u8], matchers: Option<&Matchers>) -> Result<Vec<Span<'t>>> {
         let normalized = matchers.and_then(Matchers::normalized).is_some();
         let mut stretches = Vec::new();
@@ -221,7 +225,7 @@ impl Encoder {
         }
     }
 
-    /// What becomes of pieces side by side.
+    /// Encode a run of pieces.
     fn make<'t>(&self, pieces: &[TextPiece<'t>], call: &mut Call) -> Result<Vec<EncodedPiece<'t>>> {
         let (mut made, mut ids) = (Vec::new(), self.buffers.take_chunk());
         for piece in pieces {
@@ -253,7 +257,7 @@ impl Encoder {
             true => Some(text.len()),
             false => last_cut(&self.pre_tokenizer, &text, from),
         };
-        // Where the part is not the last, the first cut may be the last one, too.
+        // In a part that is not the last, the first cut may also be the last one.
         let middle = match to {
             Some(to) if from < text.len() => {
                 let mut ids = Vec::new();
@@ -270,8 +274,9 @@ impl Encoder {
         Ok(Ends { head, middle })
     }
 
-    /// The first place where normalized text may be cut; only the byte there and the character
-    /// before it count.
+    /// Return the first offset where normalized text can be cut.
+    ///
+    /// Only the byte at the cut and the character before it matter.
     fn first_cut(&self, text: &[u8]) -> Option<usize> {
         let mut window = 256;
         loop {
@@ -284,7 +289,7 @@ impl Encoder {
         }
     }
 
-    /// All ids in order; and those of what lies between parts.
+    /// Append all ids in order, including the ids of the text between parts.
     fn join<N: IdNumber>(
         &self,
         made: Vec<EncodedPiece>,
@@ -331,14 +336,14 @@ impl Encoder {
     }
 }
 
-/// All ids up to some part.
+/// The ids of all parts so far.
 struct Joiner<'o, N> {
     out: &'o mut Vec<N>,
-    /// How many were there before.
+    /// Length of `out` before the first id of this text.
     first: usize,
     /// Normalized text from the last cut on.
     waiting: Vec<u8>,
-    /// Has a pre-token of this stretch gone before?
+    /// Whether a pre-token of this stretch was encoded before.
     split: bool,
 }
 
@@ -352,7 +357,7 @@ impl<N> Joiner<'_, N> {
     }
 }
 
-/// Appends ids of the only text.
+/// Append ids of the only text.
 fn append<N: IdNumber>(ids: &[u32], out: &mut Vec<N>) -> Result<()> {
     N::append(ids, out).map_err(|place| does_not_fit(ids[place], 0))
 }

@@ -1,4 +1,4 @@
-//! Chunks of every size give the ids of the whole, and so do threads.
+//! Check that chunks of every size, and several threads, give the ids of the whole text.
 
 use super::*;
 use crate::encode::{AddedToken, Merging, RaggedIds, Segmenter};
@@ -15,7 +15,7 @@ pub(crate) const TEXTS: [&[u8]; 5] = [
     b"",
 ];
 
-/// Merges of letters, some of them across words where nothing forbids it.
+/// Make merges of letters, some of which cross words if the pre-tokenizer allows.
 pub(crate) fn merging() -> Segmenter {
     let pairs = [
         (97, 97),
@@ -106,7 +106,7 @@ pub(crate) fn matchers(raw: bool, normalized: bool) -> Matchers {
     .unwrap()
 }
 
-/// The ids as numbers of 16 bits.
+/// Return the ids as 16-bit numbers.
 fn narrow_ids(
     encoder: &Encoder,
     text: &[u8],
@@ -199,7 +199,7 @@ fn many_threads_give_the_ids_of_one() {
         }
         assert_eq!(narrow.ends.len(), all.len());
     }
-    // The cache stays within its bounds, and is the same one again.
+    // The cache stays within its bounds and is reused.
     let stats = encoder.cache_stats();
     assert!(stats.entries > 10_000 && stats.bytes > stats.entries * 16);
     let stopped = encoder.ids_threaded::<u32>(&text, 2, None, &mut Vec::new(), &|| true);

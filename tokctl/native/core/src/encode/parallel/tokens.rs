@@ -1,8 +1,8 @@
-//! The tokens of one text with their places, on several threads.
+//! The tokens of one text with their spans, on several threads.
 //!
-//! The text is cut before white space where its parts have the tokens that they have in the
-//! whole, each at its place. So no run of characters that are no white space lies in two parts,
-//! and the tokens of all of them are never in memory at once.
+//! The text is cut before white space, where the parts have the same tokens and spans as the whole
+//! text. So no run of characters other than white space is split between two parts. The tokens of
+//! all parts are never in memory at once.
 
 use crate::encode::encoder::each_span;
 use crate::encode::{Encoder, Matchers, Token};
@@ -12,31 +12,34 @@ use crate::normalize::Edges;
 use crate::pretokenize::{first_cut, last_cut, safe_cut};
 use crate::unicode::well_formed;
 
-/// A range of a text: an added token, or a stretch between two, or a part of one.
+/// A range of a text: an added token, a stretch between two added tokens, or a part of a stretch.
 pub(crate) struct TextPart {
     pub start: usize,
     pub end: usize,
-    /// Of an added token.
+    /// Id of an added token.
     pub id: Option<u32>,
-    /// Do the stretch's start and end lie in it?
+    /// Whether the part contains the stretch's start, and its end.
     pub edges: Edges,
-    /// Is something of the stretch changed before it is split, here or elsewhere? Then a token
-    /// inside a character has the place of the character, as in the whole.
+    /// Whether any part of the stretch is changed before it is split.
+    ///
+    /// If so, a token inside a character has the span of the character, as in the whole text.
     pub changed: bool,
 }
 
-/// What is encoded at a time.
+/// A unit of work.
 enum TextShare {
-    /// All of the text, which can't be cut.
+    /// The whole text, which can't be cut.
     Whole,
-    /// Parts side by side.
+    /// Consecutive parts.
     Parts(Vec<TextPart>),
 }
 
 impl Encoder {
-    /// Calls `make(start, end, tokens)` with ranges that together are the text, each of about
-    /// `chunk` bytes, and `take` with what it gives, in the order of the text. The tokens are
-    /// those of [`Encoder::tokens`], their numbers of pre-tokens apart.
+    /// Call `make(start, end, tokens)` with consecutive ranges of about `chunk` bytes that cover
+    /// the text.
+    ///
+    /// `take` gets the results of `make` in text order. The tokens are the tokens of
+    /// [`Encoder::tokens`], except for the numbers of their pre-tokens.
     pub fn tokens_by_parts<T: Send>(
         &self,
         text: &[u8],
@@ -72,6 +75,7 @@ impl Encoder {
         jobs.in_order(interrupt, Vec::new, work, |_, made| take(made))
     }
 
+    /// Cut the text into units of work.
     fn shares(
         &self,
         text: &[u8],
@@ -80,7 +84,7 @@ impl Encoder {
     ) -> Result<Vec<TextShare>> {
         let normalized = matchers.and_then(Matchers::normalized);
         let plain = self.normalizers.is_empty();
-        // Where bytes are no UTF-8, each stretch between is normalized by itself.
+        // If the text has invalid UTF-8, each valid stretch is normalized by itself.
         let can_be_cut = self.pre_tokenizer.cuts_before_space()
             && self.fused().is_none()
             && (plain || self.can_be_cut() && normalized.is_none() && well_formed(text).is_some());
@@ -100,7 +104,7 @@ impl Encoder {
                 sharing.added(id, base, end);
                 return Ok(());
             }
-            // They are looked for in the normalized text, which is the text.
+            // Without normalizers, the normalized text is the raw text.
             each_span(normalized, &text[base..end], |id, from, to| match id {
                 Some(id) => {
                     sharing.added(id, base + from, base + to);
@@ -113,7 +117,7 @@ impl Encoder {
         Ok(sharing.shares)
     }
 
-    /// The first place from `from` on where the stretch `start..end` may be cut.
+    /// Return the first offset from `from` on where the stretch `start..end` can be cut.
     fn cut(&self, text: &[u8], (start, end): (usize, usize), from: usize) -> Result<Option<usize>> {
         let stretch = &text[start..end];
         let pre_tokenizer = &self.pre_tokenizer;
@@ -124,7 +128,8 @@ impl Encoder {
         let Some(first) = safe_cut(stretch, from.max(start + 1) - start) else {
             return Ok(None);
         };
-        // What stands on both sides in the normalized text: stretches between two such places.
+        // Normalize the text between safe offsets on each side, to see the characters beside the
+        // cut.
         let (mut before, mut at) = (first, first);
         while before > 0 && (before == at || !is_safe(stretch, before)) {
             before -= 1;
@@ -155,7 +160,8 @@ impl Encoder {
         }
     }
 
-    /// Is the text of a part changed before it is split, so that its bytes have places?
+    /// Return whether the text of a part is changed before it is split, so that offsets must be
+    /// mapped.
     fn is_changed(&self, text: &[u8], part: &TextPart) -> Result<bool> {
         let given = &text[part.start..part.end];
         if self.normalizers.apply_aligned(given, part.edges)?.is_some() {
@@ -170,8 +176,10 @@ impl Encoder {
                 .is_some())
     }
 
-    /// Do the places of the stretch's start stay where they are? Hugging Face's SentencePiece
-    /// rules let them lag behind where characters are removed at the very start, up to the end.
+    /// Return whether spans at the start of a stretch don't depend on the text after a cut.
+    ///
+    /// In Hugging Face's SentencePiece rules, if characters are removed at the very start, spans
+    /// lag behind up to the end of the stretch.
     fn starts_in_place(&self, stretch: &[u8]) -> Result<bool> {
         let Some(at) = safe_cut(stretch, 1) else {
             return Ok(true);
@@ -190,11 +198,12 @@ fn is_safe(text: &[u8], at: usize) -> bool {
     safe_cut(&text[..=at], at) == Some(at)
 }
 
+/// Collects parts into units of work of about `chunk` bytes.
 struct Sharing<'e> {
     encoder: &'e Encoder,
     text: &'e [u8],
     chunk: usize,
-    /// Bytes of `parts`, which are no share yet.
+    /// Bytes of `parts`, which are not in `shares` yet.
     size: usize,
     parts: Vec<TextPart>,
     shares: Vec<TextShare>,

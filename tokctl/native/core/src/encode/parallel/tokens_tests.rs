@@ -1,4 +1,4 @@
-//! Parts of every size have the tokens of the whole, each at its place.
+//! Check that parts of every size have the tokens and spans of the whole text.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,7 @@ use crate::encode::Words;
 use crate::normalize::{Chain, CharsMap, Normalizer};
 use crate::unicode::{Classes, SPACE};
 
-/// Places and ids of the tokens, and how many parts there were.
+/// Return ids and spans of the tokens, and the number of parts.
 fn by_parts(
     encoder: &Encoder,
     text: &[u8],
@@ -46,7 +46,7 @@ fn whole(encoder: &Encoder, text: &[u8], matchers: Option<&Matchers>) -> Vec<(u3
     tokens.iter().map(|t| (t.id, t.start, t.end)).collect()
 }
 
-/// Those of the threads' tests, and SentencePiece's rules, which move places.
+/// Return the normalizers of the thread tests, and SentencePiece's rules, which move offsets.
 fn all_chains() -> Vec<Chain> {
     let rules = |name, graphemes| Normalizer::CharsMap(CharsMap::named(name, graphemes).unwrap());
     let strip = Normalizer::StripSpaces {

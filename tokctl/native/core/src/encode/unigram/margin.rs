@@ -1,74 +1,79 @@
-//! When is the best segmentation of a word the best wherever the word stands?
+//! Proof of when the best segmentation of a word stays the best after any preceding text.
 //!
-//! A sum of scores goes on from word to word and is rounded at each piece, so that how large it
-//! is can decide between segmentations that are nearly equal. Only between those:
+//! The sum of scores continues from word to word and is rounded after each piece. So the size of
+//! the sum can decide between segmentations of a word, but only between nearly equal ones.
 //!
-//! Let a word begin where the best sum is `S`. Let `u` be half the distance from 1 to the next
-//! number (2^-24 for 32 bits, 2^-53 for 64), `n` the word's characters and `m` the highest
-//! absolute score of a piece that can stand in it. A segmentation with the scores s1 … sk, where
-//! k <= n, has the sum f(S) = r(…r(r(S + s1) + s2)… + sk), where r rounds; let E be s1 + … + sk.
+//! Let `S` be the best sum where a word begins. Let `u` be half the distance from 1 to the next
+//! number (2^-24 for 32 bits, 2^-53 for 64), `n` the number of characters in the word, and `m` the
+//! highest absolute score of a piece found in the word. A segmentation with the scores s1 … sk,
+//! where k <= n, has the sum f(S) = r(…r(r(S + s1) + s2)… + sk), where r rounds. Let E be
+//! s1 + … + sk.
 //!
-//! 1. No sum on the way is above B = (|S| + n m)(1 + 2^-10), because k roundings make the most
-//!    of it that (1 + u)^k does, and k is 128 at most. Rounding to nearest moves a sum by at most
-//!    `u` times what it is. (A sum too small for that to hold is exact.) So
-//!    |f(S) - (S + E)| <= n u B.
-//! 2. The search keeps the highest sum at every place. Rounding is monotone: x <= y gives
-//!    r(x + s) <= r(y + s). So what it has at the word's end is the highest f(S) of all
-//!    segmentations, and the one that it goes back along has this sum.
-//! 3. If the E of one segmentation is above that of any other by more than 2 n u B, its f(S) is
-//!    above theirs by 1., and by 2. it is the one that is found, whatever ties would do.
+//! 1. No partial sum exceeds B = (|S| + n m)(1 + 2^-10): k roundings enlarge it by a factor of at
+//!    most (1 + u)^k, and k is at most 128. Rounding to nearest changes a sum by at most `u` times
+//!    the sum. (A sum too small for this bound is exact.) So |f(S) - (S + E)| <= n u B.
+//! 2. The search keeps the highest sum at every offset. Rounding is monotone: if x <= y, then
+//!    r(x + s) <= r(y + s). So the search's sum at the end of the word is the highest f(S) of all
+//!    segmentations, and the path that it traces back has this sum.
+//! 3. If the E of one segmentation exceeds the E of every other by more than 2 n u B, its f(S) is
+//!    the highest, by point 1. By point 2, the search finds this segmentation, whatever the rule
+//!    for ties.
 //!
 //! So a word with such a gap keeps its best segmentation as long as
-//! |S| < gap / (2 n u (1 + 2^-10)) - n m. The sum behind the word is then made by adding the
-//! scores one by one, as the search does.
+//! |S| < gap / (2 n u (1 + 2^-10)) - n m. The sum after the word is then made by adding the scores
+//! one by one, as the search does.
 //!
-//! The gap: every other segmentation comes from some place on, perhaps the word's end, to the same
-//! pieces as the best one, and before that place by another piece, whose sum is not above the second
-//! highest there. So it is the least distance between the two highest sums, of different last
-//! pieces, at the places that the best one passes. These are found in 32 bits, of scores rounded
-//! to that, with an error of at most 4 n 2^-24 n m, by 1.
+//! The gap is found as follows. From some offset on, perhaps only from the end of the word, another
+//! segmentation has the pieces of the best one. It reaches this offset by another last piece, so
+//! its sum there is at most the second highest. So the gap is the least difference between the two
+//! highest sums of different last pieces, over the offsets on the best path. These sums are
+//! computed in 32 bits from scores rounded to 32 bits. By point 1, their error is at most
+//! 4 n 2^-24 n m.
 //!
-//! SentencePiece takes a sum above 100,000 down. B must stay below that as well.
+//! SentencePiece rebases a sum above 100,000 (see [`MAX_SUM`]). B must stay below that limit as
+//! well.
 //!
-//! Most gaps are so large that `S` need not be known. Where `n m` is below 2000, a word that
-//! begins at up to 100,000 has sums up to B = (100,000 + n m)(1 + 2^-10), and at most one of its
-//! places takes those behind it down, all by the same number, after which they are small; at a
-//! higher sum it starts from 0. That is one more step of a path which is monotone, and moves a
-//! sum by at most 2 u B. So f(S) of a path of k pieces lies within (k + 2) u B of what E says.
-//! Let u B be added to every score: then the best path, of k pieces, is the best behind any sum
-//! if it is better than any other by more than (2 k + 4) u B.
+//! Most gaps are so large that `S` need not be known. Let `n m` be below 2000. If the word begins
+//! at a sum of at most 100,000, its sums are at most B = (100,000 + n m)(1 + 2^-10). At most one of
+//! its offsets is rebased: all later sums drop by the same number, and are small afterwards. If the
+//! word begins at a higher sum, it starts from 0. Rebasing is one more monotone step of a path, and
+//! changes a sum by at most 2 u B. So f(S) of a path of k pieces is within (k + 2) u B of the exact
+//! sum. Let u B be added to every score. Then the best path, of k pieces, is the best after any sum
+//! if it exceeds every other path by more than (2 k + 4) u B.
 
 use super::viterbi::MAX_SUM;
 use super::{Precision, Unigram, UNKNOWN};
 use crate::encode::word_starts::MARK_CHARACTER;
 use crate::model::LabelledText;
 
-/// 1 + 2^-10, and a little more for the rounding of what is computed with it.
+/// 1 + 2^-10, and a little more for the rounding in formulas that use this factor.
 const SLACK: f64 = 1.0 + 1.0 / 1000.0;
 
-/// The most that the scores of a word may come to that is [`Margin::anywhere`].
+/// Upper limit of `n m` for a word that is [`Margin::anywhere`].
 const SMALL: f64 = 2000.0;
-/// Where a word that is clear anywhere begins at a sum up to this, none of its places is taken
-/// down.
+/// A word that is [`Margin::anywhere`] and begins at a sum up to this limit is not rebased at any
+/// offset.
 pub(crate) const NEAR: f32 = (MAX_SUM - SMALL - 50.0) as f32;
 
-/// What one step may move a sum by, of a word that is [`Margin::anywhere`].
+/// Largest change of a sum by one rounding, in a word that is [`Margin::anywhere`]: u B.
 pub(crate) const STEP: f64 = (MAX_SUM + SMALL) * SLACK * (f32::EPSILON as f64) / 2.0;
 
-/// By how much the best segmentation of a word is the best.
+/// How far a word's best segmentation is ahead of all others.
 pub(crate) struct Margin {
+    /// Least difference between the two highest sums on the best path.
     gap: f64,
-    /// How many pieces it has.
+    /// Number of pieces of the best segmentation.
     pieces: usize,
-    /// `n` and `m`.
+    /// `n`: characters of the word.
     characters: f64,
+    /// `m`: highest absolute score of a piece found in the word.
     highest: f64,
 }
 
-/// The best segmentation of a word, last piece first, and how it was found.
+/// The best segmentation of a word, last piece first, and the working memory to find it.
 pub(crate) struct BestPath {
     text: LabelledText,
-    /// By the number of labels before a place.
+    /// The best sums at each offset, by the number of labels before the offset.
     places: Box<[BestSums; ROOM]>,
     pub path: Vec<u32>,
 }
@@ -85,13 +90,14 @@ impl Default for BestPath {
     }
 }
 
-/// The two highest sums up to a place that come by different pieces, and the piece of the first.
+/// The two highest sums at an offset that come by different last pieces, and the last piece of the
+/// highest.
 #[derive(Clone, Copy)]
 struct BestSums {
     best: f32,
     second: f32,
     piece: u32,
-    /// Where it begins.
+    /// Number of labels before `piece`.
     from: u32,
 }
 
@@ -105,7 +111,7 @@ const UNREACHED: BestSums = BestSums {
 impl BestSums {
     #[inline(always)]
     fn offer(&mut self, sum: f32, piece: u32, from: usize) {
-        // Without a jump: which is higher can't be foreseen.
+        // Without a branch: which sum is higher is unpredictable.
         let lower = if sum < self.best { sum } else { self.best };
         self.second = if lower > self.second {
             lower
@@ -126,8 +132,9 @@ fn pair(low: u32, high: u32) -> u64 {
 }
 
 impl Unigram {
-    /// The best segmentation of a short word, by the exact sums. `more` is added to every score.
-    /// U+0020 stands for `▁` if the word is `spaced`.
+    /// Find the best segmentation of a short word by exact sums, and its margin.
+    ///
+    /// `more` is added to every score. If the word is `spaced`, U+0020 stands for `▁`.
     pub(crate) fn best_with_margin(
         &self,
         word: &[u8],
@@ -187,7 +194,7 @@ impl Unigram {
 }
 
 impl Margin {
-    /// The gap less what its own sums may err by, `n` and `m`.
+    /// Return the gap reduced by the error of its own sums, `n` and `m`.
     fn parts(&self) -> (f64, f64, f64) {
         let (n, m) = (self.characters, self.highest);
         (
@@ -197,13 +204,14 @@ impl Margin {
         )
     }
 
-    /// Is it what is found, in SentencePiece's arithmetic, whatever `S` is?
+    /// Return whether the search finds this segmentation after any `S`, in SentencePiece's
+    /// arithmetic.
     pub(crate) fn anywhere(&self) -> bool {
         let (gap, n, m) = self.parts();
         n * m < SMALL && gap > (2.0 * self.pieces as f64 + 4.0) * STEP
     }
 
-    /// What `|S|` must stay below for it to be what is found.
+    /// Return the limit below which `|S|` must be for the search to find this segmentation.
     pub(crate) fn limit(&self, precision: Precision) -> f64 {
         let (unit, most) = match precision {
             Precision::Single => (f64::from(f32::EPSILON) / 2.0, MAX_SUM),
@@ -211,7 +219,7 @@ impl Margin {
         };
         let (gap, n, m) = self.parts();
         let limit = (gap / (2.0 * n * unit)).min(most) / SLACK - n * m * SLACK;
-        // No number where a score is too large for any of this.
+        // NaN if a score is too large for these formulas.
         if limit.is_nan() {
             return 0.0;
         }
@@ -225,7 +233,8 @@ mod tests {
     use super::*;
     use crate::random::random_below;
 
-    /// The sums of all segmentations of a text into pieces and unknown characters, and their pieces.
+    /// List all segmentations of a text into pieces and unknown characters: sums, and lengths of
+    /// the pieces.
     fn all(pieces: &[(String, f64)], unknown: f64, text: &str) -> Vec<(f64, Vec<usize>)> {
         if text.is_empty() {
             return vec![(0.0, Vec::new())];
@@ -281,7 +290,7 @@ mod tests {
                 let mut ways = all(&pieces, -20.0, &format!("▁{word}"));
                 ways.sort_by(|a, b| b.0.total_cmp(&a.0));
                 let second = ways.get(1).map_or(f64::NEG_INFINITY, |way| way.0);
-                // Sums of a few 256ths are exact.
+                // Sums of a few multiples of 1/256 are exact.
                 assert_eq!(margin.gap, ways[0].0 - second, "{word} {pieces:?}");
                 if margin.gap > 0.0 {
                     let lengths = best.path.iter().map(|&piece| model.length(piece));

@@ -1,10 +1,11 @@
-//! Segmenting by a unigram language model (Kudo 2018): the most probable sequence of
-//! pieces, the n most probable ones, or one drawn at random.
+//! Segmentation by a unigram language model (Kudo 2018): the most probable sequence of pieces, the
+//! n most probable ones, or one drawn at random.
 //!
-//! The definition is SentencePiece's `unigram_model.cc` (version 0.2.3) and, where [`Precision::Double`]
-//! is asked for, Hugging Face's `models/unigram`. Both score a segmentation by the sum of
-//! its pieces' scores, walk the text character by character, and offer a character that
-//! is no piece as unknown, at 10 below the lowest score: here of the pieces, there of all tokens.
+//! The definition is SentencePiece's `unigram_model.cc` (version 0.2.3) and, with
+//! [`Precision::Double`], Hugging Face's `models/unigram`. Both score a segmentation by the sum of
+//! its pieces' scores, and walk the text character by character. A character that is not a piece is
+//! offered as unknown, with a score 10 below the lowest: SentencePiece takes the lowest score of
+//! the pieces, Hugging Face of all tokens.
 
 mod margin;
 mod nbest;
@@ -26,65 +27,75 @@ use margin::NEAR;
 pub(crate) use sentence::Sentence;
 pub(crate) use word_cache::CachedWord;
 
-/// How far an unknown character's score lies below the lowest score.
+/// Distance of an unknown character's score below the lowest score.
 pub(super) const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// Whose arithmetic decides between segmentations that are nearly equal.
+/// The library whose arithmetic decides between segmentations that are nearly equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// SentencePiece's: scores and sums are rounded to 32 bits. (Up to 0.2.2 it compared
-    /// some sums before rounding them, so those versions break a few ties otherwise.)
+    /// SentencePiece: scores and sums are rounded to 32 bits.
+    ///
+    /// Versions up to 0.2.2 compared some sums before rounding them, and break a few ties
+    /// differently.
     Single,
-    /// Hugging Face's: 64 bits throughout. That library also looks an unknown stretch up
-    /// as a whole: where it is a piece, though not on the best path, it gets that id.
+    /// Hugging Face: 64 bits throughout.
+    ///
+    /// Hugging Face also looks up an unknown stretch as a whole. If the stretch is a piece, though
+    /// not on the best path, it gets the piece's id.
     Double,
 }
 
+/// Options of a [`Unigram`] model.
 #[derive(Debug, Clone)]
 pub struct UnigramOptions {
-    /// None leaves [`NO_ID`] in the output.
+    /// Id of the unknown token; `None` leaves [`NO_ID`] in the output.
     pub unknown_id: Option<u32>,
-    /// None: 10 below the lowest score of the pieces.
+    /// Score of an unknown character; `None` means 10 below the lowest score of the pieces.
     pub unknown_score: Option<f64>,
-    /// Tokens of the 256 bytes: an unknown stretch becomes one of them for each byte, if
-    /// none of them is [`NO_ID`].
-    /// (Each covers its byte; Hugging Face gives each the whole stretch as its place.)
+    /// Ids of the tokens of the 256 bytes: an unknown stretch becomes one token per byte, unless
+    /// one of these tokens is [`NO_ID`].
+    ///
+    /// Each token covers its own byte; Hugging Face gives each token the span of the whole stretch.
     pub byte_ids: Option<Box<[u32; 256]>>,
-    /// Unknown characters in a row are one unknown token, as in both libraries.
+    /// Whether a run of unknown characters is one unknown token, as in both libraries.
     pub fuse_unknown: bool,
-    /// SentencePiece's user-defined pieces. They score 0.1 for each byte after the first:
-    /// more than ordinary pieces, and most for the longest.
+    /// SentencePiece's user-defined pieces with their ids.
+    ///
+    /// They score 0.1 for each byte after the first: more than ordinary pieces, and most for the
+    /// longest.
     pub user_defined: Vec<(Vec<u8>, u32)>,
     pub precision: Precision,
 }
 
 struct Piece {
     id: u32,
-    /// Bytes.
+    /// Length in bytes.
     length: u32,
 }
 
+/// A unigram language model that segments pre-tokens.
 pub struct Unigram {
-    /// Its entries are numbered as `pieces` and `scores`.
+    /// Maps texts to indices into `pieces` and `scores`.
     trie: CharTrie,
     pieces: Vec<Piece>,
     scores: Vec<f64>,
-    /// The same, rounded to 32 bits if they are not yet.
+    /// `scores` rounded to 32 bits, if they are not yet.
     scores_32: Vec<f32>,
-    /// Number of the first user-defined piece; with their scores in a lattice.
+    /// Index of the first user-defined piece.
     first_user_defined: usize,
+    /// Scores of the user-defined pieces in a lattice.
     user_defined_scores: Vec<f64>,
     unknown_id: u32,
     unknown_score: f64,
     byte_ids: Option<Box<[u32; 256]>>,
     fuse_unknown: bool,
     precision: Precision,
-    /// Where words can be searched one by one: their borders.
+    /// Cut points inside words; `None` if words can't be searched one by one.
     by_words: Option<Borders>,
     words: sentence::SentencePool,
-    /// Bytes that each thread may use to remember words.
+    /// Bytes that each thread may use to cache words.
     cache_memory: AtomicUsize,
-    /// And in SentencePiece's arithmetic.
+    /// Scores by token id; `None` without `by_words`, or with [`Precision::Double`].
     id_scores: Option<sentence::IdScores>,
 }
 
@@ -97,8 +108,9 @@ impl Precision {
         }
     }
 
-    /// Rounds a sum. (Rounding a 64-bit sum of two 32-bit numbers to 32 bits gives their
-    /// 32-bit sum.)
+    /// Round a sum.
+    ///
+    /// Rounding the 64-bit sum of two 32-bit numbers to 32 bits gives the 32-bit sum.
     #[inline]
     fn round(self, sum: f64) -> f64 {
         match self {
@@ -107,7 +119,7 @@ impl Precision {
         }
     }
 
-    /// What the lowest of no scores is.
+    /// Return the start value of a search for the lowest score: the largest finite number.
     fn highest(self) -> f64 {
         match self {
             Precision::Single => f64::from(f32::MAX),
@@ -117,8 +129,9 @@ impl Precision {
 }
 
 impl Unigram {
-    /// `pieces` are text, id and score of all pieces but the user-defined ones. Of equal
-    /// texts the last one counts.
+    /// Build a model from the text, id and score of all pieces except the user-defined ones.
+    ///
+    /// If a text occurs twice, the last one counts. Fails on a score that is not finite.
     pub fn new<'p>(
         pieces: impl Iterator<Item = (&'p [u8], u32, f64)>,
         options: UnigramOptions,
@@ -146,7 +159,7 @@ impl Unigram {
             let score = |length: usize| precision.round(0.1 * (length as f64 - 1.0));
             all.push(piece(text, *id)?);
             scores.push(score(text.len()));
-            // In the lattice SentencePiece counts characters, not bytes.
+            // In a lattice, SentencePiece counts characters, not bytes.
             user_defined_scores.push(score(characters(text)));
             texts.push((text, *id));
         }
@@ -184,8 +197,10 @@ impl Unigram {
         })
     }
 
-    /// Appends the best segmentation. Of equal ones, the one whose last piece starts
-    /// first, and so on from the end.
+    /// Append the best segmentation.
+    ///
+    /// Among equal ones, the segmentation whose last piece starts first wins, then the second to
+    /// last, and so on.
     pub fn segment(
         &self,
         pre_token: &[u8],
@@ -201,29 +216,34 @@ impl Unigram {
         }
     }
 
-    /// The ids of bytes, where Hugging Face's Unigram makes them of a whole unknown stretch.
+    /// Return the ids of the 256 bytes, if they replace a whole unknown stretch at once, as in
+    /// Hugging Face's Unigram.
     pub(crate) fn bytes_of_stretches(&self) -> Option<&[u32; 256]> {
         let by_stretch = self.fuse_unknown && self.precision == Precision::Double;
         self.byte_ids.as_deref().filter(|_| by_stretch)
     }
 
-    /// May [`Sentence::anywhere`] find any?
+    /// Return whether [`Sentence::anywhere`] can succeed for any word.
     pub(crate) fn has_words_anywhere(&self) -> bool {
         self.id_scores.is_some()
     }
 
-    /// Characters of a sentence whose sums are all so near 0 that none is taken down, and that words
-    /// which are the same anywhere are so in it.
+    /// Return a number of characters within which a sentence's sum stays within [`NEAR`].
+    ///
+    /// In a sentence with fewer characters, no sum is rebased, and words that are
+    /// [`Sentence::anywhere`] keep their ids. At most 65,536.
     pub(crate) fn near_characters(&self) -> usize {
         let scores = self.scores_32.iter().map(|score| score.abs());
         let highest = scores.fold((self.unknown_score as f32).abs(), f32::max);
-        // Rounding makes at most a 256th more of the sum of so many.
+        // Rounding enlarges a sum of 65,536 scores by at most 1/256.
         ((NEAR * 0.99 / highest) as usize).min(1 << 16)
     }
 
-    /// Calls `offer(length, piece, score)` for every piece that starts at `at`, the shortest first,
-    /// and for the character there if it is none: what a segmentation can go on with. Returns the
-    /// character's length, and how many bytes were looked at.
+    /// Call `offer(length, piece, score)` for every piece that starts at offset `at`, shortest
+    /// first.
+    ///
+    /// If the character at `at` is not a piece, it is offered last, as unknown. Returns the length
+    /// of the character in bytes, and the number of bytes examined.
     #[inline(always)]
     fn pieces_at(
         &self,
@@ -243,7 +263,7 @@ impl Unigram {
         (length, looked_at)
     }
 
-    /// The score of a piece in a lattice.
+    /// Return the score of a piece in a lattice.
     fn lattice_score(&self, entry: u32) -> f64 {
         let entry = entry as usize;
         match entry.checked_sub(self.first_user_defined) {
@@ -261,7 +281,9 @@ fn piece(text: &[u8], id: u32) -> Result<Piece> {
     })
 }
 
-/// Bytes of the character at `at`; those that are not UTF-8 are a character each.
+/// Return the length in bytes of the character at offset `at`.
+///
+/// Each invalid byte counts as a character.
 #[inline]
 fn character(text: &[u8], at: usize) -> usize {
     match text[at] {
@@ -270,6 +292,7 @@ fn character(text: &[u8], at: usize) -> usize {
     }
 }
 
+/// Count the characters of `text`.
 fn characters(text: &[u8]) -> usize {
     let (mut at, mut count) = (0, 0);
     while at < text.len() {
@@ -279,16 +302,19 @@ fn characters(text: &[u8]) -> usize {
     count
 }
 
-/// Stands for the piece that an unknown character is; its length is added. No piece has
-/// so high a number.
+/// Piece number of an unknown character, before the character's length in bytes is added.
+///
+/// No piece has so high a number.
 pub(crate) const UNKNOWN: u32 = u32::MAX - 8;
 
-/// Makes segments of the pieces of a path, first to last, and of what is unknown.
+/// Turns the pieces of a path, first to last, into segments, and unknown stretches into tokens.
 pub(crate) struct Emitter<'e> {
     model: &'e Unigram,
     text: &'e [u8],
     out: &'e mut Vec<Segment>,
-    /// Pieces up to here are taken; those from `written` on are unknown, and may go on.
+    /// Offset after the last piece taken.
+    ///
+    /// The bytes from `written` to `taken` are an unknown stretch that may continue.
     taken: usize,
     written: usize,
 }
@@ -304,12 +330,12 @@ impl<'e> Emitter<'e> {
         }
     }
 
-    /// Takes one piece and returns its length.
+    /// Take the next piece, and return its length in bytes.
     #[inline]
     pub(crate) fn push(&mut self, entry: u32) -> usize {
         let piece = self.model.pieces.get(entry as usize);
-        // A piece of the text with the unknown token's id is unknown, too: Hugging Face
-        // fuses it with its neighbours.
+        // An ordinary piece with the unknown token's id counts as unknown too: Hugging Face fuses
+        // it with its neighbours.
         let Some(piece) = piece.filter(|piece| piece.id != self.model.unknown_id) else {
             let length = self.model.length(entry);
             if !self.model.fuse_unknown {
@@ -335,7 +361,7 @@ impl<'e> Emitter<'e> {
         self.model.length(entry)
     }
 
-    /// Writes the unknown stretch that is still open.
+    /// Write the open unknown stretch, if any.
     pub(crate) fn finish(&mut self) {
         let stretch = &self.text[self.written..self.taken];
         self.written = self.taken;
@@ -358,7 +384,7 @@ impl<'e> Emitter<'e> {
 }
 
 impl Unigram {
-    /// Bytes of a piece or of the unknown character that `entry` stands for.
+    /// Return the length in bytes of the piece or unknown character that `entry` stands for.
     #[inline]
     pub(crate) fn length(&self, entry: u32) -> usize {
         match self.pieces.get(entry as usize) {

@@ -1,45 +1,56 @@
-//! The n best segmentations: A* from the end of the text (SentencePiece's
-//! `Lattice::NBest`). The best sum from the start to a node is known exactly, so paths
-//! come out in the order of their scores.
+//! The n best segmentations, by A* search from the end of the text (SentencePiece's
+//! `Lattice::NBest`).
+//!
+//! The best sum from the start to a node is known exactly, so paths come out in the order of their
+//! scores.
 
 use super::{character, Emitter, Precision, Unigram, UNKNOWN};
 use crate::encode::segmenter::{check_length, Segment};
 use crate::error::{Error, Result};
 use crate::Interrupt;
 
-/// More are never given, as in SentencePiece.
+/// Largest number of results, as in SentencePiece.
 const MOST: usize = 1024;
 
-/// SentencePiece's bounds on memory: a queue of so many items, or one for which so many
-/// hypotheses were made since the last time, is cut down to its best items (512, or 10
-/// for each result asked for). From then on results may be missing. After ten cuts or so
-/// many hypotheses in all, the best segmentation is all there is.
+/// SentencePiece's bounds on memory: a queue with this many items is cut down to its best items.
+///
+/// The queue is also cut down after [`MAX_BETWEEN_CUTS`] new hypotheses. The best 512 items stay,
+/// or 10 for each requested result if that is fewer. After a cut, results may be missing. After
+/// [`MAX_CUTS`] cuts or [`MAX_HYPOTHESES`] hypotheses in all, only the best segmentation is
+/// returned.
 const MAX_WAITING: usize = 10_000;
+/// Hypotheses made between two cuts.
 const MAX_BETWEEN_CUTS: usize = 100_000;
+/// Items kept by a cut, at most.
 const FEWEST_WAITING: usize = 512;
+/// Cuts before the search gives up.
 const MAX_CUTS: u32 = 10;
+/// Hypotheses in all before the search gives up.
 const MAX_HYPOTHESES: usize = 500_000;
 
 /// Paths between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 12;
 
-/// In place of a node: before the first, behind the last. In place of `next`: nothing.
+/// Node number that stands for the start of the text, before the first node.
 const START: u32 = u32::MAX;
+/// Node number that stands for the end of the text, after the last node.
 const END: u32 = u32::MAX - 1;
+/// Hypothesis number that stands for none, as `next` of the last node.
 const NONE: u32 = u32::MAX;
 
-/// The end of a path: a node and what comes behind it.
+/// The end of a path: a node, and the hypothesis that follows it.
 #[derive(Debug, Clone, Copy)]
 struct Hypothesis {
     node: u32,
     next: u32,
-    /// The sum from the end of the text to the start of `node`.
+    /// Sum from the end of the text to the start of `node`.
     sum: f64,
 }
 
 impl Unigram {
-    /// The `n` best segmentations and their scores (at least one, at most 1024), best
-    /// first.
+    /// Return the `n` best segmentations and their scores, best first.
+    ///
+    /// `n` is clamped to 1..=1024.
     pub fn nbest(
         &self,
         pre_token: &[u8],
@@ -123,8 +134,9 @@ impl Unigram {
         Ok(results)
     }
 
-    /// The lattice's best segmentation. (Where several are equal it need not be the one
-    /// that [`Unigram::segment`] finds.)
+    /// Return the lattice's best segmentation and its score.
+    ///
+    /// Among equal ones, it may differ from the one that [`Unigram::segment`] finds.
     fn only(&self, text: &[u8], lattice: &PieceLattice) -> (Vec<Segment>, f64) {
         let (path, score) = lattice.best(self.precision);
         let mut segments = Vec::new();
@@ -136,7 +148,7 @@ impl Unigram {
         (segments, score)
     }
 
-    /// The segments of the path that starts with the hypothesis `at`.
+    /// Return the segments of the path that starts with the hypothesis `at`.
     fn path(
         &self,
         text: &[u8],
@@ -159,14 +171,14 @@ impl Unigram {
     }
 }
 
-/// Keeps the best of the queue, and of the hypotheses those on their paths.
+/// Keep the best items of the queue, and the hypotheses on their paths.
 fn shrink(queue: &mut PriorityQueue, hypotheses: &mut Vec<Hypothesis>, most: usize) {
     let mut kept = PriorityQueue::default();
     let mut moved_to = vec![NONE; hypotheses.len()];
     let mut moved: Vec<Hypothesis> = Vec::new();
     for _ in 0..most {
         let Some(item) = queue.pop() else { break };
-        // Each hypothesis is followed by what comes behind it, until a path that is there.
+        // Copy each hypothesis and its successors, up to one that was already copied.
         let mut at = item.hypothesis;
         while at != NONE && moved_to[at as usize] == NONE {
             moved_to[at as usize] = moved.len() as u32;
@@ -187,21 +199,21 @@ fn shrink(queue: &mut PriorityQueue, hypotheses: &mut Vec<Hypothesis>, most: usi
     *hypotheses = moved;
 }
 
-/// A piece at its place.
+/// A piece at an offset of the text.
 #[derive(Debug, Clone, Copy)]
 struct LatticeNode {
     pub entry: u32,
     pub start: u32,
     pub score: f64,
-    /// The best sum from the start of the text to the end of this piece.
+    /// Best sum from the start of the text to the end of this piece.
     pub best: f64,
 }
 
-/// All pieces that a text can be made of.
+/// A lattice: all pieces that occur in a text, as nodes.
 struct PieceLattice {
-    /// By end, then by start.
+    /// Sorted by end, then by start.
     nodes: Vec<LatticeNode>,
-    /// `nodes[ends[e]..ends[e + 1]]` end at the place `e`.
+    /// `nodes[ends[e]..ends[e + 1]]` end at offset `e`.
     ends: Vec<u32>,
 }
 
@@ -252,7 +264,7 @@ impl PieceLattice {
         Ok(PieceLattice::sorted(&found, text.len()))
     }
 
-    /// Sorts by end, keeping the order of starts: a counting sort.
+    /// Sort by end with a counting sort, which keeps the order of starts.
     fn sorted(found: &[(u32, LatticeNode)], length: usize) -> Self {
         let mut ends = vec![0u32; length + 2];
         for &(end, _) in found {
@@ -275,13 +287,15 @@ impl PieceLattice {
         &self.nodes[number as usize]
     }
 
-    /// Numbers of the nodes that end at `at`.
+    /// Return the numbers of the nodes that end at offset `at`.
     pub(crate) fn ending_at(&self, at: usize) -> std::ops::Range<u32> {
         self.ends[at]..self.ends[at + 1]
     }
 
-    /// The best path, last node first, and its score. Of equal ones, that whose last node
-    /// starts first, and so on.
+    /// Return the best path, last node first, and its score.
+    ///
+    /// Among equal paths, the one whose last node starts first wins, then the second to last, and
+    /// so on.
     pub(crate) fn best(&self, precision: Precision) -> (Vec<u32>, f64) {
         let (mut path, mut score) = (Vec::new(), None);
         // The end of the text is a node without a score.
@@ -304,6 +318,7 @@ impl PieceLattice {
     }
 }
 
+/// A hypothesis in the queue, with the score of the best path through it.
 #[derive(Debug, Clone, Copy)]
 struct Item {
     pub priority: f64,
@@ -312,11 +327,10 @@ struct Item {
 
 /// A binary heap, highest priority first.
 ///
-/// Which of equal priorities comes first is part of the result, so this heap is written
-/// out rather than borrowed: it moves its items as the one under SentencePiece does
-/// (`std::priority_queue` of GNU's library). Taking the first lets the hole sink to the
-/// bottom along the greater children, the right one of equals; then the last item rises
-/// from there.
+/// The order of equal priorities is part of the result. So this heap is written out, and moves its
+/// items as SentencePiece's does (`std::priority_queue` of GNU's library). After the first item is
+/// taken, the hole sinks to the bottom along the greater children, the right one if they are equal.
+/// The last item then rises from that position.
 #[derive(Default)]
 struct PriorityQueue(Vec<Item>);
 

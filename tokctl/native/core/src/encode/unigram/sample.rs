@@ -1,4 +1,4 @@
-//! A segmentation drawn at random: subword regularization (Kudo 2018).
+//! A segmentation drawn at random, for subword regularization (Kudo 2018).
 
 use super::{character, Emitter, Unigram, UNKNOWN};
 use crate::encode::segmenter::{check_length, Segment};
@@ -6,15 +6,17 @@ use crate::encode::Rng;
 use crate::error::{Error, Result};
 use crate::Interrupt;
 
-/// SentencePiece refuses to draw from more.
+/// The largest `nbest_size`; SentencePiece refuses more.
 const MOST: i64 = 512;
 
+/// Bytes examined between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 20;
 
 impl Unigram {
-    /// Draws a segmentation with a probability in proportion to exp(`alpha` x score): from
-    /// all when `nbest_size` is negative, from the n best when it is over 1; 0 and 1 give
-    /// the best one.
+    /// Draw a segmentation with a probability proportional to exp(`alpha` x score).
+    ///
+    /// If `nbest_size` is negative, draws from all segmentations; if it is over 1, from the n best.
+    /// 0 and 1 return the best one.
     pub fn sample(
         &self,
         pre_token: &[u8],
@@ -40,15 +42,19 @@ impl Unigram {
         Ok(best.swap_remove(chosen).0)
     }
 
-    /// The natural logarithm of the sum, over all segmentations, of exp(`alpha` x score): with
-    /// an alpha of 1 what a score must be measured against to be a probability among them.
+    /// Return the natural logarithm of the sum of exp(`alpha` x score) over all segmentations.
+    ///
+    /// With an alpha of 1, a score minus this number is the log probability of a segmentation among
+    /// all of them.
     pub fn total(&self, pre_token: &[u8], alpha: f64, interrupt: Interrupt) -> Result<f64> {
         check_length(pre_token)?;
         Ok(self.sums(pre_token, alpha, interrupt)?[0])
     }
 
-    /// Draws from the front. (SentencePiece sums from the front and draws from the end, which
-    /// gives the same probabilities; this way the pieces need not be kept.)
+    /// Draw from all segmentations, from front to end.
+    ///
+    /// SentencePiece sums from the front and draws from the end, which gives the same
+    /// probabilities. Drawing from the front need not keep the pieces.
     fn sample_all(
         &self,
         text: &[u8],
@@ -70,8 +76,10 @@ impl Unigram {
         Ok(segments)
     }
 
-    /// The logarithms of the summed weights of all segmentations from each place to the end; NaN inside
-    /// characters, where no piece may end.
+    /// Return, for each offset, the logarithm of the summed weights of all segmentations from there
+    /// to the end.
+    ///
+    /// NaN inside characters, where no piece may end.
     fn sums(&self, text: &[u8], alpha: f64, interrupt: Interrupt) -> Result<Vec<f64>> {
         let mut sums = vec![f64::NAN; text.len() + 1];
         let mut at = 0;
@@ -92,7 +100,7 @@ impl Unigram {
                 .map(|choice| choice.1)
                 .fold(f64::MIN, f64::max);
             let sum: f64 = choices.iter().map(|choice| (choice.1 - most).exp()).sum();
-            // Kept a number even if the scores are absurd.
+            // Clamped to finite numbers, even if the scores are absurd.
             sums[at] = (most + sum.ln()).clamp(f64::MIN, f64::MAX);
             if work >= POLL_EVERY {
                 work = 0;
@@ -104,8 +112,10 @@ impl Unigram {
         Ok(sums)
     }
 
-    /// Collects each piece that starts at `at`, with the logarithm of the weight of all
-    /// segmentations that start with it. Returns how many bytes were looked at.
+    /// Collect each piece that starts at `at`, with the log of the summed weights of all
+    /// segmentations that start with it.
+    ///
+    /// Returns the number of bytes examined.
     fn choices(
         &self,
         text: &[u8],
@@ -132,7 +142,7 @@ impl Unigram {
     }
 }
 
-/// From logarithms to weights, the greatest of which is 1.
+/// Convert logarithms to weights, scaled so that the greatest is 1.
 fn weights(logarithms: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
     let most = logarithms.clone().fold(f64::NEG_INFINITY, f64::max);
     logarithms.map(|one| (one - most).exp()).collect()

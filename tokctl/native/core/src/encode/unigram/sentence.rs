@@ -1,9 +1,9 @@
-//! A sentence word by word.
+//! Segmentation of a sentence word by word.
 //!
-//! Where no piece holds `▁` behind something else, every segmentation of a sentence passes
-//! through the places where words begin. The search has one sum at such a place, and nothing
-//! else of what lies before it decides what comes behind. So words are searched one by one,
-//! and those that were met before are cached (see `margin`).
+//! If no piece contains `▁` after another character, every segmentation of a sentence passes
+//! through the offsets where words begin. The search has one sum at such an offset, and nothing
+//! else from before it affects the segmentation after it. So words are searched one by one, and
+//! words seen before are cached (see `margin`).
 
 use std::sync::atomic::Ordering;
 
@@ -27,10 +27,11 @@ const POLL_EVERY: usize = 1 << 14;
 /// makes one.
 pub(crate) type SentencePool = lock_free::Pool<SentenceState>;
 
+/// A word cache and the working memory of a search.
 #[derive(Default)]
 pub(crate) struct SentenceState {
     known: WordCache,
-    /// A word with its `▁`.
+    /// Buffer for a word with its `▁` written out.
     written: Vec<u8>,
     best: BestPath,
     segments: Vec<Segment>,
@@ -38,7 +39,7 @@ pub(crate) struct SentenceState {
 }
 
 impl Unigram {
-    /// Can no unknown stretch, and no piece, reach over the start of a word?
+    /// Return whether no unknown stretch and no piece crosses the start of a word.
     pub(crate) fn has_words<'t>(
         mut pieces: impl Iterator<Item = (&'t [u8], u32)>,
         unknown_id: u32,
@@ -51,12 +52,12 @@ impl Unigram {
         independent && mark
     }
 
-    /// Where sentences can be taken word by word: the words' borders.
+    /// Return the cut points inside words, if sentences can be taken word by word.
     pub(crate) fn by_words(&self) -> Option<&Borders> {
         self.by_words.as_ref()
     }
 
-    /// Appends the best segmentation of a text of several words.
+    /// Append the best segmentation of a text of several words.
     pub(crate) fn word_by_word(
         &self,
         text: &[u8],
@@ -78,20 +79,20 @@ impl Unigram {
         result
     }
 
-    /// Says how many bytes each thread may use to remember words.
+    /// Set how many bytes each thread may use to cache words, and drop the caches.
     pub(crate) fn set_cache_memory(&self, bytes: usize) {
         self.cache_memory.store(bytes, Ordering::Relaxed);
         while self.words.take().is_some() {}
     }
 
-    /// What all threads that are not at work remember.
+    /// Return the size of the word caches of all threads that are not at work.
     pub(crate) fn cache_stats(&self) -> CacheStats {
         let mut all = CacheStats::default();
         (self.words).each(|state| all = all + state.known.stats());
         all
     }
 
-    /// A sentence whose words are still to come.
+    /// Start a sentence, whose words follow.
     pub fn sentence<'s>(&'s self, interrupt: Interrupt<'s>) -> Sentence<'s> {
         let mut state = self.words.acquire(SentenceState::default);
         let memory = self.cache_memory.load(Ordering::Relaxed);
@@ -106,19 +107,22 @@ impl Unigram {
     }
 }
 
-/// The words of a sentence that is segmented.
+/// A sentence that is segmented word by word.
 pub struct Sentence<'s> {
     model: &'s Unigram,
     state: PoolGuard<'s, SentenceState>,
-    /// The best sum so far, taken down as the search takes it down.
+    /// The best sum so far, rebased where the search would rebase it.
     sum: f64,
+    /// Number of words taken.
     done: usize,
     interrupt: Interrupt<'s>,
 }
 
 impl Sentence<'_> {
-    /// Calls `emit` with the segments of the next word: so many of four. It begins with `▁` unless
-    /// it is the first; `spaced`: with U+0020 in its place.
+    /// Call `emit` with the segments of the next word, in arrays of four with the count of valid
+    /// ones.
+    ///
+    /// The word begins with `▁` unless it is the first. If `spaced`, U+0020 stands for `▁`.
     #[inline]
     pub fn word(
         &mut self,
@@ -133,7 +137,7 @@ impl Sentence<'_> {
         self.known_word(found, word, spaced, emit)
     }
 
-    /// The same of a word whose entry was found.
+    /// Like [`Self::word`], for a word whose entry was found.
     #[inline]
     pub(crate) fn known_word(
         &mut self,
@@ -155,7 +159,7 @@ impl Sentence<'_> {
             emit(&four.map(|step| step.segment), left.min(4));
             left = left.saturating_sub(4);
             self.sum = match self.model.precision {
-                // Of numbers of 32 bits, as in `Precision::round`.
+                // Add 32-bit numbers, as in `Precision::round`.
                 Precision::Single => {
                     let add = |sum: f32, step: &WordStep| sum + step.score as f32;
                     f64::from(four.iter().fold(self.sum as f32, add))
@@ -166,9 +170,11 @@ impl Sentence<'_> {
         Ok(())
     }
 
-    /// Appends the ids of a word, with U+0020 for each `▁`, if they are the same behind any sum,
-    /// and their scores follow from them; see [`Self::add`]. It doesn't count as one of the sentence yet. Not
-    /// for a word that [`Self::knows`].
+    /// Append the ids of a word if they are valid after any sum and give the scores of the word;
+    /// see [`Self::add`].
+    ///
+    /// `word` has U+0020 for each `▁`. The word does not count as part of the sentence yet. Not for
+    /// a word that [`Self::knows`].
     pub fn anywhere(&mut self, word: &[u8], out: &mut Vec<u32>) -> bool {
         let model = self.model;
         let Some(id_scores) = &model.id_scores else {
@@ -196,7 +202,7 @@ impl Sentence<'_> {
         true
     }
 
-    /// The entry of a word that was here before; its ids do not go [`Self::anywhere`].
+    /// Return the entry of a word that was seen before and is not [`Self::anywhere`].
     pub(crate) fn knows(&mut self, word: &[u8]) -> Option<CachedWord> {
         match word.len() {
             ..=LONGEST => self.state.known.get(word),
@@ -208,13 +214,14 @@ impl Sentence<'_> {
         self.sum
     }
 
-    /// Goes back to a sum of before.
+    /// Set the sum back to an earlier value.
     pub fn set_sum(&mut self, sum: f64) {
         self.sum = sum;
     }
 
-    /// Counts words whose ids are the same anywhere. False where the sum could have been taken
-    /// down on the way: then nothing happened.
+    /// Count words that are [`Self::anywhere`] as part of the sentence, given by their ids.
+    ///
+    /// Returns false, and does nothing, if the sum could have been rebased on the way.
     #[inline]
     pub fn add(&mut self, ids: &[u32]) -> bool {
         let Some(id_scores) = &self.model.id_scores else {
@@ -227,7 +234,7 @@ impl Sentence<'_> {
         sum.is_some()
     }
 
-    /// As the search does it from here.
+    /// Search the word from the current sum, without the cache.
     #[cold]
     fn search(
         &mut self,
@@ -252,6 +259,7 @@ impl Sentence<'_> {
     }
 }
 
+/// Return the word with `▁` for each U+0020 if it is `spaced`.
 fn as_written<'w>(word: &'w [u8], spaced: bool, written: &'w mut Vec<u8>) -> &'w [u8] {
     if !spaced {
         return word;
@@ -261,7 +269,7 @@ fn as_written<'w>(word: &'w [u8], spaced: bool, written: &'w mut Vec<u8>) -> &'w
     written
 }
 
-/// The segments of a path, and the scores of its pieces.
+/// Collect the segments of a path, and the scores of its pieces.
 fn take_path(
     model: &Unigram,
     word: &[u8],
@@ -281,6 +289,7 @@ fn take_path(
 }
 
 impl SentenceState {
+    /// Find the margin of a word and add its entry to the cache.
     #[cold]
     fn learn(&mut self, model: &Unigram, key: &[u8], spaced: bool) -> CachedWord {
         if key.len() > LONGEST {
@@ -305,14 +314,18 @@ impl SentenceState {
     }
 }
 
-/// An id above this has no score here. No vocabulary is so large.
+/// Ids from this limit on have no score in [`IdScores`].
+///
+/// No vocabulary is so large.
 const MAX_IDS: usize = 1 << 24;
 
-/// By id, what it adds to a sum: the score of its piece, or the unknown one's for the first of a
-/// character's bytes. Different pieces may have the same id: see [`Self::match_scores`].
+/// The number that each token id adds to a sum: the score of its piece.
+///
+/// Of the byte tokens of an unknown character, the first adds the unknown score, the others 0.
+/// Different pieces may have the same id; see [`Self::match_scores`].
 pub(crate) struct IdScores {
     scores: Vec<f32>,
-    /// By piece, its id where the id's score is that of the piece; else [`NO_ID`].
+    /// By piece: its id, if the id's score equals the piece's score; else [`NO_ID`].
     ids: Vec<u32>,
 }
 
@@ -343,7 +356,7 @@ impl IdScores {
             ids: Vec::new(),
         };
         let id = |(id, score): (u32, f64)| match all.score(id) == score as f32 {
-            // Unknown ones in a row may be one.
+            // Unknown characters in a row may be fused.
             true if id != unknown.0 => id,
             _ => NO_ID,
         };
@@ -356,13 +369,15 @@ impl IdScores {
         self.scores.get(id as usize).copied().unwrap_or(0.0)
     }
 
-    /// The id of a piece that stands for no unknown character, where [`Self::sum`] is right for it.
+    /// Return the id of an ordinary piece, or [`NO_ID`] if [`Self::sum`] would be wrong for it.
     #[inline]
     fn id(&self, piece: u32) -> u32 {
         self.ids.get(piece as usize).copied().unwrap_or(NO_ID)
     }
 
-    /// Are these the scores of the segments' ids, in this order? (One of 0 adds nothing.)
+    /// Return whether the scores of the segments' ids are `scores`, in this order.
+    ///
+    /// Scores of 0 are ignored.
     pub(crate) fn match_scores(&self, segments: &[Segment], scores: &[f64]) -> bool {
         let id_scores = segments.iter().map(|segment| self.score(segment.id));
         let scores = scores.iter().map(|&score| score as f32);
@@ -370,7 +385,7 @@ impl IdScores {
         id_scores.filter(counts).eq(scores.filter(counts))
     }
 
-    /// The sum behind these ids; None where one of them begins at a sum that is not [`NEAR`].
+    /// Return the sum after these ids, or `None` if one of them begins at a sum beyond [`NEAR`].
     #[inline]
     pub(crate) fn sum(&self, before: f32, ids: &[u32]) -> Option<f32> {
         let (mut sum, mut far) = (before, false);

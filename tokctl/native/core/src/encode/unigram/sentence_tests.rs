@@ -1,4 +1,4 @@
-//! Sentences word by word, beside a search through the whole.
+//! Compare the search word by word with a search through the whole sentence.
 
 use super::super::UnigramOptions;
 use super::*;
@@ -19,7 +19,9 @@ fn model(pieces: &[(String, f64)], precision: Precision) -> Unigram {
     Unigram::new(pieces, options).unwrap()
 }
 
-/// The segments and the score's bits, of a search through the whole sentence and word by word.
+/// Check that both searches give equal segments and bitwise equal sums.
+///
+/// Returns the number of words, and of words that were searched.
 fn check(model: &Unigram, text: &str) -> (usize, usize) {
     let mut expected = Vec::new();
     let sum = model
@@ -27,7 +29,7 @@ fn check(model: &Unigram, text: &str) -> (usize, usize) {
         .unwrap();
     for spaced in [false, true] {
         let (mut out, mut searched, mut words) = (Vec::new(), 0, 0);
-        // The second time every word is known.
+        // The second time, every word is cached.
         for _ in 0..2 {
             let mut sentence = model.sentence(&|| false);
             out.clear();
@@ -72,7 +74,7 @@ fn near_ties_are_decided_as_in_the_whole_sentence() {
                     if text.is_empty() || (below(4) == 0 && text != "▁") {
                         continue;
                     }
-                    // Sums of equal lengths are equal, but for a few last places.
+                    // Sums of equal lengths are equal up to a few last bits.
                     let characters = text.chars().count() as f64;
                     let base = [-1.25, -3.3, -0.1][round / 2 % 3] * characters;
                     let step = match precision {
@@ -104,7 +106,7 @@ fn near_ties_are_decided_as_in_the_whole_sentence() {
         words += counts.0;
         searched += counts.1;
     }
-    // Both ways were gone.
+    // Both paths, cached and searched, were taken.
     assert!(
         searched > words / 50 && searched < words,
         "{searched} {words}"
@@ -150,7 +152,7 @@ fn scores_follow_from_ids_or_it_is_noticed() {
     assert!(id_scores.match_scores(&segments(&[1, 2, 0]), &[-1.5, -2.0, -9.0]));
     assert!(!id_scores.match_scores(&segments(&[1, 0]), &[-1.5, -9.0, -9.0]));
     assert!(!id_scores.match_scores(&segments(&[2, 1]), &[-1.5, -2.0]));
-    // Two bytes of one character, and two that are one each.
+    // Two bytes of one character, then the same bytes as one character each.
     let pair = segments(&[10 + 0xC3, 10 + 0xA9]);
     assert!(id_scores.match_scores(&pair, &[-9.0]));
     assert!(!id_scores.match_scores(&pair, &[-9.0, -9.0]));

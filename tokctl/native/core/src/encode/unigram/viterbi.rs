@@ -1,10 +1,9 @@
-//! The best segmentation, in one pass over the text.
+//! The best segmentation, by the Viterbi algorithm in one pass over the text.
 //!
-//! Every character starts the pieces that the trie finds there, and each place remembers
-//! the best piece that ends at it. Sums are kept in a ring as long as the longest piece.
-//! The pieces are kept from the last *cut*: a place that no piece found so far reaches
-//! over. Every segmentation passes through it, so what lies before it can be written out,
-//! and a long text takes little memory.
+//! Every character starts the pieces that the trie finds there, and each offset remembers the best
+//! piece that ends at it. Sums are kept in a ring as long as the longest piece. The pieces are kept
+//! from the last *cut* on: an offset that no piece found so far crosses. Every segmentation passes
+//! through a cut, so the text before it can be emitted, and a long text takes little memory.
 //!
 //! Sums start from any number, so that a sentence can be searched word by word (see `sentence`).
 
@@ -16,22 +15,25 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::Interrupt;
 
-/// Cuts are looked for after so many bytes.
+/// Bytes after which the search looks for a cut.
 const CHUNK: usize = 1 << 12;
-/// Bytes looked at between two polls of the interrupt.
+/// Bytes examined between two polls of the interrupt.
 const POLL_EVERY: usize = 1 << 20;
-/// Where SentencePiece starts sums afresh, lest 32 bits get too coarse.
+/// SentencePiece rebases a sum above this limit: it subtracts the sum from itself and all pending
+/// sums, because 32 bits get too coarse.
 pub(crate) const MAX_SUM: f64 = 100_000.0;
-/// A thread keeps scratch of up to so many places.
+/// Total length of the scratch vectors up to which a thread keeps them.
 const KEPT: usize = 1 << 17;
 
 /// Working memory, kept by each thread from one pre-token to the next.
 #[derive(Default)]
 struct ViterbiScratch {
-    /// The best sum that ends at a place, by the place modulo the length, which is a power
-    /// of two. NaN where nothing ends; between two texts everywhere.
+    /// The best sum that ends at an offset, indexed by the offset modulo the length, a power of
+    /// two.
+    ///
+    /// NaN where nothing ends. Between two texts, all sums are NaN.
     sums: Vec<f64>,
-    /// The piece that ends there, by the distance from the last cut.
+    /// The last piece of the best path to an offset, indexed by the distance from the last cut.
     pieces: Vec<u32>,
 }
 
@@ -40,7 +42,7 @@ thread_local! {
 }
 
 impl Unigram {
-    /// Appends the best segmentation and returns its score.
+    /// Append the best segmentation and return its score.
     pub(crate) fn best(
         &self,
         text: &[u8],
@@ -51,8 +53,9 @@ impl Unigram {
         Ok(taken + sum)
     }
 
-    /// The same for a text that stands behind another one, whose best sum is `before`: the sum
-    /// goes on from there. Returns it, and what it was taken down by on the way.
+    /// Append the best segmentation of a text that follows another one, whose best sum is `before`.
+    ///
+    /// Returns the sum after the text, and the total that was subtracted by rebasing.
     pub(crate) fn best_from(
         &self,
         before: f64,
@@ -61,11 +64,11 @@ impl Unigram {
         interrupt: Interrupt,
     ) -> Result<(f64, f64)> {
         check_length(text)?;
-        // Its segments, and twice the pieces where no cut is found.
+        // Room for the segments, and for twice the pieces if no cut is found.
         memory::check(text.len().saturating_mul(24))?;
         let first = out.len();
-        // `interrupt` may run other code of the caller that segments, too: the scratch is
-        // taken, not borrowed.
+        // `interrupt` may run other code of the caller that also segments, so the scratch is taken,
+        // not borrowed.
         let mut scratch = SCRATCH.take();
         let score = match self.precision {
             Precision::Single => self.search::<true>(before, text, out, &mut scratch, interrupt),
@@ -87,7 +90,7 @@ impl Unigram {
         scratch: &mut ViterbiScratch,
         interrupt: Interrupt,
     ) -> Result<(f64, f64)> {
-        // The farthest that a piece or a character reaches.
+        // The farthest that a piece or a character reaches, in bytes.
         let reach = self.trie.longest_entry().max(4).min(text.len());
         scratch.reserve(reach, (CHUNK + reach).min(text.len()));
         let ViterbiScratch { sums, pieces } = scratch;
@@ -107,7 +110,7 @@ impl Unigram {
             }
             let mut before = std::mem::replace(&mut sums[at & mask], f64::NAN);
             if SINGLE && before.abs() > MAX_SUM {
-                // Sums so large are taken down, those that wait farther on as well.
+                // Rebase: subtract the sum from all pending sums as well.
                 for later in at + 1..=end {
                     let sum = &mut sums[later & mask];
                     *sum = round::<SINGLE>(*sum - before);
@@ -117,7 +120,8 @@ impl Unigram {
             let (length, looked_at) = self.pieces_at(text, at, |length, entry, score| {
                 let sum = round::<SINGLE>(before + score);
                 let best = &mut sums[(at + length) & mask];
-                // True as well if nothing ends there yet; of equal sums the first stays.
+                // Also true if nothing ends at this offset yet (NaN). Of equal sums, the first
+                // stays.
                 #[allow(clippy::neg_cmp_op_on_partial_ord)]
                 if !(sum <= *best) {
                     *best = sum;
@@ -164,8 +168,9 @@ impl ViterbiScratch {
     }
 }
 
-/// Emits the path that ends at the last of `pieces`: turns the way back into the way
-/// forth, in place, and goes it.
+/// Emit the path that ends at the last of `pieces`.
+///
+/// Reverses the backward links in place, then follows them forward.
 fn write(pieces: &mut [u32], emitter: &mut Emitter) {
     let mut at = pieces.len() - 1;
     let mut piece = pieces[at];

@@ -1,4 +1,4 @@
-//! The segments of words in bounded memory, for [`super::sentence`].
+//! A cache of the segments of words in bounded memory, for [`super::sentence`].
 
 use hashbrown::HashTable;
 
@@ -7,25 +7,29 @@ use crate::encode::Segment;
 use crate::model::LabelledText;
 use crate::packed::{Key, Seeds};
 
-/// A word of more bytes is not cached.
+/// Length in bytes: a longer word is not cached.
 pub(crate) const LONGEST: usize = LabelledText::LONGEST;
 
-/// One of a word's segments and, beside it, the score of one of its pieces. There is one of
-/// each, but where unknown characters become one token, or one for each byte; then the shorter
-/// list is filled up. Both are filled up to a multiple of four, with scores of 0, which leave a
-/// sum as it is: most words have no more, and taking four at once is quicker than counting.
+/// A segment of a word, and the score of the word's piece with the same index.
+///
+/// A word has as many segments as pieces, except where unknown characters become one token, or one
+/// per byte; then the shorter list is padded. Both lists are padded to a multiple of four with
+/// scores of 0, which don't change a sum. Most words have at most four segments, and taking four at
+/// once is faster than counting.
 #[derive(Clone, Copy)]
 pub(crate) struct WordStep {
     pub segment: Segment,
     pub score: f64,
 }
 
-/// A word's entry.
+/// The cache entry of a word: where its steps are, and when they are valid.
 #[derive(Clone, Copy)]
 pub(crate) struct CachedWord {
-    /// See [`super::margin`]. Not above 0 where nothing is known.
+    /// Limit of the preceding sum, see [`super::margin`].
+    ///
+    /// Not above 0 if the word must be searched.
     limit: f32,
-    /// The first of its steps, in the generation of this number.
+    /// Index of the first step, in the generation numbered `generation`.
     steps: u32,
     generation: u32,
     pub segments: u8,
@@ -33,7 +37,7 @@ pub(crate) struct CachedWord {
 }
 
 impl CachedWord {
-    /// Of one whose segmentation must be searched for each time.
+    /// The entry of a word that must be searched each time.
     pub(crate) const UNCACHED: CachedWord = CachedWord {
         limit: 0.0,
         steps: 0,
@@ -42,28 +46,30 @@ impl CachedWord {
         pieces: 0,
     };
 
-    /// How many times four steps it has.
+    /// Return the number of groups of four steps.
     #[inline]
     fn fours(self) -> usize {
         usize::from(self.segments.max(self.pieces)).div_ceil(4)
     }
 
-    /// May the segments be used behind this sum?
+    /// Return whether the segments are valid after a preceding sum of `sum`.
     #[inline]
     pub(crate) fn holds_behind(self, sum: f64) -> bool {
         sum.abs() < f64::from(self.limit)
     }
 }
 
-/// In half a line of the processor's cache.
+/// A table entry, which fills half a line of the processor's cache.
 struct WordEntry {
-    /// Of a word of over 15 bytes, its place among `texts`.
+    /// Key of the word; for a word of over 15 bytes, its range in `texts`.
     key: Key,
     word: CachedWord,
 }
 
-/// Words of two generations. When the young ones fill their half of the memory they become the old
-/// ones, and those that were old are forgotten, but for those that were asked for meanwhile.
+/// Cached words in two generations, young and old.
+///
+/// When the young words fill their half of the memory, they become the old generation. The previous
+/// old generation is forgotten, except words that were used meanwhile.
 #[derive(Default)]
 pub(crate) struct WordCache {
     seeds: Seeds,
@@ -71,7 +77,7 @@ pub(crate) struct WordCache {
     old: Generation,
     /// Number of the young generation.
     number: u32,
-    /// Bytes of both.
+    /// Memory limit of both generations, in bytes.
     memory: usize,
 }
 
@@ -79,7 +85,7 @@ pub(crate) struct WordCache {
 struct Generation {
     entries: HashTable<WordEntry>,
     steps: Vec<WordStep>,
-    /// The longer words.
+    /// The words of over 15 bytes, one after another.
     texts: Vec<u8>,
 }
 
@@ -113,7 +119,7 @@ impl Generation {
             .insert_unique(hash, WordEntry { key, word }, rehash);
     }
 
-    /// Memory that this takes at most: each part may have room for twice as many.
+    /// Return an upper bound of the memory in use: each part may have twice the capacity it needs.
     fn bytes(&self) -> usize {
         let entries = self.entries.len() * (size_of::<WordEntry>() + 1);
         2 * (entries + size_of_val(&self.steps[..]) + self.texts.len())
@@ -121,7 +127,7 @@ impl Generation {
 }
 
 impl WordCache {
-    /// Says how many bytes it may take.
+    /// Set the memory limit in bytes.
     pub(crate) fn set_memory(&mut self, memory: usize) {
         self.memory = memory;
     }
@@ -133,7 +139,7 @@ impl WordCache {
         }
     }
 
-    /// The entry of a word of up to [`LONGEST`] bytes.
+    /// Return the entry of a word of up to [`LONGEST`] bytes.
     #[inline]
     pub(crate) fn get(&mut self, text: &[u8]) -> Option<CachedWord> {
         let found = self.young.find(text, self.seeds);
@@ -143,7 +149,8 @@ impl WordCache {
         self.renewed(text)
     }
 
-    /// The entry of one that only the old generation has.
+    /// Return the entry of a word that only the old generation may have, and copy it to the young
+    /// one.
     #[cold]
     fn renewed(&mut self, text: &[u8]) -> Option<CachedWord> {
         let mut word = self.old.find(text, self.seeds)?;
@@ -161,7 +168,7 @@ impl WordCache {
         self.young.bytes() >= self.memory / 2
     }
 
-    /// Adds a word that is not here yet.
+    /// Add a word that is not in the cache, and return its entry.
     pub(crate) fn insert(
         &mut self,
         text: &[u8],
@@ -194,7 +201,7 @@ impl WordCache {
         word
     }
 
-    /// The steps of a word that was just found or added, four and four.
+    /// Return the steps of a word that was just found or added, in groups of four.
     #[inline]
     pub(crate) fn steps(&self, word: CachedWord) -> impl Iterator<Item = &[WordStep; 4]> {
         debug_assert!(self.number.wrapping_sub(word.generation) < 2 || word.fours() == 0);
@@ -209,7 +216,7 @@ impl WordCache {
     }
 }
 
-/// A number of 32 bits that is not above this one.
+/// Return the nearest 32-bit number that is not above `limit`.
 fn below(limit: f64) -> f32 {
     match limit as f32 {
         rounded if f64::from(rounded) > limit => rounded.next_down(),

@@ -1,13 +1,13 @@
-//! JSON (RFC 8259), as far as the long lists of a model file need it. `serde_json` takes 1.6
-//! times as long for GPT-2's file and for one of 100,000 tokens.
+//! JSON (RFC 8259), as far as the long lists of a model file need it. `serde_json` takes 1.6 times
+//! as long for GPT-2's file and for a file of 100,000 tokens.
 //!
-//! Every method answers None for what is not there, or is not JSON. Python then reads the whole
-//! document, and says what is wrong with it.
+//! Every method returns None if the expected item is missing or is not valid JSON. Python then
+//! reads the whole document and reports what is wrong with it.
 
-/// Numbers of so many digits fit 64 bits.
+/// Maximum number of digits that always fit 64 bits.
 const SURELY_FITS: usize = 19;
 
-/// Stands at a place of a document.
+/// Cursor in a JSON document.
 pub struct JsonScanner<'j> {
     text: &'j [u8],
     at: usize,
@@ -18,10 +18,12 @@ impl<'j> JsonScanner<'j> {
         JsonScanner { text, at: 0 }
     }
 
+    /// Return the offset of the cursor in bytes.
     pub fn place(&self) -> usize {
         self.at
     }
 
+    /// Return the byte at the cursor, or None at the end.
     #[inline]
     pub fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
@@ -34,7 +36,7 @@ impl<'j> JsonScanner<'j> {
         }
     }
 
-    /// Goes past white space, the byte, and white space.
+    /// Skip white space, the byte `byte`, and white space.
     #[inline]
     pub fn expect(&mut self, byte: u8) -> Option<()> {
         self.skip_space();
@@ -50,8 +52,10 @@ impl<'j> JsonScanner<'j> {
         found
     }
 
-    /// Calls `member` where each member of a list or an object starts, between `open` and
-    /// `close`. It has to go past the member.
+    /// Call `member` at the start of each member of a list or object delimited by `open` and
+    /// `close`.
+    ///
+    /// `member` must advance to the end of the member.
     #[inline]
     pub fn members(
         &mut self,
@@ -73,7 +77,7 @@ impl<'j> JsonScanner<'j> {
         }
     }
 
-    /// A string without escapes as it stands; where it has some, as they mean it, in `scratch`.
+    /// Read a string. Return it in place if it has no escapes, else decoded in `scratch`.
     #[inline]
     pub fn string<'s>(&mut self, scratch: &'s mut Vec<u8>) -> Option<&'s [u8]>
     where
@@ -94,7 +98,7 @@ impl<'j> JsonScanner<'j> {
         }
     }
 
-    /// The rest of a string that began at `start`, from its first escape on.
+    /// Decode the rest of a string that began at `start`, from its first escape on.
     #[cold]
     fn escaped<'s>(&mut self, start: usize, scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
         scratch.clear();
@@ -129,7 +133,7 @@ impl<'j> JsonScanner<'j> {
                 let first = self.unit()?;
                 let (0xD800..0xDC00, true) = (first, self.text[self.at..].starts_with(b"\\u"))
                 else {
-                    return char::from_u32(first); // None for half of a pair
+                    return char::from_u32(first); // None for an unpaired surrogate
                 };
                 self.at += 2;
                 let second = self.unit()?;
@@ -140,7 +144,7 @@ impl<'j> JsonScanner<'j> {
         })
     }
 
-    /// Four hexadecimal digits.
+    /// Read four hexadecimal digits.
     fn unit(&mut self) -> Option<u32> {
         let digits = self.text.get(self.at..self.at + 4)?;
         self.at += 4;
@@ -149,7 +153,7 @@ impl<'j> JsonScanner<'j> {
         })
     }
 
-    /// A whole number from 0 to 2^64 - 1, which nothing makes a fraction of.
+    /// Read a whole number from 0 to 2^64 - 1 without a fraction or an exponent.
     #[inline]
     pub fn whole(&mut self) -> Option<u64> {
         let rest = &self.text[self.at..];
@@ -157,7 +161,7 @@ impl<'j> JsonScanner<'j> {
         let mut length = 0;
         while let Some(digit @ b'0'..=b'9') = rest.get(length) {
             let digit = u64::from(digit - b'0');
-            // As many nines as this fit, so that only what follows has to be looked at.
+            // A number of [`SURELY_FITS`] nines fits 64 bits: only further digits need a check.
             number = match length < SURELY_FITS {
                 true => number * 10 + digit,
                 false => number.checked_mul(10)?.checked_add(digit)?,
@@ -170,7 +174,7 @@ impl<'j> JsonScanner<'j> {
         (canonical && ends).then_some(number)
     }
 
-    /// A number, as the nearest that a double can be; None where none is near.
+    /// Read a number as the nearest double, with its text. Return None if no finite double is near.
     pub fn number(&mut self) -> Option<(f64, &'j str)> {
         let start = self.at;
         let negative = self.take(b'-');
@@ -192,11 +196,11 @@ impl<'j> JsonScanner<'j> {
         }
         let text = std::str::from_utf8(&self.text[start..self.at]).ok()?;
         let number: f64 = text.parse().ok()?;
-        // `-0` is a whole number, and those know no negative zero.
+        // `-0` is an integer, and integers have no negative zero.
         (number.is_finite() && !(integer && negative && leading_zero)).then_some((number, text))
     }
 
-    /// How many digits; None where there is none.
+    /// Skip digits and return how many; None if the next byte is not a digit.
     fn digits(&mut self) -> Option<usize> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
@@ -205,8 +209,8 @@ impl<'j> JsonScanner<'j> {
         (self.at > start).then_some(self.at - start)
     }
 
-    /// Goes past a value, whatever it is. Only its brackets are counted, and strings known:
-    /// what lies between has to be looked at by someone else.
+    /// Skip a value of any kind. Only brackets and strings are recognized: the caller must have the
+    /// skipped text checked by another parser.
     pub fn skip(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
@@ -234,18 +238,18 @@ impl<'j> JsonScanner<'j> {
             if self.text[self.at - 1] == b'"' {
                 return Some(());
             }
-            self.at += 1; // what follows a backslash ends no string
+            self.at += 1; // the byte after a backslash does not end the string
         }
     }
 }
 
-/// How many bytes stand before the first one that is a quote, a backslash or a control character;
-/// None where there is none of these.
+/// Return the number of bytes before the first quote, backslash or control character, or None if
+/// `text` has none of them.
 #[inline]
 fn plain(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 0xFF;
     const HIGH: u64 = ONES << 7;
-    // The highest bit of each byte that is less than `limit`; above the first one it may err.
+    // Highest bit of each byte less than `limit`; bits above the first set one may be wrong.
     let below = |bytes: u64, limit: u64| bytes.wrapping_sub(ONES * limit) & !bytes & HIGH;
     let (eights, rest) = text.as_chunks::<8>();
     for (number, eight) in eights.iter().enumerate() {

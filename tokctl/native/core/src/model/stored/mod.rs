@@ -1,12 +1,12 @@
-//! A model as its file holds it: tokens and merges in a few flat arrays.
+//! A model as its file stores it: tokens and merges in a few flat arrays.
 //!
-//! A `tokenizer.json` (Hugging Face's, or tokctl's own) is a small description and a few lists
-//! as long as the vocabulary. Only these lists are read here, in milliseconds, where a Python
-//! object for each token and merge takes a hundred. What is left, with `null` in their places,
-//! is read by the caller, which knows what it means.
+//! A `tokenizer.json` (Hugging Face's, or tokctl's own) is a small description and a few lists as
+//! long as the vocabulary. Only these lists are read by this module, in milliseconds; creating a
+//! Python object for each token and merge takes a hundred. The caller parses the rest of the
+//! document, in which `null` replaces each list, and knows its meaning.
 //!
-//! `Lists::scan` reads files as libraries write them: ids in order, tokens before merges, no
-//! name twice. Of anything else Python makes the `Lists`, and says what is wrong with it.
+//! `Lists::scan` reads files as libraries write them: ids in order, tokens before merges, no name
+//! twice. For any other form, Python builds the `Lists` and reports what is wrong.
 
 mod json;
 pub mod serde_json;
@@ -17,83 +17,84 @@ use super::byte_characters::{byte_of, unspell};
 use super::strings::{Index, Strings};
 use json::JsonScanner;
 
-/// Names of the columns that a merge history has, under `model.tokctl`.
+/// Names of the columns of a merge history, under `model.tokctl`.
 const COLUMNS: [&[u8]; 4] = [b"counts", b"left_counts", b"right_counts", b"token_counts"];
 
-/// Bytes without the long lists; a document that has more keeps something else in it, and is
-/// not held in memory twice.
+/// Maximum size of a document without its long lists, in bytes. A larger document has other large
+/// content, and is not copied in memory.
 const MOST_REST: usize = 1 << 24;
 
 /// The long lists of a model file.
 #[derive(Debug, Default)]
 pub struct Lists {
-    /// The document that was scanned, with `null` for each list that was taken out.
+    /// The scanned document, with `null` for each list that was taken out.
     pub rest: Vec<u8>,
-    /// The tokens as they are spelled, by id.
+    /// Tokens as the file spells them, by id.
     pub spelled: Strings,
     index: Index,
-    /// By id, where the vocabulary is a list of pieces with their scores.
+    /// Scores by id, if the vocabulary is a list of (piece, score).
     pub scores: Option<Vec<f64>>,
-    /// Those of these scores that serde_json reads otherwise, and how.
+    /// Scores that serde_json reads differently: (index in `scores`, value that it reads).
     misread: Vec<(usize, f64)>,
-    /// The scores that stand beside the vocabulary.
+    /// Scores stored separately from the vocabulary.
     pub own_scores: Option<Vec<f64>>,
     pub merges: MergeList,
-    /// `counts`, `left_counts`, `right_counts` of merges; `token_counts`.
+    /// Columns `counts`, `left_counts`, `right_counts` of merges, and `token_counts`.
     pub columns: [Option<Vec<u64>>; 4],
 }
 
+/// Merges of a file, by the ids of their sides.
 #[derive(Debug, Default)]
 pub enum MergeList {
     #[default]
     Missing,
-    /// The two sides of each merge.
+    /// (left id, right id) of each merge.
     Pairs(Vec<(u32, u32)>),
-    /// Both sides and the token that they make.
+    /// (left id, right id, token id) of each merge.
     Triples(Vec<(u32, u32, u32)>),
 }
 
-/// What the rest of a document says of its lists.
+/// Properties of the lists, from the rest of the document.
 #[derive(Debug, Default)]
 pub struct Filling<'f> {
-    /// Are tokens spelled in GPT-2's stand-ins for bytes?
+    /// Whether tokens are spelled in GPT-2's stand-ins for bytes.
     pub bytes: bool,
-    /// The prefix that a merge drops from its right side; empty for none.
+    /// Prefix that a merge drops from its right side; empty if none.
     pub mark: &'f str,
-    /// How many tokens there are, those of the vocabulary first.
+    /// Number of tokens, including those after the end of the vocabulary.
     pub size: usize,
-    /// The tokens that are spelled as they are, by id: those behind the vocabulary among them.
+    /// Tokens with literal text, by id, including those after the end of the vocabulary.
     pub reserved: HashMap<u32, &'f str>,
 }
 
-/// Tokens and merges of a model, and what a training counted.
+/// Tokens, merges and counts of a model.
 #[derive(Debug, Default)]
 pub struct Stored {
-    /// Markers included, by id.
+    /// Texts of the tokens by id, with their markers.
     pub tokens: Strings,
     /// (left, right, token), in the order learned.
     pub merges: Vec<(u32, u32, u32)>,
-    /// By id, or none at all.
+    /// Scores by id, or empty.
     pub scores: Vec<f64>,
-    /// Counts of each merge, of its left side and its right side; or none at all.
+    /// Counts of each merge, of its left side and of its right side; or empty.
     pub counts: [Vec<u64>; 3],
-    /// How often each token was counted, by id; or none at all.
+    /// Count of each token by id, or empty.
     pub token_counts: Vec<u64>,
 }
 
-/// Why lists are no model.
+/// Reason why lists are not a valid model.
 #[derive(Debug, PartialEq)]
 pub enum Fault {
-    /// A character of a byte-level token that stands for no byte; of several the first in
+    /// A character of a byte-level token does not stand for a byte. Of several, the first in
     /// Unicode.
     NoByte(char),
-    /// The merge of this number, from 1, makes what is no token.
+    /// Merge number `step`, counted from 1, makes the string `spelled`, which is not a token.
     NoToken { step: usize, spelled: String },
 }
 
 impl Lists {
-    /// Tokens by id, None where an id has none; of equal tokens the last has the text. None
-    /// where there are too many.
+    /// Build from tokens by id (None if an id has no token). Of equal tokens, the last one owns the
+    /// text. Return None if there are too many tokens.
     pub fn of<'t>(tokens: impl Iterator<Item = Option<&'t str>>) -> Option<Self> {
         let (mut spelled, mut holes) = (Strings::default(), HashSet::new());
         for (id, token) in (0u32..).zip(tokens) {
@@ -109,12 +110,12 @@ impl Lists {
         })
     }
 
-    /// The id of a token of the vocabulary.
+    /// Return the id of a token of the vocabulary.
     pub fn id(&self, token: &[u8]) -> Option<u32> {
         self.index.find(&self.spelled, token)
     }
 
-    /// Leaves each merge out that comes again later.
+    /// Drop each merge that occurs again later in the list.
     pub fn drop_repeated_merges(&mut self) {
         let MergeList::Pairs(pairs) = &mut self.merges else {
             return;
@@ -129,7 +130,7 @@ impl Lists {
         pairs.reverse();
     }
 
-    /// Does the right side of every merge begin with `mark`?
+    /// Return whether the right side of every merge begins with `mark`.
     pub fn merges_go_on_with(&self, mark: &str) -> bool {
         let MergeList::Pairs(pairs) = &self.merges else {
             return true;
@@ -140,7 +141,7 @@ impl Lists {
         })
     }
 
-    /// The model; the lists go into it, unless a token is spelled as no bytes.
+    /// Build the model, and take the lists out of `self` unless [`Fault::NoByte`] is returned.
     pub fn fill(&mut self, filling: &Filling) -> Result<Stored, Fault> {
         let tokens = self.tokens(filling)?;
         let merges = match std::mem::take(&mut self.merges) {
@@ -152,7 +153,8 @@ impl Lists {
             std::mem::take(&mut self.columns).map(Option::unwrap_or_default);
         let scores = match self.scores.take() {
             Some(mut scores) => {
-                // Tokens behind the vocabulary have no score: one that is not the lowest.
+                // Tokens after the end of the vocabulary get the highest score, or 0 if all are
+                // negative.
                 let none = scores.iter().copied().fold(0.0, f64::max);
                 scores.resize(filling.size, none);
                 scores
@@ -197,7 +199,7 @@ impl Lists {
         Ok(tokens)
     }
 
-    /// The merges with the tokens that they make.
+    /// Return the merges with the tokens that they make.
     fn triples(&self, pairs: &[(u32, u32)], mark: &str) -> Result<Vec<(u32, u32, u32)>, Fault> {
         let mut triples = Vec::with_capacity(pairs.len());
         let spelled = |id: u32| self.spelled.get(id as usize).unwrap_or_default();
@@ -206,7 +208,7 @@ impl Lists {
         for &(left, right) in pairs {
             let (start, end) = (spelled(left), spelled(right));
             let end = end.strip_prefix(mark.as_bytes()).unwrap_or(end);
-            // A training numbers tokens as it makes them, so that most are the next one.
+            // Training numbers tokens as it makes them, so a merge usually makes the next token.
             let token = if spelled(next).strip_prefix(start) == Some(end) {
                 next
             } else {
@@ -227,17 +229,16 @@ impl Lists {
 
 // -- scanning ---------------------------------------------------------------------------
 
-/// Reads a document from its start, and keeps what is not taken out.
+/// Reader that copies a document to its rest, without the lists taken out.
 struct ListReader<'j> {
     text: &'j [u8],
-    /// Where what has not been kept yet begins.
+    /// Start of the text that is not copied to the rest yet.
     kept: usize,
     found: Lists,
 }
 
 impl Lists {
-    /// The lists of a file; None for JSON that is not as libraries write it, and for what is
-    /// no JSON.
+    /// Take the lists out of a file. Return None for invalid JSON, and for JSON in an unusual form.
     pub fn scan(text: &[u8]) -> Option<Self> {
         let mut reader = ListReader {
             text,
@@ -268,7 +269,7 @@ impl Lists {
 }
 
 impl Lists {
-    /// From now on the scores of the vocabulary are those that serde_json reads.
+    /// Replace the vocabulary's scores by the values that serde_json reads.
     pub fn take_scores_of_serde_json(&mut self) {
         let scores = self.scores.as_deref_mut().unwrap_or_default();
         for (place, score) in self.misread.drain(..) {
@@ -282,7 +283,7 @@ fn once(seen: &mut bool) -> Option<()> {
 }
 
 impl<'j> ListReader<'j> {
-    /// Calls `member` with the name of each member of an object, where its value starts.
+    /// Call `member` with the name of each member of an object, at the start of its value.
     fn object(
         &mut self,
         scanner: &mut JsonScanner<'j>,
@@ -343,7 +344,8 @@ impl<'j> ListReader<'j> {
         })
     }
 
-    /// Keeps what came before, and `null` for what `read` goes past.
+    /// Copy the text before the current value and `null` to the rest, and let `read` consume the
+    /// value.
     fn take_out(
         &mut self,
         scanner: &mut JsonScanner<'j>,
@@ -357,7 +359,7 @@ impl<'j> ListReader<'j> {
         Some(())
     }
 
-    /// An object of tokens with their ids 0, 1, 2, …, or a list of tokens with their scores.
+    /// Read an object of tokens with the ids 0, 1, 2, …, or a list of tokens with their scores.
     fn vocabulary(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let mut scratch = Vec::new();
         let spelled = &mut self.found.spelled;
@@ -388,7 +390,8 @@ impl<'j> ListReader<'j> {
         Some(())
     }
 
-    /// MergeList of tokens that the vocabulary, which has to come first, holds.
+    /// Read a list of merges. The vocabulary must come earlier and contain both sides of every
+    /// merge.
     fn merges(&mut self, scanner: &mut JsonScanner<'j>) -> Option<()> {
         let found = &mut self.found;
         let (strings, index) = (&found.spelled, &found.index);
@@ -417,7 +420,7 @@ impl<'j> ListReader<'j> {
         if lines > 0 && lines < pairs.len() {
             return None;
         }
-        // Two lists of merges are one too many.
+        // A document must not have two lists of merges.
         let MergeList::Missing = found.merges else {
             return None;
         };
@@ -426,7 +429,7 @@ impl<'j> ListReader<'j> {
     }
 }
 
-/// The numbers of a list.
+/// Read a list of numbers.
 fn list<'j, T>(
     scanner: &mut JsonScanner<'j>,
     mut number: impl FnMut(&mut JsonScanner<'j>) -> Option<T>,

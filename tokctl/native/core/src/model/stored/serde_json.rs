@@ -1,14 +1,14 @@
-//! Numbers of JSON as `serde_json` reads them, and with it Hugging Face's tokenizers.
+//! JSON numbers as `serde_json`, and thus Hugging Face's tokenizers, read them.
 //!
-//! Without its feature `float_roundtrip` the digits are one whole number of 64 bits, and those that
-//! no longer fit are dropped. That number is rounded to 53 bits, and multiplied or divided by a
-//! power of ten, and rounded again: so what comes out can be a unit in the last place away from
-//! the nearest number. Source: `parse_decimal`, `parse_long_integer`, `parse_exponent` and
+//! Without its feature `float_roundtrip`, serde_json reads the digits as one 64-bit integer and
+//! drops digits that no longer fit. The integer is rounded to 53 bits, multiplied or divided by a
+//! power of ten, and rounded again. The result can thus be a unit in the last place away from the
+//! nearest double. Source: `parse_decimal`, `parse_long_integer`, `parse_exponent` and
 //! `f64_from_parts` in serde_json's `src/de.rs`.
 
 use crate::lock_free::Lazy;
 
-/// The number that a number of JSON is read as; None where it is too large.
+/// Return the value that serde_json reads from a JSON number, or None if the number is too large.
 pub fn read(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (digits, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -31,8 +31,8 @@ pub fn read(text: &str) -> Option<f64> {
     })
 }
 
-/// The number with these digits behind it, and how many of them were dropped, from the first one
-/// on that does not fit.
+/// Append decimal digits to `number`. Return the result, and how many digits were dropped from the
+/// first one on that did not fit.
 fn with_digits(mut number: u64, digits: &str) -> (u64, usize) {
     for (place, digit) in digits.bytes().enumerate() {
         let digit = u64::from(digit - b'0');
@@ -69,7 +69,7 @@ fn from_parts(significand: u64, mut power: i32) -> Option<f64> {
     }
 }
 
-/// Is the shortest text of a number read as it is meant?
+/// Return whether serde_json reads the shortest text of a number exactly.
 pub fn is_read_well(number: f64) -> bool {
     is_read_as(number, &format!("{number:?}"))
 }
@@ -79,11 +79,12 @@ fn is_read_as(number: f64, text: &str) -> bool {
     same(read(text)) && same(text.parse().ok())
 }
 
-/// A text that is read as this number both exactly and by [`read`]. None where there is none, which
-/// is so for two of a thousand.
+/// Return a text that both [`read`] and exact parsers read as `number`, or None if none is found,
+/// which happens for 2 scores in 1,000.
 ///
-/// A whole number of 64 bits that 53 bits hold, over a power of ten that they hold, too, is read
-/// alike by both, as it is rounded once. So such fractions are looked for that round to `number`.
+/// A 64-bit integer that 53 bits can represent, divided by a power of ten that they can represent
+/// too, is read alike by both, because it is rounded once. So the function searches for such a
+/// fraction that rounds to `number`.
 pub fn written(number: f64) -> Option<String> {
     let sign = if number < 0.0 { "-" } else { "" };
     (1..=22).find_map(|places| {
@@ -91,7 +92,7 @@ pub fn written(number: f64) -> Option<String> {
         let candidates = [near, near.next_up(), near.next_down()];
         candidates.into_iter().find_map(|candidate| {
             let whole = candidate.round();
-            // What `read` makes of the text, before there is one.
+            // The value that `read` would return, computed before the text is built.
             let read = (whole < u64::MAX as f64).then(|| from_parts(whole as u64, -places))?;
             if read != Some(number.abs()) {
                 return None;
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_serde_json_reads() {
-        // From serde_json 1.0 with its default features.
+        // Values from serde_json 1.0 with its default features.
         for (text, number) in [
             ("0", 0.0),
             ("-1.5", -1.5),
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(read("-0.0").map(f64::is_sign_negative), Some(true));
     }
 
-    /// Numbers as training makes them, and of any bits.
+    /// Return pseudo-random numbers between 0 and 1, from which the test derives scores.
     fn numbers() -> impl Iterator<Item = f64> {
         let mut state = 1u64;
         std::iter::from_fn(move || {
@@ -156,8 +157,8 @@ mod tests {
                 assert_eq!(text.parse().ok().map(f64::to_bits), Some(score.to_bits()));
             }
         }
-        // One in ten is not read from its shortest text as it is meant, and of these one in fifty
-        // from no text.
+        // One score in ten is misread in its shortest form, and one in fifty of these has no text
+        // that both read.
         assert!(misread > 40_000 && without < 1500, "{misread} {without}");
     }
 }

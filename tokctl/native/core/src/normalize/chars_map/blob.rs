@@ -1,13 +1,13 @@
-//! SentencePiece's `precompiled_charsmap`: the size of a double array in bytes, that array
-//! (Darts-clone), and the values, each closed by a NUL.
+//! Reader of SentencePiece's `precompiled_charsmap`.
 //!
-//! A damaged array finds nothing or the wrong thing, but it is never read past its end.
+//! The blob is the size of a double array in bytes, the array (Darts-clone), and the values, each
+//! ended by a NUL. A damaged array finds no rule or a wrong one, but is never read past its end.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 
-/// Bytes of a key; SentencePiece's own rules have far shorter ones.
+/// Most bytes of a key; the keys of SentencePiece's own rules are far shorter.
 pub(super) const LONGEST_KEY: usize = 1024;
 
 #[derive(Debug)]
@@ -16,12 +16,15 @@ pub(super) struct Blob {
     values: String,
 }
 
-/// A place in the double array from which the next byte of a key is followed.
+/// Node of the double array: the child for a byte has the index `self.0 ^ byte`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ArrayNode(usize);
 
 impl Blob {
-    /// No bytes are no rules, as in a model whose rules are named `identity`.
+    /// Read a blob; no bytes mean no rules, as in a model whose rules are named `identity`.
+    ///
+    /// Fails if the blob is cut off, if values are not UTF-8, or if a key is endless or longer than
+    /// [`LONGEST_KEY`].
     pub fn new(bytes: &[u8]) -> Result<Self> {
         let damaged = |what: &str| Error::Invalid(format!("the precompiled_charsmap {what}"));
         let Some((size, rest)) = bytes.split_first_chunk::<4>() else {
@@ -53,13 +56,15 @@ impl Blob {
         }
     }
 
-    /// Bytes of the longest key, with a value or without; None where one never ends, which a
-    /// damaged array can hold: every text would be compared with it from every place.
+    /// Return the bytes of the longest key, with a value or without; None if a key never ends.
+    ///
+    /// A damaged array can hold an endless key, which would be compared with the text at every
+    /// offset.
     fn longest_key(&self) -> Option<usize> {
         let Some(ArrayNode(root)) = self.root() else {
             return Some(0);
         };
-        // Who goes on where, by the place of the parent.
+        // (parent, child) of each edge, sorted by the parent.
         let mut steps: Vec<(usize, usize)> = Vec::new();
         for (place, &unit) in self.units.iter().enumerate() {
             let label = (unit & 0xFF) as usize;
@@ -75,7 +80,7 @@ impl Blob {
                 .take_while(move |&&(parent, _)| parent == node)
                 .map(|&(_, child)| child)
         };
-        // Depth first. What is open is on the way from the root: meeting it again is a cycle.
+        // Depth first. Open nodes are on the path from the root: meeting one again is a cycle.
         let mut below: HashMap<usize, Option<usize>> = HashMap::from([(root, None)]);
         let mut open = vec![(root, children(root), 0)];
         while let Some((node, rest, deepest)) = open.last_mut() {
@@ -105,7 +110,7 @@ impl Blob {
         self.units.first().map(|&unit| ArrayNode(offset(unit)))
     }
 
-    /// The node behind `label`, and the value of the key that ends there.
+    /// Return the child of `node` for `label`, and the value of the key that ends at the child.
     #[inline]
     fn step(&self, node: ArrayNode, label: u8) -> Option<(ArrayNode, Option<&str>)> {
         // No key holds a NUL.
@@ -130,7 +135,7 @@ impl Blob {
         Some(text.split('\0').next().unwrap_or_default())
     }
 
-    /// Length and value of each rule that begins `text`, the shortest first.
+    /// Return the length and the value of each key that begins `text`, shortest first.
     pub fn prefixes<'s>(&'s self, text: &'s str) -> impl Iterator<Item = (usize, &'s str)> {
         let mut node = self.root();
         let labels = text.bytes().enumerate();
@@ -144,7 +149,7 @@ impl Blob {
             .filter(|&(length, _)| text.is_char_boundary(length))
     }
 
-    /// Can a rule begin with this byte and go on with ASCII, or end there?
+    /// Return whether a key begins with this byte and ends there or continues with ASCII.
     pub fn touches_ascii(&self, byte: u8) -> bool {
         let Some((next, value)) = self.root().and_then(|root| self.step(root, byte)) else {
             return false;
@@ -152,7 +157,7 @@ impl Blob {
         value.is_some() || (1..0x80).any(|label| self.step(next, label).is_some())
     }
 
-    /// Calls `found(code)` for each character of two or three bytes that a rule may begin with.
+    /// Call `found(code)` for each character of two or three bytes that a key may begin with.
     pub fn each_beginning(&self, mut found: impl FnMut(u32)) {
         let low = |byte: u8| u32::from(byte & 0x3F);
         let step = |node: ArrayNode, label| self.step(node, label).map(|(next, _)| next);
@@ -174,7 +179,10 @@ impl Blob {
         }
     }
 
-    /// What this byte becomes, if that is one ASCII character and no longer rule begins with it.
+    /// Return the ASCII character that replaces this byte.
+    ///
+    /// None if the byte is not a key, its value is not one ASCII character, or a longer key begins
+    /// with it.
     pub fn alone(&self, byte: u8) -> Option<u8> {
         let (next, value) = self.step(self.root()?, byte)?;
         match value?.as_bytes() {
@@ -185,7 +193,7 @@ impl Blob {
         }
     }
 
-    /// Does a key hold a space or a line feed behind its first byte?
+    /// Return whether a key holds a space or a line feed after its first byte.
     pub fn reaches_over_a_space(&self) -> bool {
         let mut seen = HashSet::new();
         let mut open: Vec<ArrayNode> = Vec::new();
@@ -212,7 +220,7 @@ impl Blob {
     }
 }
 
-/// Where the children of a unit's node are, relative to it.
+/// Return the offset from a unit to its children, combined with the unit's index by XOR.
 fn offset(unit: u32) -> usize {
     ((unit >> 10) << ((unit & (1 << 9)) >> 6)) as usize
 }

@@ -1,26 +1,27 @@
-//! SentencePiece's own rules by name, put together from `rules.txt`.
+//! SentencePiece's named rules, built from `rules.txt`.
 //!
-//! Of its 225,000 rules all but 6,000 are sequences whose characters are replaced alike by
-//! themselves (half-width jamo, presentation forms): such a sequence is looked up by what
-//! its characters become. `tools/chars_map.py` proves that this is the same.
+//! All but 6,000 of the 225,000 rules are variants of another sequence: their characters become,
+//! each on its own, the characters of that sequence (half-width jamo, presentation forms). So a
+//! sequence is looked up by what its characters become. `tools/chars_map.py` proves that the result
+//! is the same.
 
 use hashbrown::{HashMap, HashSet};
 
 use super::expand::NamedRules;
 
-/// The rules, with the clean-up of Google's machine translation (`nmt`) and case folding
-/// (`cf`).
+/// Rules of one name, with or without the clean-up of Google's machine translation (`nmt`) and case
+/// folding (`cf`).
 #[derive(Debug)]
 pub(super) struct Builtin {
-    /// Per code point a number in `characters`, one more than that; 0 for none. In pages
-    /// of 256.
+    /// Page in `numbers` for each block of 256 code points; page 0 is for blocks without rules.
     pages: Vec<u16>,
+    /// Index in `characters` plus 1 for each code point of a page; 0 for none.
     numbers: Vec<u32>,
     characters: Vec<Character>,
     values: String,
-    /// (node of the sequence so far, what the next character becomes) → node.
+    /// Trie of sequences: (node of the sequence so far, folded next character) to node.
     nodes: HashMap<(u32, char), u32>,
-    /// Per node, the value of the sequence that ends there.
+    /// Value of the sequence that ends at each node.
     ends: Vec<Option<Value>>,
 }
 
@@ -30,20 +31,22 @@ struct Value {
     length: u32,
 }
 
-/// What the rules say of a character.
+/// Rules for one character.
 #[derive(Debug, Clone, Copy, Default)]
 struct Character {
     value: Option<Value>,
-    /// What it counts as in a sequence.
+    /// Character that this one counts as in a sequence.
     folded: Option<char>,
-    /// Can it stand in a sequence, but not first? Few can: looked at before a sequence is looked up.
+    /// Whether it can be in a sequence, but not first. Few can, so this is checked before a
+    /// sequence is looked up.
     follows: bool,
 }
 
 const START: u32 = 0;
 
-/// Jamo behind a leading one: the first, and how many.
+/// First code point and number of the conjoining vowels.
 const VOWELS: (u32, u32) = (0x1161, 21);
+/// Code point before the first trailing jamo, and the number of trailing jamo plus 1.
 const TRAILING: (u32, u32) = (0x11A7, 28);
 
 impl Builtin {
@@ -63,7 +66,7 @@ impl Builtin {
         rules
     }
 
-    /// All sequences are in.
+    /// Set [`Character::follows`] once all sequences are added.
     fn find_following(&mut self) {
         let behind = self.nodes.keys().filter(|(node, _)| *node != START);
         let behind: HashSet<char> = behind.map(|&(_, character)| character).collect();
@@ -138,14 +141,16 @@ impl Builtin {
         &self.values[value.start as usize..(value.start + value.length) as usize]
     }
 
-    /// Can a rule begin with this ASCII character and not go on with others than ASCII?
+    /// Return whether a key begins with this ASCII character and holds no others than ASCII.
     pub fn touches_ascii(&self, byte: u8) -> bool {
         let character = self.look_up(char::from(byte));
         character.is_some_and(|character| character.value.is_some())
     }
 
-    /// Calls `found(code, begins, follows)` for each character that rules concern: does one begin with
-    /// it, whatever follows? Can one begin with what stands before it?
+    /// Call `found(code, begins, follows)` for each character that rules concern.
+    ///
+    /// `begins`: a rule replaces the character, whatever follows it. `follows`: a rule may begin
+    /// with the character before it.
     pub fn each_concerned(&self, mut found: impl FnMut(u32, bool, bool)) {
         for (page, &start) in (0..).zip(&self.pages) {
             let numbers = match start {
@@ -160,7 +165,7 @@ impl Builtin {
         }
     }
 
-    /// Calls `found(length, value)` for the sequences that begin `text`, the shortest first.
+    /// Call `found(length, value)` for each sequence that begins `text`, shortest first.
     fn sequences<'s>(&'s self, text: &str, mut found: impl FnMut(usize, Replacement<'s>)) {
         let mut folded = text.char_indices().map_while(|(at, character)| {
             let folded = self.look_up(character)?.folded?;
@@ -225,7 +230,7 @@ impl Builtin {
         best
     }
 
-    /// Every rule, for the tests: its keys of one character, its folded sequences.
+    /// Return the number of keys of one character and of folded sequences.
     #[cfg(test)]
     pub fn count(&self) -> (usize, usize) {
         let values = self.characters.iter().filter(|c| c.value.is_some());
@@ -233,16 +238,16 @@ impl Builtin {
     }
 }
 
-/// What a rule puts in place of its key.
+/// Text that a rule puts in place of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replacement<'r> {
     Text(&'r str),
-    /// A Hangul syllable, by its code point.
+    /// Hangul syllable, by its code point.
     Syllable(u32),
 }
 
 impl Replacement<'_> {
-    /// Calls `with` with the text.
+    /// Return the result of `with` for the text.
     pub fn with<T>(self, with: impl FnOnce(&str) -> T) -> T {
         match self {
             Replacement::Text(text) => with(text),

@@ -1,5 +1,5 @@
-//! Rules to a `precompiled_charsmap`, as SentencePiece compiles them
-//! (`Builder::CompileCharsMap` of its builder.cc).
+//! Compiler from rules to a `precompiled_charsmap`, as in SentencePiece (`Builder::CompileCharsMap`
+//! of builder.cc).
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,16 @@ use super::expand::rules_of;
 use super::NAMES;
 use crate::error::{Error, Result};
 
-/// SentencePiece looks at so many rules at one place, and takes no more.
+/// Most rules that may match at one offset; SentencePiece looks at no more.
 const MOST_PREFIXES: usize = 31;
 
-/// Keys and what they become.
+/// Rules: keys and their replacements.
 pub type CharsMapRules = BTreeMap<String, String>;
 
-/// The `precompiled_charsmap` of these rules; no bytes for no rules.
+/// Return the `precompiled_charsmap` of `rules`; no bytes for no rules.
+///
+/// Fails if a key is empty or longer than 1,024 bytes, if a key or value holds a NUL, if a key has
+/// more than 30 others as prefixes, or if the values take 2 GiB or more.
 pub fn compile(rules: &CharsMapRules) -> Result<Vec<u8>> {
     let invalid = |what: &str| Err(Error::Invalid(format!("a rule {what}")));
     if rules.is_empty() {
@@ -31,7 +34,7 @@ pub fn compile(rules: &CharsMapRules) -> Result<Vec<u8>> {
     if values.len() >= 1 << 31 {
         return invalid("has far too long a value");
     }
-    // The keys that the present one begins with; in order, so those before it.
+    // The keys that the current key begins with. In key order they come before it.
     let mut prefixes: Vec<&str> = Vec::new();
     for (key, value) in rules {
         if key.is_empty() || key.len() > LONGEST_KEY {
@@ -61,7 +64,8 @@ pub fn compile(rules: &CharsMapRules) -> Result<Vec<u8>> {
     Ok(blob)
 }
 
-/// The `precompiled_charsmap` of SentencePiece's own rules of this name.
+/// Return the `precompiled_charsmap` of SentencePiece's rules named `name`; None if the name is
+/// unknown.
 pub fn compile_named(name: &str) -> Option<Result<Vec<u8>>> {
     let &(_, nmt, cf) = NAMES.iter().find(|known| known.0 == name)?;
     Some(compile(&rules_of(nmt, cf)))

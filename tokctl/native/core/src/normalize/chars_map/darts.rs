@@ -1,24 +1,24 @@
-//! Double arrays as Darts-clone builds them, unit for unit, so that rules of ours are the
-//! very bytes that SentencePiece writes.
+//! Double arrays as Darts-clone builds them, unit for unit, so that compiled rules equal
+//! SentencePiece's byte for byte.
 //!
-//! The keys, in order, are put into a graph where equal tails are one ("Details::DawgBuilder"
-//! of darts.h); the graph is laid out depth first, each set of siblings at the first place
-//! where it fits among the last 4,096 units ("Details::DoubleArrayBuilder"). A set that
-//! several nodes share is laid out once where their units can point to it.
+//! The keys, in order, go into a graph that shares equal tails ("Details::DawgBuilder" of darts.h).
+//! The graph is laid out depth first: each set of siblings goes to the first base where it fits
+//! among the last 4,096 units ("Details::DoubleArrayBuilder"). A set that several nodes share is
+//! laid out once where their units can point to it.
 
 use super::tails::{Graph, Sibling};
 
-/// Units that the layout is still free to use: 16 blocks of 256.
+/// Units that the layout may still use: the last 16 blocks of 256.
 const OPEN: usize = 16 * BLOCK;
 const BLOCK: usize = 256;
 
-/// What is known of a unit while it is open. The free ones form a ring.
+/// State of an open unit. The free units form a ring.
 #[derive(Clone, Copy, Default)]
 struct UnitSlot {
     before: usize,
     after: usize,
     taken: bool,
-    /// Siblings begin here: no other set may.
+    /// Whether siblings begin here; no other set may.
     is_base: bool,
 }
 
@@ -26,14 +26,15 @@ struct Layout<'g> {
     graph: &'g Graph,
     units: Vec<u32>,
     slots: Vec<UnitSlot>,
-    /// The first free unit; the number of units where there is none.
+    /// First free unit, or the number of units if none is free.
     head: usize,
-    /// Where a shared set begins, by number; 0: nowhere yet.
+    /// Base of each shared set, by its number; 0 before it is laid out.
     bases: Vec<usize>,
 }
 
-/// The units of a double array for keys in ascending order, none empty or with a NUL, with
-/// their values (below 2^31).
+/// Return the units of a double array for ascending keys with their values, which are below 2^31.
+///
+/// No key may be empty or hold a NUL.
 pub(super) fn double_array<'k>(keys: impl Iterator<Item = (&'k [u8], u32)>) -> Vec<u32> {
     let (graph, top) = Graph::new(keys);
     let mut layout = Layout {
@@ -75,10 +76,10 @@ impl Layout<'_> {
             };
     }
 
-    /// Lays out the graph from the top: every node's set before those below it, depth first.
+    /// Lay out the graph from the top, depth first: every node's set before the sets below it.
     fn place_all(&mut self, top: u32) {
         let graph = self.graph;
-        // What is left to do of each set on the way: its siblings, and where it begins.
+        // The sets on the path from the top: siblings that are left to do, and the set's base.
         let mut open = Vec::new();
         if let Some(base) = self.place(top, 0) {
             open.push((graph.sets[top as usize].iter(), base));
@@ -97,7 +98,8 @@ impl Layout<'_> {
         }
     }
 
-    /// Puts a set below a unit: where it begins, or None where it stands there already.
+    /// Lay out a set below a unit and return its base; None if the unit now points to an earlier
+    /// copy.
     fn place(&mut self, number: u32, unit: usize) -> Option<usize> {
         let graph = self.graph;
         let (set, shared) = (&graph.sets[number as usize], graph.shared[number as usize]);
@@ -128,7 +130,7 @@ impl Layout<'_> {
         Some(base)
     }
 
-    /// The first place where all siblings of a set are free.
+    /// Return the first base at which all siblings of a set are free.
     fn find_base(&self, set: &[Sibling], unit: usize) -> usize {
         let behind = self.units.len() | (unit & 0xFF);
         if self.head >= self.units.len() {
@@ -169,7 +171,7 @@ impl Layout<'_> {
         self.slot(unit).taken = true;
     }
 
-    /// One more block; the oldest open one is closed.
+    /// Add a block, and close the oldest open one.
     fn grow(&mut self) {
         let (start, end) = (self.units.len(), self.units.len() + BLOCK);
         if end > OPEN {
@@ -195,7 +197,7 @@ impl Layout<'_> {
         self.slot(last).before = end - 1;
     }
 
-    /// Gives the free units of a block labels by which nothing is ever found there.
+    /// Give the free units of a block labels that no look-up matches.
     fn close_block(&mut self, block: usize) {
         let all = block * BLOCK..(block + 1) * BLOCK;
         let unused = all.clone().find(|&unit| !self.slot(unit).is_base);
@@ -209,7 +211,7 @@ impl Layout<'_> {
     }
 }
 
-/// Can a unit hold this offset? Those of 2^21 and more are held without their low byte.
+/// Return whether a unit can hold this offset; from 2^21 on, the low byte must be 0.
 fn reaches(offset: usize) -> bool {
     offset & 0xFF == 0 || offset & 0xFF << 21 == 0
 }

@@ -1,5 +1,5 @@
-//! SentencePiece's own rules by name: put together from the sections of `rules.txt`, and
-//! written out one by one.
+//! SentencePiece's named rules, combined from the sections of `rules.txt` and written out one by
+//! one.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use hashbrown::HashMap;
 use super::compile::CharsMapRules;
 use super::sections::Sections;
 
-/// The rules of one name, in the form that `rules.txt` has.
+/// Rules of one name, in the form of `rules.txt`.
 pub(super) struct NamedRules {
-    /// For one character.
+    /// Rules for single characters.
     pub characters: HashMap<char, String>,
-    /// What a character counts as in a sequence.
+    /// Character that each character counts as in a sequence.
     pub folded: HashMap<char, char>,
-    /// For folded sequences, but for the conjoining jamo.
+    /// Rules for folded sequences, without the conjoining jamo.
     pub sequences: Vec<(String, String)>,
 }
 
 impl NamedRules {
     pub fn new(nmt: bool, cf: bool) -> Self {
         let mut tables = Sections::read();
-        // Sequences go by what NFKC makes of a character, whatever the other rules say.
+        // Sequences are folded by NFKC's result for a character, whatever `nmt` and `cf` say.
         let mut folded: HashMap<char, char> = HashMap::new();
         let mut inside: Vec<char> = leading().chain(vowels()).chain(trailing()).collect();
         inside.extend(tables.sequences.iter().flat_map(|(key, _)| key.chars()));
@@ -69,7 +69,7 @@ impl NamedRules {
     }
 }
 
-/// All rules one by one.
+/// Return all rules, one by one.
 pub(super) fn rules_of(nmt: bool, cf: bool) -> CharsMapRules {
     let made = NamedRules::new(nmt, cf);
     let mut like: BTreeMap<char, Vec<char>> = BTreeMap::new();
@@ -95,7 +95,7 @@ pub(super) fn rules_of(nmt: bool, cf: bool) -> CharsMapRules {
     for (key, value) in &made.sequences {
         add(&key.chars().collect::<Vec<_>>(), value);
     }
-    // Unicode, 3.12: syllables in the order of their jamo.
+    // Unicode, 3.12: the syllables are in the order of their jamo.
     let mut syllables = '\u{AC00}'..='\u{D7A3}';
     let mut next = || syllables.next().unwrap_or_default().to_string();
     for first in leading() {
@@ -109,15 +109,17 @@ pub(super) fn rules_of(nmt: bool, cf: bool) -> CharsMapRules {
     rules
 }
 
-/// The conjoining jamo (Unicode, 3.12).
+/// Return the leading conjoining jamo (Unicode, 3.12).
 fn leading() -> impl Iterator<Item = char> {
     '\u{1100}'..='\u{1112}'
 }
 
+/// Return the conjoining vowels.
 fn vowels() -> impl Iterator<Item = char> {
     '\u{1161}'..='\u{1175}'
 }
 
+/// Return the trailing conjoining jamo.
 fn trailing() -> impl Iterator<Item = char> {
     '\u{11A8}'..='\u{11C2}'
 }

@@ -1,18 +1,19 @@
-//! SentencePiece's rules the way Hugging Face's `Precompiled` applies them: grapheme by
-//! grapheme. One of less than six bytes is replaced as a whole by the value of the
-//! *shortest* rule that begins it, whatever follows in it; else its characters are looked
-//! up one by one.
+//! SentencePiece's rules as Hugging Face's `Precompiled` applies them: grapheme by grapheme.
 //!
-//! The places are the library's too, with its slip: characters that are removed at the
-//! very start are not passed over, so that those after them have the place of an earlier
-//! one, up to the end of the stretch.
+//! A grapheme of fewer than six bytes is replaced as a whole by the value of the *shortest* rule
+//! that begins it, whatever follows in the grapheme. Otherwise its characters are looked up one by
+//! one.
+//!
+//! The source spans match the library's, including its mistake: characters removed at the very
+//! start are not consumed. The characters after them take the spans of earlier ones, up to the end
+//! of the stretch.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Replacement, Rules};
 use crate::normalize::aligned::TextSink;
 
-/// Graphemes of this many bytes or more are taken apart.
+/// Bytes from which on a grapheme is looked up character by character.
 const LONG: usize = 6;
 
 pub(super) fn run(rules: &Rules, text: &str, sink: &mut impl TextSink) {
@@ -33,7 +34,7 @@ pub(super) fn run(rules: &Rules, text: &str, sink: &mut impl TextSink) {
         at = end;
     }
     match writer.last {
-        // All of it is gone.
+        // Every character was removed.
         Last::Nothing => sink.skip(text.len()),
         _ => writer.flush(),
     }
@@ -55,39 +56,40 @@ fn replace_grapheme(rules: &Rules, grapheme: &str, writer: &mut Writer<'_, impl 
     }
 }
 
-/// How many bytes at `at` are ASCII that no rule concerns, each a grapheme by itself.
+/// Return how many bytes at `at` are ASCII that no rule concerns, each a grapheme on its own.
 fn plain_length(rules: &Rules, bytes: &[u8], at: usize) -> usize {
     let length = rules.untouched_ascii(&bytes[at..]);
     let newline = memchr::memchr(b'\r', &bytes[at..at + length]);
     let length = newline.unwrap_or(length);
-    // The last one may belong with what follows.
+    // The last one may form a grapheme with the text after it.
     match at + length < bytes.len() {
         true => length.saturating_sub(1),
         false => length,
     }
 }
 
-/// From `at` to a place between two visible ASCII characters, where a grapheme ends.
+/// Return the bytes from `at` to the first boundary between two printable ASCII characters, where a
+/// grapheme ends.
 fn island_length(bytes: &[u8], at: usize) -> usize {
     let mut pairs = bytes[at..].windows(2);
     let between = pairs.position(|pair| pair.iter().all(|byte| (b' '..0x7F).contains(byte)));
     between.map_or(bytes.len() - at, |before| before + 1)
 }
 
-/// What was written last, as far as removing what follows depends on it.
+/// Last write, which decides how a removal after it is recorded.
 enum Last {
-    /// Nothing has been written.
+    /// No write yet.
     Nothing,
     Kept,
-    /// This character is still to be written, with this change.
+    /// Character that is still to be written, with its change (see [`TextSink::put`]).
     Put(char, isize),
 }
 
-/// Writes changes as the library lists them: (character, change).
+/// Writer of changes as the library lists them: (character, change).
 struct Writer<'s, S: TextSink> {
     sink: &'s mut S,
     last: Last,
-    /// Something was removed at the start: the old text lags behind.
+    /// Whether characters were removed at the start, so that the old text lags behind.
     late: bool,
 }
 
@@ -124,8 +126,10 @@ impl<S: TextSink> Writer<'_, S> {
         }
     }
 
-    /// Removes the characters of `old` from number `from` on. The library books them on
-    /// the character written last, so that one that was inserted replaces the first.
+    /// Remove the characters of `old` from number `from` on.
+    ///
+    /// The library adds them to the change of the character written last. So an inserted character
+    /// comes to replace the first of them.
     fn remove(&mut self, old: &str, from: usize) {
         let removed = old.chars().skip(from).map(char::len_utf8);
         match &mut self.last {

@@ -1,14 +1,16 @@
-//! Texts that rules leave alone: SentencePiece's user-defined pieces (`PrefixMatcher` of its
-//! normalizer.cc).
+//! Protected texts, which rules leave alone: SentencePiece's user-defined pieces (`PrefixMatcher`
+//! of normalizer.cc).
 
 use crate::error::Result;
 use crate::model::Trie;
 
+/// Set of protected texts.
 #[derive(Debug)]
 pub(super) struct Kept {
     texts: Trie,
-    /// Does one begin with this byte?
+    /// Whether a text begins with each byte.
     first: [bool; 256],
+    /// Whether a text holds a space or a line feed after its first byte.
     pub holds_space: bool,
 }
 
@@ -26,7 +28,7 @@ impl Kept {
         })
     }
 
-    /// Bytes of the longest one that `text` begins with.
+    /// Return the bytes of the longest protected text that begins `text`.
     #[inline]
     pub fn longest(&self, text: &[u8]) -> Option<usize> {
         let begins = text
@@ -38,7 +40,8 @@ impl Kept {
             .map(|found| found.1)
     }
 
-    /// How many bytes at the start of `text`, but for the first, none begins with.
+    /// Return the offset in `text` of the next byte, after the first, that may begin a protected
+    /// text.
     #[inline]
     pub fn before(&self, text: &[u8]) -> usize {
         let later = text.iter().skip(1);

@@ -1,9 +1,9 @@
-//! SentencePiece's normalization rules: at each place the longest key that stands there is
-//! replaced by its value (`Normalizer::NormalizePrefix` of its normalizer.cc).
+//! SentencePiece's normalization rules: at each offset, the longest key that matches is replaced by
+//! its value (`Normalizer::NormalizePrefix` of normalizer.cc).
 //!
-//! SentencePiece turns a byte that is not UTF-8 into U+FFFD; here it stays, as for every
-//! normalizer. Hugging Face's `Precompiled` applies the same rules in a way of its own:
-//! see [`graphemes`].
+//! SentencePiece turns a byte that is not UTF-8 into U+FFFD; this code keeps the byte, like every
+//! normalizer. Hugging Face's `Precompiled` applies the same rules in another way: see
+//! [`graphemes`].
 
 mod blob;
 mod builtin;
@@ -32,7 +32,7 @@ use kept::Kept;
 
 pub use compile::{compile, compile_named, CharsMapRules};
 
-/// A set of rules, and how they are applied.
+/// Set of rules, with the way to apply them.
 #[derive(Debug, Clone)]
 pub struct CharsMap {
     rules: Arc<Rules>,
@@ -40,6 +40,7 @@ pub struct CharsMap {
     kept: Option<Arc<Kept>>,
 }
 
+/// Rules with a known name, or from a model file.
 #[derive(Debug)]
 enum Source {
     Builtin(Builtin),
@@ -49,30 +50,33 @@ enum Source {
 #[derive(Debug)]
 struct Rules {
     source: Source,
-    /// Per ASCII character: does it need a look where another one follows?
+    /// Whether each ASCII character needs a look-up if another ASCII character follows.
     ascii: [bool; 128],
-    /// Per ASCII character: what it becomes, if no rule begins with it and another one.
+    /// Replacement of each ASCII character, if no longer key begins with it.
     alone: [Option<u8>; 128],
-    /// No printable one does, and neither does a NUL.
+    /// Whether NUL and the printable ASCII characters need no look-up.
     plain: bool,
+    /// Characters beyond ASCII that need a look-up.
     concerned: Concerned,
-    /// Only its first character tells of a rule, and not that of ASCII.
+    /// Whether a key may begin with ASCII and continue with other characters. True for a blob, of
+    /// whose keys `concerned` records only the first character.
     ascii_joins: bool,
-    /// What stops [`Rules::untouched`], if ASCII does not tell more of what follows.
+    /// Prefilter for [`Rules::untouched`]; None with `ascii_joins`.
     #[cfg(target_arch = "x86_64")]
     suspects: Option<Suspects>,
 }
 
-/// Which characters of the basic plane, but for ASCII, rules concern: two bits for each, in words of
-/// 32 characters.
+/// Set of the characters that rules concern, in the basic plane without ASCII: two bits for each,
+/// in words of 32 characters.
 #[derive(Debug)]
 struct Concerned(Box<[u64; Concerned::WORDS]>);
 
 impl Concerned {
     const WORDS: usize = 0x1_0000 / 32;
-    /// A rule may begin here.
+    /// Bit of a character that may begin a key.
     const BEGINS: u64 = 1;
-    /// One may begin with the character before, whether or not that one says so.
+    /// Bit of a character before which a key may begin, whatever the bits of that earlier
+    /// character.
     const FOLLOWS: u64 = 2;
 
     fn new(source: &Source) -> Self {
@@ -98,10 +102,10 @@ impl Concerned {
     }
 }
 
-/// ASCII without its controls.
+/// Printable ASCII, with the space.
 const PRINTABLE: std::ops::Range<usize> = 0x20..0x7F;
 
-/// The names of the built-in rules, with what they add to NFKC.
+/// Names of the built-in rules, with whether they add `nmt` and `cf` to NFKC.
 const NAMES: [(&str, bool, bool); 4] = [
     ("nfkc", false, false),
     ("nmt_nfkc", true, false),
@@ -110,8 +114,10 @@ const NAMES: [(&str, bool, bool); 4] = [
 ];
 
 impl CharsMap {
-    /// SentencePiece's rules of this name: `nfkc`, `nmt_nfkc`, `nfkc_cf` or `nmt_nfkc_cf`.
-    /// With `graphemes` they are applied as Hugging Face does.
+    /// Return SentencePiece's rules named `nfkc`, `nmt_nfkc`, `nfkc_cf` or `nmt_nfkc_cf`; None for
+    /// another name.
+    ///
+    /// With `graphemes`, the rules are applied as in Hugging Face.
     pub fn named(name: &str, graphemes: bool) -> Option<Self> {
         static RULES: [Once<Arc<Rules>>; 4] = [const { Once::new() }; 4];
         let number = NAMES.iter().position(|known| known.0 == name)?;
@@ -124,7 +130,7 @@ impl CharsMap {
         })
     }
 
-    /// The rules of a model file: its `precompiled_charsmap`.
+    /// Return the rules of a model file's `precompiled_charsmap`; a damaged one is an error.
     pub fn from_blob(blob: &[u8], graphemes: bool) -> Result<Self> {
         Ok(CharsMap {
             rules: Arc::new(Rules::new(Source::Blob(Blob::new(blob)?))),
@@ -133,8 +139,9 @@ impl CharsMap {
         })
     }
 
-    /// These rules, but for the texts that are to stay as they are: where one begins, no rule
-    /// does, until behind it. An error with `graphemes`.
+    /// Return these rules with protected texts, which stay as they are.
+    ///
+    /// No rule begins inside a protected text. Fails with `graphemes`.
     pub fn keeping(mut self, texts: &[Vec<u8>]) -> Result<Self> {
         if self.graphemes && !texts.is_empty() {
             let message = "rules for whole graphemes can't leave texts alone";
@@ -147,8 +154,9 @@ impl CharsMap {
         Ok(self)
     }
 
-    /// Do the rules make nothing but spaces of this text, one of each text that they, or no
-    /// rule, stand for?
+    /// Return whether the rules turn this text into nothing but spaces.
+    ///
+    /// Each key that matches must give one space, and each unchanged character must be one.
     pub(super) fn makes_only_spaces(&self, text: &[u8]) -> bool {
         let Ok(mut rest) = std::str::from_utf8(text) else {
             return false;
@@ -180,24 +188,26 @@ impl CharsMap {
         }
     }
 
-    /// May a text be cut before a space or a line feed that follows no white space?
+    /// Return whether a text may be cut before a space or a line feed that does not follow white
+    /// space.
     pub(super) fn cuts_before_space(&self) -> bool {
         match &self.rules.source {
-            // No key holds a space or a line feed beside another character, and none
-            // begins with a character that a grapheme binds to the next. (Tested.)
+            // No built-in key holds a space or a line feed beside another character, and none
+            // begins with a character that a grapheme joins to the next. (Tested.)
             _ if self.kept.as_ref().is_some_and(|kept| kept.holds_space) => false,
             Source::Builtin(_) => true,
             Source::Blob(blob) => !self.graphemes && !blob.reaches_over_a_space(),
         }
     }
 
-    /// Do the rules apply to what lies on the two sides of a NUL as if each were a text?
-    /// No key of theirs holds one, and neither does a value: NULs close them in a blob.
+    /// Return whether the rules treat the text on each side of a NUL as a text of its own.
+    ///
+    /// Neither a key nor a value holds a NUL: NULs end them in a blob.
     pub(super) fn splits_at_nul(&self) -> bool {
         !self.graphemes && self.kept.is_none() && !self.rules.ascii[0]
     }
 
-    /// Are these SentencePiece's own rules, of which every value is known?
+    /// Return whether these are SentencePiece's named rules, whose values are all known.
     pub(super) fn is_builtin(&self) -> bool {
         matches!(self.rules.source, Source::Builtin(_))
     }
@@ -229,7 +239,7 @@ impl Rules {
         }
     }
 
-    /// How many bytes at the start are ASCII that no rule concerns but with what follows.
+    /// Return how many leading bytes are ASCII that begin no key of ASCII alone.
     #[inline]
     fn untouched_ascii(&self, bytes: &[u8]) -> usize {
         let is_untouched = |&byte: &u8| byte < 0x80 && !self.ascii[usize::from(byte)];
@@ -244,7 +254,7 @@ impl Rules {
         length + behind.unwrap_or(rest.len())
     }
 
-    /// How many bytes at the start no rule concerns.
+    /// Return how many leading bytes no rule concerns.
     #[inline]
     fn untouched(&self, text: &str) -> usize {
         let bytes = text.as_bytes();
@@ -254,15 +264,16 @@ impl Rules {
                 Ok(stop) => return stop,
                 Err(looked_at) => looked_at,
             };
-            // A rule may begin with what was looked at last.
+            // A rule may begin with the last character that was searched.
             let from = before(bytes, looked_at);
             return from + self.untouched_one_by_one(&bytes[from..]);
         }
         self.untouched_one_by_one(bytes)
     }
 
-    /// Where [`Self::untouched`] ends if rules concern the character at `at`, the first of [`Suspects`]
-    /// that they may concern.
+    /// Return the end of [`Self::untouched`] if rules concern the character at `at`; else None.
+    ///
+    /// The character is the first that [`Suspects`] holds and that may stop the run.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn stop_at(&self, bytes: &[u8], at: usize) -> Option<usize> {
@@ -280,10 +291,10 @@ impl Rules {
         }
     }
 
-    /// The same by each character.
+    /// Return the result of [`Self::untouched`], character by character.
     #[inline]
     fn untouched_one_by_one(&self, bytes: &[u8]) -> usize {
-        // Bytes of the character before, if a rule may begin with that one.
+        // `last`: bytes of the character before `at`, which a rule may begin with; 0 at the start.
         let (mut at, mut last) = (0, 0);
         let low = |byte: u8| u32::from(byte & 0x3F);
         loop {
@@ -313,7 +324,7 @@ impl Rules {
         }
     }
 
-    /// The longest rule that begins `text`: the length of its key, and its value.
+    /// Return the longest rule that begins `text`: the bytes of its key, and its value.
     #[inline]
     fn longest<'s>(&'s self, text: &'s str) -> Option<(usize, Replacement<'s>)> {
         match &self.source {
@@ -325,7 +336,7 @@ impl Rules {
         }
     }
 
-    /// The value of the shortest rule that begins `text`.
+    /// Return the value of the shortest rule that begins `text`.
     fn shortest<'s>(&'s self, text: &'s str) -> Option<Replacement<'s>> {
         match &self.source {
             Source::Builtin(rules) => rules.shortest(text),
@@ -337,7 +348,7 @@ impl Rules {
     }
 }
 
-/// Where the character before a place begins; 0 at the start.
+/// Return where the character before offset `at` begins; 0 at the start.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn before(bytes: &[u8], at: usize) -> usize {
@@ -348,11 +359,13 @@ fn before(bytes: &[u8], at: usize) -> usize {
     at
 }
 
-/// Every byte of a value stands for all of the key, as in SentencePiece's offsets.
+/// Apply the longest rule at each offset of `text`, except in protected texts.
+///
+/// Every byte of a value takes the span of the whole key, as in SentencePiece's offsets.
 fn longest(rules: &Rules, keep: Option<&Kept>, text: &str, sink: &mut impl TextSink) {
     let bytes = text.as_bytes();
     let (mut kept, mut at) = (0, 0);
-    // No rule concerns what lies before this.
+    // No rule concerns the bytes before `clear`.
     let mut clear = 0;
     loop {
         if at >= clear {

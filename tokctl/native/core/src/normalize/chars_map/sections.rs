@@ -1,4 +1,4 @@
-//! What SentencePiece's rules are made of, read from `rules.txt`.
+//! Sections of SentencePiece's rules, read from `rules.txt`.
 
 use hashbrown::HashMap;
 
@@ -7,13 +7,13 @@ const SOURCE: &str = include_str!("rules.txt");
 /// The sections of `rules.txt`.
 #[derive(Default)]
 pub(super) struct Sections {
-    /// The rules for one character.
+    /// Rules for single characters.
     pub characters: HashMap<char, String>,
-    /// The sequences of folded characters that are put together.
+    /// Sequences of folded characters, with their values.
     pub sequences: Vec<(String, String)>,
-    /// What `nmt` adds; None: it has no rule for this one.
+    /// Rules that `nmt` adds; None removes the rule for the character.
     pub nmt: Vec<(char, Option<String>)>,
-    /// Case folding.
+    /// Case folding of single characters.
     pub case: HashMap<char, char>,
 }
 
@@ -55,7 +55,7 @@ impl Sections {
     }
 }
 
-/// The text of code points joined by a full stop, each raised by `step`.
+/// Return the text of code points joined by full stops, each raised by `step`.
 fn code_points(list: &str, step: u32) -> String {
     let codes = list.split('.').filter(|code| !code.is_empty());
     let raised = codes.map(|code| char::from_u32(code_point(code) as u32 + step));
@@ -64,6 +64,6 @@ fn code_points(list: &str, step: u32) -> String {
 
 fn code_point(hexadecimal: &str) -> char {
     let code = u32::from_str_radix(hexadecimal, 16).ok();
-    // The tests hold every rule against SentencePiece: a slip in the file does not pass.
+    // A mistake in the file does not pass: the tests compare every rule with SentencePiece.
     code.and_then(char::from_u32).unwrap_or_default()
 }

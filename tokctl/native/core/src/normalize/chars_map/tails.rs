@@ -1,9 +1,10 @@
-//! Keys as a graph in which equal tails are one.
+//! Graph of keys that shares equal tails.
 
 use std::collections::HashMap;
 
-/// One of the siblings below a node: its label, and the set of siblings below it. The label 0
-/// ends a key, and comes with its value.
+/// Branch of a node: its label, and the number of the set of siblings below it.
+///
+/// The label 0 ends a key; `below` is then the key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Sibling {
     pub label: u8,
@@ -14,13 +15,13 @@ pub(super) struct Sibling {
 #[derive(Default)]
 pub(super) struct Graph {
     pub sets: Vec<Vec<Sibling>>,
-    /// Is it below several nodes?
+    /// Whether each set is below several nodes.
     pub shared: Vec<bool>,
     numbers: HashMap<Vec<Sibling>, u32>,
 }
 
 impl Graph {
-    /// The number of a set, which is kept once.
+    /// Return the number of a set; equal sets share one.
     fn number(&mut self, set: Vec<Sibling>) -> u32 {
         if let Some(&number) = self.numbers.get(&set) {
             self.shared[number as usize] = true;
@@ -33,10 +34,12 @@ impl Graph {
         number
     }
 
-    /// The graph of keys in ascending order, none empty or with a NUL, and its top set.
+    /// Return the graph of ascending keys, and the number of its top set.
+    ///
+    /// No key may be empty or hold a NUL.
     pub fn new<'k>(keys: impl Iterator<Item = (&'k [u8], u32)>) -> (Self, u32) {
         let mut graph = Graph::default();
-        // The sets on the way to the last key; the last branch of each is not closed yet.
+        // The sets on the path to the last key; the last branch of each is not closed yet.
         let mut open: Vec<Vec<Sibling>> = vec![Vec::new()];
         let mut last: &[u8] = &[];
         for (key, value) in keys {
@@ -61,7 +64,7 @@ impl Graph {
         (graph, top)
     }
 
-    /// Closes the sets below the first `keep`, the deepest first.
+    /// Close the sets below the first `keep`, the deepest first.
     fn close(&mut self, open: &mut Vec<Vec<Sibling>>, keep: usize) {
         while open.len() > keep {
             let below = self.number(open.pop().unwrap_or_default());

@@ -9,7 +9,7 @@ fn apply(map: &CharsMap, text: &str) -> String {
     String::from_utf8(bytes).expect("text stays text")
 }
 
-/// A trie by hand: the unit of each node is `offset << 10 | has_leaf << 8 | label`.
+/// Return a hand-made blob: the unit of each node is `offset << 10 | has_leaf << 8 | label`.
 fn small_blob() -> Vec<u8> {
     let mut units = vec![0u32; 512];
     // The root's children are at 256 ^ label; "a" has a value, "ab" another one.
@@ -76,7 +76,7 @@ fn the_file_of_rules_is_read_whole() {
     assert_eq!(counts(true, true), (6417, 949));
 }
 
-/// What `cuts_before_space` takes for granted.
+/// Check what `cuts_before_space` assumes about the built-in keys.
 #[test]
 fn no_built_in_key_reaches_over_a_space() {
     use unicode_segmentation::UnicodeSegmentation;
@@ -98,7 +98,7 @@ fn no_built_in_key_reaches_over_a_space() {
 
 #[test]
 fn rules_that_never_end_are_refused() {
-    // `a` leads from the root to the root; `a` and then `b` do.
+    // `a` leads from the root to the root, or `a` and then `b` do.
     let (root, a, b) = (0u32, 97, 98);
     for steps in [vec![(root, a, root)], vec![(root, a, 256), (256, b, root)]] {
         let mut units = vec![0u32; 512];
@@ -135,7 +135,7 @@ fn what_is_kept_is_kept_from_rules_that_begin_inside() {
     }
 }
 
-/// By the reader of ours: every rule is there, and nothing else.
+/// Read compiled rules back: every rule is present, and no other.
 #[test]
 fn compiled_rules_are_the_rules() {
     let mut draw = random_below(7);
@@ -198,7 +198,7 @@ fn a_dummy_space_asks_what_the_text_was() {
     }
 }
 
-/// As [`longest`], with a look at every character.
+/// Apply the rules like [`longest`], with a look-up at every character.
 fn slowly(map: &CharsMap, text: &str) -> String {
     let (mut out, mut at) = (String::new(), 0);
     while let Some(character) = text[at..].chars().next() {
@@ -234,7 +234,7 @@ fn what_is_not_looked_up_has_no_rule() {
             let Some(character) = char::from_u32(code) else {
                 continue;
             };
-            // Marks, jamo, and what half-width ones are put together of.
+            // Marks, jamo, and the characters that half-width ones compose with.
             let text = format!("e{character}\u{301}{character}\u{3099}か{character}\u{1161}");
             assert_eq!(apply(&map, &text), slowly(&map, &text), "{text:?}");
         }
@@ -248,7 +248,7 @@ fn what_is_not_looked_up_has_no_rule() {
     }
 }
 
-/// Vectors find what is found by each character.
+/// Check that vectors stop where the search by characters does.
 #[test]
 fn untouched_is_what_no_character_stops() {
     let characters: Vec<char> = ('\0'..='\u{FFFF}')
@@ -262,7 +262,7 @@ fn untouched_is_what_no_character_stops() {
         let clean: Vec<char> = (characters.iter().copied())
             .filter(|one| rules.untouched_one_by_one(format!("{one}").as_bytes()) > 0)
             .collect();
-        // Each character behind others, then random ones, of which few stop.
+        // Each character after others, then random texts in which few characters stop.
         let mut texts: Vec<String> = (characters.iter())
             .map(|one| format!("{}字é{one}{}", "a".repeat(below(62)), "б".repeat(40)))
             .collect();

@@ -1,15 +1,15 @@
-//! What the patterns do with masks.
+//! Operations on masks that the patterns share.
 //!
-//! "Before" and "behind" are meant as in the text: the character before is one bit lower.
+//! "Before" and "after" refer to the text: the character before is one bit lower.
 
 use super::View;
 
-/// A mask's last bit, for the block behind.
+/// Last bit of a mask, for the next block.
 #[derive(Clone, Copy, Default)]
 pub struct Carry(u64);
 
 impl Carry {
-    /// The places behind those of `mask`.
+    /// Return the positions one after the bits of `mask`, across the start of the block.
     #[inline(always)]
     pub fn behind(&mut self, mask: u64) -> u64 {
         let shifted = mask << 1 | self.0;
@@ -17,29 +17,32 @@ impl Carry {
         shifted
     }
 
-    /// The place behind the block before, if it was in its mask.
+    /// Return bit 0, set if the last bit of the block before was set.
     #[inline(always)]
     pub fn first(self) -> u64 {
         self.0
     }
 }
 
-/// The places before those of a mask, where `next` is the block behind's.
+/// Return the positions one before the bits of a mask; `next` is the mask of the next block.
 #[inline(always)]
 pub fn ahead(mask: u64, next: u64) -> u64 {
     mask >> 1 | next << 63
 }
 
-/// From each place of `from` on, which lie in runs of `within`, the rest of its run.
+/// Return the positions from each bit of `from` to the end of its run of `within`.
 ///
-/// The sum clears a run from its first marked place on, and sets the other marks again.
+/// Each bit of `from` lies in a run of `within`. The sum clears a run from its first marked
+/// position on, and sets the other marks again.
 #[inline(always)]
 pub fn follow(from: u64, within: u64) -> u64 {
     ((within.wrapping_add(from) ^ within) | from) & within
 }
 
-/// The first bytes of the characters whose last bytes are in `last`; `next` and the second
-/// half of `rest` are of the block behind. For characters of three bytes at most.
+/// Return the first bytes of the characters whose last bytes are in `last`.
+///
+/// `next` and the second half of `rest` belong to the next block. A character may have at most
+/// three bytes.
 #[inline]
 pub fn first_bytes(last: u64, next: u64, rest: (u64, u64)) -> u64 {
     let rest = u128::from(rest.0) | u128::from(rest.1) << 64;
@@ -50,17 +53,17 @@ pub fn first_bytes(last: u64, next: u64, rest: (u64, u64)) -> u64 {
     (places & !rest) as u64
 }
 
-/// What stands behind a run.
+/// End of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Run {
-    /// It ends in this block or the next, at this bit of both.
+    /// The run ends in this block or the next, at this bit of the two.
     Ends(u32),
-    /// It goes on behind both.
+    /// The run continues past both blocks.
     Open,
 }
 
 impl Run {
-    /// The run of `mask` that goes on at bit `from`.
+    /// Return the end of the run of `mask` that continues at bit `from`.
     #[inline(always)]
     pub fn from(from: u32, mask: u64, next: u64) -> Run {
         let length = (!(mask >> from)).trailing_zeros();
@@ -74,23 +77,23 @@ impl Run {
     }
 }
 
-/// Is bit `at` set of two masks, one behind the other?
+/// Return whether bit `at` of two consecutive masks is set.
 #[inline(always)]
 pub fn bit(at: u32, mask: u64, next: u64) -> bool {
     let half = if at < 64 { mask } else { next };
     half >> (at & 63) & 1 != 0
 }
 
-/// Numbers in groups of three: `\p{N}{1,3}`.
+/// Numbers in groups of at most three: `\p{N}{1,3}`.
 #[derive(Clone, Copy, Default)]
 pub struct Groups {
     before: Carry,
-    /// The numbers at the end of the block before that belong to an open group.
+    /// Numbers at the end of the block before that belong to an open group.
     open: u32,
 }
 
 impl Groups {
-    /// Where groups start.
+    /// Return where groups start.
     #[inline(always)]
     pub fn starts(&mut self, numbers: u64, view: &View) -> u64 {
         let going_on = self.open > 0 && numbers & 1 != 0;
@@ -103,7 +106,7 @@ impl Groups {
         self.count(numbers, runs, numbers & !view.block.rest)
     }
 
-    /// Number by number; `firsts` are their first bytes.
+    /// Count number by number; `firsts` are the first bytes of the numbers.
     #[cold]
     fn count(&mut self, numbers: u64, runs: u64, firsts: u64) -> u64 {
         let (mut starts, mut left) = (0, firsts);

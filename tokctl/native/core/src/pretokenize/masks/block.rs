@@ -1,4 +1,4 @@
-//! 64 bytes as masks, and a text as blocks.
+//! Blocks of 64 bytes as masks, and a text as a sequence of blocks.
 
 use super::lanes::Lanes;
 use super::letters::Letters;
@@ -6,13 +6,14 @@ use super::wide::{classify, Spill, WINDOW};
 use super::MaskPattern;
 use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
 
-/// Class bits of the ASCII characters. Vectors of 64 bytes are loaded from them.
+/// Class bits of the ASCII characters, aligned for loads of 64-byte vectors.
 #[repr(align(64))]
 pub struct AsciiClasses(pub [u8; 128]);
 
 impl AsciiClasses {
-    /// The classes of [`crate::unicode`] that are in `kept`, and for some characters one more
-    /// each.
+    /// Create a table with the classes of [`crate::unicode`] that are in `kept`.
+    ///
+    /// Each entry of `more` adds a class bit to the bytes that it lists.
     pub const fn new(kept: u8, more: &[(u8, &[u8])]) -> Self {
         let mut classes = [0; 128];
         let mut byte = 0;
@@ -41,7 +42,7 @@ impl AsciiClasses {
         AsciiClasses(classes)
     }
 
-    /// The bits that some character has.
+    /// Return the bits that at least one character has.
     pub const fn bits(&self) -> u8 {
         let (mut bits, mut byte) = (0, 0);
         while byte < 128 {
@@ -52,10 +53,11 @@ impl AsciiClasses {
     }
 }
 
-/// The class masks of 64 bytes, and which of them are not the first of their character.
+/// Class masks of 64 bytes.
 #[derive(Clone, Copy)]
 pub struct Block {
     masks: [u64; 8],
+    /// Bytes that are not the first of their character.
     pub rest: u64,
 }
 
@@ -72,25 +74,26 @@ impl Block {
         Block { masks, rest: 0 }
     }
 
-    /// The characters that have class `bit`, which is a constant that the pattern names.
+    /// Return the mask of class `bit`, a constant that the pattern names.
     #[inline(always)]
     pub fn of(&self, bit: u8) -> u64 {
         self.masks[bit.trailing_zeros() as usize & 7]
     }
 }
 
-/// What a pattern sees of the text: a block, and the one behind it.
+/// Part of the text that a pattern sees: a block, and the next one.
 pub struct View<'a> {
     pub text: &'a [u8],
-    /// Where the block starts, which is inside the text.
+    /// Offset of the block, which is inside the text.
     pub at: usize,
     pub block: &'a Block,
     pub next: &'a Block,
 }
 
 impl View<'_> {
-    /// Where to go on behind the next block: at the character that its last byte belongs to,
-    /// if that is not the block's last, or at the end of the text or behind it.
+    /// Return the offset of the first character that does not end in the next block.
+    ///
+    /// The character may start in that block. The offset may be the end of the text, or past it.
     pub fn behind_next(&self) -> usize {
         let mut at = self.at + 128;
         while self.text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80) {
@@ -100,6 +103,7 @@ impl View<'_> {
     }
 }
 
+/// Reader of a text in blocks.
 pub struct Blocks<'t> {
     pub text: &'t [u8],
     at: usize,
@@ -117,7 +121,7 @@ impl<'t> Blocks<'t> {
         }
     }
 
-    /// The next 64 bytes; spaces from the end of the text on.
+    /// Return the next 64 bytes; from the end of the text on, spaces.
     #[inline(always)]
     pub fn next<L: Lanes, P: MaskPattern>(&mut self) -> Block {
         let rest = match self.text.get(self.at..) {
@@ -148,7 +152,8 @@ impl<'t> Blocks<'t> {
             *mask |= letters.of(P::WIDE & 1 << bit);
         }
         let mut rest = letters.covered & !leads;
-        // What the block before spills is a byte outside ASCII, so it always comes here.
+        // A character that spills over from the block before is beyond ASCII, so it always gets
+        // here.
         if letters.covered != high {
             let leads = leads & !letters.covered;
             let wide = classify(self.classes, window, leads, &mut self.spill);
@@ -171,7 +176,7 @@ fn padded(rest: &[u8]) -> [u8; WINDOW] {
     padded
 }
 
-/// One mask per bit that the pattern knows.
+/// Return one mask for each bit that the pattern uses.
 #[inline(always)]
 fn masks<L: Lanes, P: MaskPattern>(classes: L) -> [u64; 8] {
     let used = const { P::WIDE | P::ASCII.bits() };

@@ -3,28 +3,30 @@
 //! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|`
 //! ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 //!
-//! Llama 3's `tokenizer.json` has this form, Qwen2's takes one `\p{N}` at a time. The
-//! form in tiktoken's `openai_public.py` (cl100k_base) has `\s++$` before `\s*[\r\n]`:
-//! there white space at the end of a text is not split at its last line break.
+//! Llama 3's `tokenizer.json` has this form; Qwen2's takes one `\p{N}` at a time. The form in
+//! tiktoken's `openai_public.py` (cl100k_base) has `\s++$` before `\s*[\r\n]`, so white space at
+//! the end of a text is not split at its last line break.
 
 use super::parts::{Parts, Prefixed};
 use super::{ahead, AsciiClasses, Carry, Groups, MaskPattern, View};
 use crate::pretokenize::runs::contraction_any_case;
 use crate::unicode::{LETTER, NUMBER, SPACE};
 
-/// The plain space, and the apostrophe.
+/// Class bit of the plain space and the apostrophe.
 const MARKED: u8 = 8;
-/// Line breaks.
+/// Class bit of line breaks.
 const BREAK: u8 = 16;
 
-/// `SINGLE`: one number is one pre-token, not up to three. `WHOLE`: white space at the end
-/// of the text is one pre-token.
+/// State of the pattern, in one of its variants.
+///
+/// With `SINGLE`, one number is one pre-token, not up to three. With `WHOLE`, white space at the
+/// end of the text is one pre-token.
 #[derive(Clone, Copy, Default)]
 pub struct Cl100k<const SINGLE: bool, const WHOLE: bool> {
     parts: Prefixed,
     letters: Carry,
     groups: Groups,
-    /// Where the block before has a contraction that ends in this one.
+    /// Starts in this block, after contractions that begin in the block before.
     started: u64,
 }
 
@@ -62,8 +64,9 @@ impl<const SINGLE: bool, const WHOLE: bool> MaskPattern for Cl100k<SINGLE, WHOLE
 }
 
 impl<const SINGLE: bool, const WHOLE: bool> Cl100k<SINGLE, WHOLE> {
-    /// What is behind the contractions, where a pre-token starts with an apostrophe. Without
-    /// them it would take all of the letters along.
+    /// Return the starts after contractions that are at the start of a pre-token.
+    ///
+    /// Without these starts, a pre-token would join the apostrophe and all letters after it.
     #[inline(never)]
     fn contractions(&mut self, view: &View, mut short: u64) -> u64 {
         let mut started = 0_u128;

@@ -1,26 +1,30 @@
+//! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token.
+//!
 //! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 //!
-//! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token. And the
-//! documents' words, which are the same without spaces, and these are dropped:
+//! With `WORDS`, the pattern has no spaces, and white space is dropped:
+//!
 //! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`
 //!
-//! Some models have the first one without its contractions.
+//! Some models use the first pattern without its contractions.
 
 use super::{ahead, first_bytes, AsciiClasses, Carry, MaskPattern, View};
 use crate::pretokenize::runs::contraction;
 use crate::unicode::{LETTER, NUMBER, SPACE};
 
-/// The plain space, and the apostrophe.
+/// Class bit of the plain space and the apostrophe.
 const MARKED: u8 = 8;
 
+/// State of the pattern that goes from block to block.
 #[derive(Clone, Copy)]
 pub struct Gpt2<const WORDS: bool, const CONTRACTIONS: bool> {
     letters: Carry,
     numbers: Carry,
     spaces: Carry,
     plain: Carry,
-    /// What a contraction at the end of the block before takes away here, and what it starts.
+    /// Start in this block that a contraction of the block before removes.
     taken: u64,
+    /// Start in this block that a contraction of the block before adds.
     started: u64,
 }
 
@@ -32,7 +36,7 @@ impl<const WORDS: bool, const CONTRACTIONS: bool> Default for Gpt2<WORDS, CONTRA
             spaces: Carry::default(),
             plain: Carry::default(),
             taken: 0,
-            // The start of the text, where no kind of run ends.
+            // Start of the text, where no run ends.
             started: 1,
         }
     }
@@ -47,7 +51,8 @@ impl<const WORDS: bool, const CONTRACTIONS: bool> MaskPattern for Gpt2<WORDS, CO
     fn starts(&mut self, view: &View) -> u64 {
         let (block, next) = (view.block, view.next);
         let [letters, numbers, spaces] = [LETTER, NUMBER, SPACE].map(|class| block.of(class));
-        // What is none of the three is the fourth kind of run: at its start one of them ends.
+        // Other characters are the fourth kind: where a run of them starts, a run of another kind
+        // ends.
         let changes = (letters ^ self.letters.behind(letters))
             | (numbers ^ self.numbers.behind(numbers))
             | (spaces ^ self.spaces.behind(spaces));
@@ -70,14 +75,14 @@ impl<const WORDS: bool, const CONTRACTIONS: bool> MaskPattern for Gpt2<WORDS, CO
 }
 
 impl<const WORDS: bool, const CONTRACTIONS: bool> Gpt2<WORDS, CONTRACTIONS> {
-    /// Where a plain space is taken along, so that nothing starts; and the last of each run
-    /// of spaces, which starts something.
+    /// Return where a plain space is joined to a word, so that nothing starts; and the last space
+    /// of each run, which starts a pre-token.
     #[inline(always)]
     fn spaces_before(&mut self, view: &View, spaces: u64) -> (u64, u64) {
         let (block, next) = (view.block, view.next);
         // ` ?`
         let joined = self.plain.behind(spaces & block.of(MARKED));
-        // `\s+(?!\S)` gives back the last space, to what follows or to nothing.
+        // `\s+(?!\S)` gives back the last space, which joins a word or stands alone.
         let next_spaces = next.of(SPACE);
         let mut last = spaces & !ahead(spaces, next_spaces);
         if (spaces & block.rest) | (next.rest & 1) != 0 {
@@ -87,8 +92,9 @@ impl<const WORDS: bool, const CONTRACTIONS: bool> Gpt2<WORDS, CONTRACTIONS> {
         (joined, last)
     }
 
-    /// Contractions where a pre-token starts with an apostrophe: the letters go to it, and
-    /// what is behind starts another one.
+    /// Return `starts`, changed for contractions that are at the start of a pre-token.
+    ///
+    /// The letters of a contraction join its apostrophe, and a pre-token starts after them.
     #[inline(never)]
     fn contractions(&mut self, view: &View, starts: u64, mut short: u64) -> u64 {
         let (mut taken, mut started) = (0_u128, 0_u128);

@@ -1,4 +1,4 @@
-//! 64 bytes, on which one operation is done at once.
+//! Vectors of 64 bytes, on which one operation is done at once.
 
 use std::mem::MaybeUninit;
 
@@ -6,25 +6,25 @@ use super::AsciiClasses;
 
 /// 64 bytes in registers.
 pub trait Lanes: Copy {
-    /// Is `between` one step? Else it takes longer than looking a character up.
+    /// Whether `between` is one step; if not, it takes longer than a look-up of the character.
     const COMPARES: bool;
 
     fn load(bytes: &[u8; 64]) -> Self;
 
-    /// The class of each byte; 0 for those outside ASCII.
+    /// Return the class of each byte; 0 for a byte beyond ASCII.
     fn classes(self, table: &AsciiClasses) -> Self;
 
-    /// Which bytes are in `first..=last`.
+    /// Return the mask of the bytes in `first..=last`.
     fn between(self, first: u8, last: u8) -> u64;
 
-    /// Bit `BIT` of each byte, the first byte's lowest.
+    /// Return bit `BIT` of each byte as a mask; the first byte's is the lowest.
     fn mask<const BIT: i32>(self) -> u64;
 
-    /// Writes the places of a mask's bits, the lowest one's first, each with `base` added, to the
-    /// start of `out`. What comes behind them there is of no interest.
+    /// Write the positions of a mask's bits, ascending and with `base` added, to the start of
+    /// `out`.
     ///
-    /// Eight at a time, as many as there are or not: to stop at the last one would be mispredicted
-    /// for nearly every mask.
+    /// The entries after them are unspecified. Positions are written eight at a time, even if
+    /// fewer are left: a branch at the last one would be mispredicted for nearly every mask.
     #[inline(always)]
     fn write_places(mut mask: u64, base: u16, out: &mut [MaybeUninit<u16>; 64]) {
         for eight in out.as_chunks_mut::<8>().0 {
@@ -59,7 +59,7 @@ impl Lanes for Portable {
     fn classes(self, table: &AsciiClasses) -> Self {
         Portable(self.0.map(|word| {
             let class = |byte: u8| {
-                // All ones for ASCII, so that there is nothing to predict.
+                // All ones for ASCII: a mask cannot be mispredicted, unlike a branch.
                 let is_ascii = (byte >> 7).wrapping_sub(1);
                 table.0[usize::from(byte & 0x7F)] & is_ascii
             };
@@ -81,7 +81,7 @@ impl Lanes for Portable {
         let mut mask = 0;
         for (number, word) in self.0.into_iter().enumerate() {
             let lowest = (word >> BIT) & 0x0101_0101_0101_0101;
-            // The product's highest byte has bit k of byte k: no two terms meet in a bit.
+            // The product's highest byte has bit k of byte k; no two terms meet in a bit.
             let byte = lowest.wrapping_mul(0x0102_0408_1020_4080) >> 56;
             mask |= byte << (8 * number);
         }

@@ -1,4 +1,4 @@
-//! Which of the processor's instructions are used.
+//! Instruction sets of the processor that the scanners use.
 
 use crate::lock_free::Lazy;
 
@@ -9,6 +9,7 @@ use super::neon::Neon;
 use super::x86;
 use super::{BatchPlaces, MaskPattern, Scan};
 
+/// Instruction set, slowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     Portable,
@@ -21,11 +22,11 @@ pub enum Level {
 }
 
 impl Level {
-    /// The best that this processor has.
+    /// Return the best level that this processor has.
     ///
-    /// The environment variable `TOKCTL_SIMD` asks for another one: `portable`, `avx2`,
-    /// `avx512` or `neon`. It is read once; what is not known or not there is passed over. The results
-    /// are the same for each, so it is of use for tests and measurements alone.
+    /// The environment variable `TOKCTL_SIMD` selects another one: `portable`, `avx2`, `avx512` or
+    /// `neon`. It is read once; an unknown or missing level is ignored. All levels give equal
+    /// results, so the variable is for tests and measurements only.
     pub fn get() -> Self {
         static LEVEL: Lazy<Level> =
             Lazy::new(|| Level::chosen(&std::env::var("TOKCTL_SIMD").unwrap_or_default()));
@@ -38,7 +39,7 @@ impl Level {
         *found.unwrap_or(&all[all.len() - 1])
     }
 
-    /// Proof of AVX2, where it is to be used.
+    /// Return proof of AVX2, if this level uses it.
     #[cfg(target_arch = "x86_64")]
     pub fn avx2(self) -> Option<x86::HasAvx2> {
         match self {
@@ -48,7 +49,7 @@ impl Level {
         }
     }
 
-    /// All that this processor has, the best one last.
+    /// Return all levels that this processor has, the best one last.
     pub fn all() -> Vec<Self> {
         #[cfg_attr(
             not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -95,7 +96,7 @@ impl Level {
     }
 }
 
-/// A function of its own, that callers share.
+/// Scan a batch, in a function of its own that callers share.
 #[inline(never)]
 fn fill<L: Lanes, P: MaskPattern>(scan: &mut Scan<P>, places: &mut BatchPlaces) -> usize {
     scan.fill::<L>(places)

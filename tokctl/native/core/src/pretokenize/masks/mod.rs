@@ -1,17 +1,19 @@
-//! Scanners that work on blocks of 64 bytes: one mask per character class, and from these,
-//! by shifts and carries, one mask of the places where a pre-token starts.
+//! Scanners that work on blocks of 64 bytes.
 //!
-//! - A mask has a bit per byte, the lowest for the first. The class of a character outside
-//!   ASCII is set at all of its bytes, so that neighbours among bytes are neighbours among
-//!   characters, and one shift asks for the character before or behind.
-//! - What a block needs to know of the blocks before it are carries of one bit. The block
-//!   behind it is classified before its turn, so that looking ahead is a shift as well.
-//! - Text is done by [`BATCH`] blocks at a time, in a function that is compiled for each
-//!   level of the processor; only making the class masks differs ([`lanes`]). The places are
-//!   handed out by code that is compiled once per caller.
-//! - Where white space is dropped, it is a piece of its own until the places are handed out.
-//! - Behind its end a text goes on with spaces: they begin no look-ahead that the end would
-//!   not, and start nothing inside the text.
+//! Each character class gives one mask of a block. Shifts and carries turn these masks into one
+//! mask of the positions where a pre-token starts.
+//!
+//! - A mask has a bit for each byte, the lowest for the first. A character beyond ASCII sets the
+//!   bits of all of its bytes. So neighbours among bytes are neighbours among characters, and one
+//!   shift reaches the character before or after.
+//! - Carries of one bit hold all that a block needs to know of the blocks before it. The next block
+//!   is classified in advance, so that looking ahead is a shift as well.
+//! - A function that is compiled for each level of the processor scans [`BATCH`] blocks at a time;
+//!   only the making of the class masks differs ([`lanes`]). The pre-tokens are handed out by code
+//!   that is compiled once for each caller.
+//! - Dropped white space is a piece of its own until the pre-tokens are handed out.
+//! - Past its end, a text continues with spaces: for a look-ahead they are like the end, and they
+//!   start nothing inside the text.
 
 mod algebra;
 mod block;
@@ -48,41 +50,44 @@ use block::Blocks;
 use lanes::Lanes;
 use places::Places;
 
-/// Blocks between two look-ups of what the processor can do.
+/// Blocks per call of the code for the processor's level.
 const BATCH: usize = 16;
 
-/// A pattern as an algebra on masks: the state that goes from block to block.
+/// Pattern as an algebra on masks, with the state that goes from block to block.
 pub trait MaskPattern: Copy {
-    /// The class bits of ASCII. The same bits may mean something else than in
-    /// [`crate::unicode`] where [`Self::WIDE`] does not hold them.
+    /// Class bits of ASCII. A bit that is not in [`Self::WIDE`] may have another meaning than in
+    /// [`crate::unicode`].
     const ASCII: AsciiClasses;
-    /// The bits of [`crate::unicode::Classes`] that characters outside ASCII keep.
+    /// Bits of [`crate::unicode::Classes`] that characters beyond ASCII keep.
     const WIDE: u8;
 
-    /// Is white space dropped?
+    /// Whether white space is dropped.
     const DROPS: bool = false;
 
-    /// Where pre-tokens start in `view.block`, and the white space between them. Bits behind the
-    /// end of the text are ignored, and that at its start as well.
+    /// Return where pre-tokens, and the white space between them, start in `view.block`.
+    ///
+    /// Bits past the end of the text are ignored. The bit at its start counts only with
+    /// [`Self::DROPS`].
     fn starts(&mut self, view: &View) -> u64;
 }
 
 struct Scan<'t, P> {
     pattern: P,
     blocks: Blocks<'t>,
-    /// Where the next block to scan starts, and that block; none at first.
+    /// Offset of the next block to scan.
     at: usize,
+    /// Block at `at`; None before the first one is read.
     block: Option<Block>,
-    /// Does the block before end with what is kept?
+    /// Whether the block before ends with a byte that is kept.
     kept: Carry,
 }
 
 impl<P: MaskPattern> Scan<'_, P> {
-    /// Scans the next blocks; returns how many they were.
+    /// Scan at most [`BATCH`] blocks and return their number.
     #[inline(always)]
     fn fill<L: Lanes>(&mut self, places: &mut BatchPlaces) -> usize {
         let text = self.blocks.text;
-        // Copies that need not be in memory at each step.
+        // Local copies, which need not be in memory at each step.
         let (mut pattern, mut at, mut block) = (self.pattern, self.at, self.block);
         let mut filled = 0;
         while filled < BATCH && at < text.len() {
@@ -105,7 +110,7 @@ impl<P: MaskPattern> Scan<'_, P> {
                     let ends = starts & self.kept.behind(kept);
                     places.ends.add::<L>(base, ends & inside);
                 } else {
-                    // The first one is open already.
+                    // The first pre-token is open already.
                     let first = u64::from(at == 0);
                     places.starts.add::<L>(base, starts & inside & !first);
                 }
@@ -119,14 +124,15 @@ impl<P: MaskPattern> Scan<'_, P> {
     }
 }
 
-/// What a batch of blocks was found to be.
+/// Offsets that were found in a batch of blocks.
 struct BatchPlaces {
+    /// Starts of pre-tokens.
     starts: Places,
-    /// Where pre-tokens end, of a pattern that drops something.
+    /// Ends of pre-tokens, for a pattern that drops white space.
     ends: Places,
 }
 
-/// Gives `sink` every pre-token of a pattern.
+/// Give `sink` every pre-token of a pattern.
 #[inline]
 pub fn split<P: MaskPattern>(pattern: P, text: &[u8], sink: impl PreTokenSink) {
     split_at_level(Level::get(), pattern, text, sink);
@@ -153,13 +159,13 @@ fn split_at_level<P: MaskPattern>(
         ends: Places::none(),
     };
     let mut base = 0;
-    // The start of the pre-token whose end has not been found yet.
+    // Start of the pre-token whose end is not found yet.
     let mut open = if P::DROPS { None } else { Some(0) };
     while base < text.len() {
         let filled = level.fill(&mut scan, &mut places);
         let starts = places.starts.take();
         if P::DROPS {
-            // Starts and ends come by turns.
+            // Starts and ends alternate.
             let mut starts = starts.iter().map(|&start| base + usize::from(start));
             for &end in places.ends.take() {
                 if let Some(start) = open.take().or_else(|| starts.next()) {

@@ -7,13 +7,14 @@
 //! ` ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 //!
 //! A run of U and L that starts with a letter is split
-//! - before each of U alone that follows one of L alone, or what is of both behind that;
-//! - where no L alone follows a run of U: behind its last character that is of both, which
-//!   `U*` gives back to `L+`.
+//! - before each character of U alone that follows one of L alone, with or without characters of
+//!   both classes in between;
+//! - if no character of L alone follows a run of U: after the last character of the run that is in
+//!   both classes, which `U*` gives back to `L+`.
 //!
-//! A run that starts with a mark is a matter of its own, because a mark is no `\p{L}`: it may
-//! be taken for a prefix or for punctuation. From there on the scalar scanner goes on, up to
-//! where a pre-token starts whatever was before.
+//! A run that starts with a mark is a separate case, because a mark is not `\p{L}`: the mark can be
+//! a prefix, or count as punctuation. The scalar scanner takes over there, up to an offset where a
+//! pre-token starts whatever comes before it.
 
 use super::algebra::{bit, Run};
 use super::parts::{Parts, Prefixed};
@@ -23,11 +24,12 @@ use crate::pretokenize::runs::is_line_break;
 use crate::pretokenize::scalar::o200k::token_end;
 use crate::unicode::{Categories, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
 
-/// The plain space, and the apostrophe.
+/// Class bit of the plain space and the apostrophe.
 const MARKED: u8 = 8;
-/// Line breaks, and the slash.
+/// Class bit of line breaks and the slash.
 const TRAILING: u8 = 16;
 
+/// State of the pattern that goes from block to block.
 #[derive(Clone, Copy, Default)]
 pub struct O200k {
     parts: Prefixed,
@@ -36,16 +38,17 @@ pub struct O200k {
     words_again: Carry,
     lower: Carry,
     both: Carry,
-    /// Of the block before's contractions: what they take away here, what they start, and
-    /// where among these the scalar scanner decides.
+    /// Starts that contractions of the block before remove in this block.
     taken: u64,
+    /// Starts that contractions of the block before add in this block.
     started: u64,
+    /// Added starts at which the scalar scanner decides.
     awkward: u64,
-    /// Where the last contraction ended.
+    /// End of the last contraction, an offset in the text.
     contracted: usize,
-    /// The last place that started a pre-token.
+    /// Last start of a pre-token, an offset in the text.
     last: usize,
-    /// Where the scalar scanner starts its next pre-token, and the place it was called for.
+    /// Next start of the scalar scanner, and the position that it was called for.
     scalar: Option<(usize, usize)>,
 }
 
@@ -96,10 +99,10 @@ impl MaskPattern for O200k {
 }
 
 impl O200k {
-    /// Where a run of U and L is split.
+    /// Return where a run of U and L is split.
     #[inline(always)]
     fn cases(&mut self, view: &View, upper: u64, lower: u64) -> u64 {
-        // L alone, and what of L follows it.
+        // L alone, and the characters of L after it.
         let in_lower = follow(lower & !upper | lower & self.lower.first(), lower);
         let only_upper = upper & !lower;
         let after_lower = only_upper & self.lower.behind(in_lower);
@@ -111,7 +114,9 @@ impl O200k {
         }
     }
 
-    /// Those of `places`, each of U alone behind one of both, where no L follows the run of U.
+    /// Return the positions whose run of U alone is not followed by L.
+    ///
+    /// Each bit of `places` is in U alone and follows a character of both classes.
     #[inline(never)]
     fn given_back(&self, view: &View, mut places: u64) -> u64 {
         let only_upper = |upper: u64, lower: u64| upper & !lower;
@@ -131,7 +136,7 @@ impl O200k {
         found
     }
 
-    /// A contraction goes to the word before it, what is behind starts a pre-token.
+    /// Add each contraction to the word before it, and start a pre-token after it.
     #[inline(never)]
     fn contractions(
         &mut self,
@@ -146,7 +151,7 @@ impl O200k {
             short &= short - 1;
             let at = view.at + place as usize;
             let length = contraction_any_case(view.text, at);
-            // A word that is nothing but a contraction is used up.
+            // A word that is nothing but a contraction includes no second one.
             if length == 0 || at == self.contracted {
                 continue;
             }
@@ -154,7 +159,8 @@ impl O200k {
             let end = place + length as u32;
             taken |= (1 << end) - (1 << place);
             started |= 1 << end;
-            // Is the next word of both? `cases` has taken it for the rest of this one.
+            // If the next word begins with a character of both classes, `cases` has counted it
+            // as the rest of this word.
             let is_both = |class| bit(end, view.block.of(class), view.next.of(class));
             behind |= u128::from(is_both(UPPER) && is_both(LOWER)) << end;
         }
@@ -165,14 +171,14 @@ impl O200k {
         (starts, awkward | behind as u64)
     }
 
-    /// The scalar scanner from the last start before each of the `awkward` places on.
+    /// Rescan with the scalar scanner from the last start before each of the `awkward` positions.
     #[cold]
     fn repair(&mut self, view: &View, starts: u64, mut awkward: u64) -> u64 {
         let (classes, categories) = (Classes::get(), Categories::get());
         let text = view.text;
         let end = text.len().min(view.at + 64);
         let mut right = 0;
-        // Of `starts` those from here on are still to be looked at.
+        // First position of `starts` that is still to be checked.
         let mut from = 0;
         loop {
             if let Some((mut at, cause)) = self.scalar.take() {
@@ -212,8 +218,9 @@ impl O200k {
     }
 }
 
-/// Does a pre-token start at `at` whatever was before it? The masks know such places, and may
-/// go on there.
+/// Return whether a pre-token starts at `at` whatever comes before it.
+///
+/// The masks find such a start, so they can take over again.
 fn is_fresh(classes: Classes, text: &[u8], at: usize) -> bool {
     let before = classes.before(text, at);
     match classes.at(text, at).0 {
@@ -224,8 +231,9 @@ fn is_fresh(classes: Classes, text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Is the run of U alone that goes on behind the next block followed by one of L? Each run
-/// is looked up once, because it starts at one place.
+/// Return whether L follows the run of U alone that continues past the next block.
+///
+/// Each run is walked once, because it starts at one position.
 #[cold]
 fn lower_follows(view: &View) -> bool {
     let classes = Classes::get();

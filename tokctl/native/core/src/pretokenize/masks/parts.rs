@@ -1,4 +1,6 @@
-//! What the patterns of cl100k and o200k share: `[^\r\n\p{L}\p{N}]?` before a word, and
+//! Parts that the patterns of cl100k and o200k share.
+//!
+//! The parts are `[^\r\n\p{L}\p{N}]?` before a word, and
 //! ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`.
 
 use super::algebra::{bit, Run};
@@ -6,25 +8,26 @@ use super::{ahead, first_bytes, follow, Carry, View};
 use crate::pretokenize::runs::is_line_break;
 use crate::unicode::{Classes, SPACE};
 
-/// The masks that this is made from; of two the second is of the next block.
+/// Masks that the parts are made from; the second of a pair is the next block's.
 pub struct Parts<'a> {
     pub view: &'a View<'a>,
-    /// What is no letter, number or white space.
+    /// Characters other than letters, numbers and white space.
     pub others: u64,
     pub spaces: (u64, u64),
     /// The plain space.
     pub plain: u64,
     pub breaks: (u64, u64),
-    /// What a run of `others` takes along behind its first line break.
+    /// Characters that a run of `others` includes after its first line break.
     pub trailing: u64,
 }
 
+/// State of the shared parts.
 #[derive(Clone, Copy, Default)]
 pub struct Prefixed {
     breaks: Carry,
     plain: Carry,
     others: Carry,
-    /// Line breaks (and more) that belong to the run of others before them.
+    /// Line breaks (and slashes) that belong to the run of others before them.
     taken: Carry,
     free_others: Carry,
     free_spaces: Carry,
@@ -33,21 +36,22 @@ pub struct Prefixed {
 }
 
 impl Prefixed {
-    /// Where pre-tokens of others and of white space start, and the places whose word, if
-    /// one starts there, takes the character before along.
+    /// Return where pre-tokens of others and of white space start, and where words are joined.
+    ///
+    /// A word that starts at a bit of the second mask includes the character before it.
     #[inline(always)]
     pub fn starts<const WHOLE: bool>(&mut self, parts: &Parts) -> (u64, u64) {
         let view = parts.view;
         let (rest, next_rest) = (view.block.rest, view.next.rest);
         let ((spaces, next_spaces), (breaks, next_breaks)) = (parts.spaces, parts.breaks);
 
-        // `[\r\n]*` behind a run of others.
+        // `[\r\n]*` after a run of others.
         let first_taken =
             breaks & self.others.behind(parts.others) | parts.trailing & self.taken.first();
         let taken = follow(first_taken, parts.trailing);
         self.taken.behind(taken);
 
-        // `\s+(?!\S)` gives back the last space, to what follows or to nothing.
+        // `\s+(?!\S)` gives back the last space, which joins a word or stands alone.
         let blanks = spaces & !breaks;
         let mut last = blanks & !ahead(spaces, next_spaces);
         if (blanks & rest) | (next_rest & 1) != 0 {
@@ -57,7 +61,7 @@ impl Prefixed {
 
         let free_spaces = spaces & !taken;
         let runs = free_spaces & !self.free_spaces.behind(free_spaces);
-        // `\s*[\r\n]+` reaches to a run's last line break.
+        // `\s*[\r\n]+` extends to a run's last line break.
         let mut after_break = blanks & self.breaks.behind(breaks);
         if after_break != 0 {
             after_break = after_last_break::<WHOLE>(parts, after_break);
@@ -66,7 +70,7 @@ impl Prefixed {
         let others = parts.others & !taken;
         let first_others = others & !self.free_others.behind(others);
         let first_others = first_others & !self.plain.behind(parts.plain);
-        // All bytes of the first character of each run that no space is taken to.
+        // All bytes of the first character of each run of others that includes no space.
         let mut alone = first_others;
         if rest != 0 {
             alone |= rest & self.first_others.first();
@@ -80,8 +84,9 @@ impl Prefixed {
     }
 }
 
-/// Those of `places`, each behind a line break, where the run of white space has no more
-/// line breaks.
+/// Return the positions at which a run of white space has no line break left.
+///
+/// Each bit of `places` directly follows a line break.
 #[inline(always)]
 fn after_last_break<const WHOLE: bool>(parts: &Parts, mut places: u64) -> u64 {
     let ((spaces, next_spaces), (breaks, next_breaks)) = (parts.spaces, parts.breaks);
@@ -99,8 +104,9 @@ fn after_last_break<const WHOLE: bool>(parts: &Parts, mut places: u64) -> u64 {
     found
 }
 
-/// The same for a run of blanks that goes on behind the next block: each such run is asked
-/// for once, because it has one line break before it.
+/// Return whether no line break is left in a run of blanks that continues past the next block.
+///
+/// Each such run is walked once, because only one line break is directly before it.
 #[cold]
 fn is_last_break<const WHOLE: bool>(view: &View) -> bool {
     let classes = Classes::get();
@@ -112,6 +118,7 @@ fn is_last_break<const WHOLE: bool>(view: &View) -> bool {
         }
         at += length;
     }
-    // To the end of the text, behind which the blocks go on with blanks.
+    // The run reaches the end of the text, after which the blocks continue with blanks. With
+    // `WHOLE`, white space at the end is one pre-token, so nothing starts after the line break.
     !WHOLE
 }

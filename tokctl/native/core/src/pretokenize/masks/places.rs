@@ -1,4 +1,6 @@
-//! Places in a batch of blocks, in memory that is not cleared first: a text is often a short line.
+//! Offsets in a batch of blocks, in memory that is not cleared first.
+//!
+//! A text is often a short line, for which clearing would cost too much.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -6,9 +8,10 @@ use std::mem::MaybeUninit;
 use super::lanes::Lanes;
 use super::BATCH;
 
-/// Places in a batch, in order.
+/// Offsets in a batch, in ascending order.
 pub struct Places {
-    /// The first `count` are written. Behind them is room for all bits of a mask.
+    /// Offsets, of which the first `count` are written. The rest always has room for all bits of a
+    /// mask.
     places: [MaybeUninit<u16>; 64 * (BATCH + 1)],
     count: usize,
 }
@@ -22,8 +25,9 @@ impl Places {
         }
     }
 
-    /// Adds the bits of a mask, whose first one has the place `base`. Of a batch of masks at most,
-    /// before the next [`Self::take`].
+    /// Add the bits of a mask, whose first bit has the offset `base`.
+    ///
+    /// At most [`BATCH`] masks fit before the next [`Self::take`].
     #[inline(always)]
     pub fn add<L: Lanes>(&mut self, base: usize, mask: u64) {
         if let Some(free) = self.places[self.count..].first_chunk_mut() {
@@ -32,11 +36,12 @@ impl Places {
         }
     }
 
-    /// Gives out all.
+    /// Return all offsets, and start anew.
     #[inline(always)]
     pub fn take(&mut self) -> &[u16] {
         let places = &self.places[..std::mem::take(&mut self.count)];
-        // SAFETY: `count` grows by as many places as `write_places` has written behind it.
+        // SAFETY: `count` grows only by the number of offsets that `write_places` wrote directly
+        // after the first `count`, so the first `count` are initialized.
         unsafe { &*(std::ptr::from_ref(places) as *const [u16]) }
     }
 }

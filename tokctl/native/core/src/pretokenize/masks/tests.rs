@@ -1,4 +1,4 @@
-//! Masks against the scalar scanners, which go from character to character.
+//! Tests of the masks against the scalar scanners, which go from character to character.
 
 use super::{split_at_level, AsciiClasses, Level, MaskPattern};
 use super::{Bert, Cl100k, Gpt2, O200k, Whitespace, WordRuns};
@@ -6,8 +6,8 @@ use crate::pretokenize::scalar::{bert, cl100k, gpt2, gpt2_words, o200k, whitespa
 use crate::random::random_below;
 use crate::unicode::{Classes, LETTER, LOWER, NUMBER, PUNCTUATION, SPACE, UPPER, WORD};
 
-/// What the patterns turn on: contractions, white space of every kind and length, numbers
-/// that are no digits, letters of every case, marks, and what is not UTF-8.
+/// Strings that the patterns depend on: contractions, white space of every kind and length, numbers
+/// that are not digits, letters of every case, marks, and bytes that are not UTF-8.
 const TURNING: [&[u8]; 64] = [
     b"'",
     b"'",
@@ -169,10 +169,10 @@ fn all_same(text: &[u8]) {
     });
 }
 
-/// A text of what `choose` finds among the turning strings, at any offset in a block.
+/// Return a random text of turning strings, at a random offset in a block.
 fn random_text(below: &mut impl FnMut(usize) -> usize, few: bool) -> Vec<u8> {
     let mut text = vec![b'x'; below(70)];
-    // A few of them, so that long runs and repeated turns are frequent.
+    // With `few`, only four strings, so that long runs and repeated turns are frequent.
     let chosen: Vec<usize> = (0..4).map(|_| below(TURNING.len())).collect();
     for _ in 0..below(100) {
         let which = match few {
@@ -184,7 +184,7 @@ fn random_text(below: &mut impl FnMut(usize) -> usize, few: bool) -> Vec<u8> {
     text
 }
 
-/// `TOKCTL_STRINGS` asks for more of them.
+/// Return the number of random texts; `TOKCTL_STRINGS` asks for more.
 fn strings() -> u64 {
     let requested = std::env::var("TOKCTL_STRINGS").ok();
     requested
@@ -214,7 +214,7 @@ fn every_turn_at_every_place_of_a_block() {
     for first in TURNING {
         for second in TURNING {
             let turn = [first, second, b"a"].concat();
-            // One byte more than a block, so that the turn moves along.
+            // Turns are 130 bytes apart, so that each is two bytes further on in its block.
             let mut text = Vec::new();
             for place in 0..66 {
                 text.resize(place * 65 * 2, b'b');
@@ -261,7 +261,7 @@ fn masks_equal_the_scalar_scanners_on_files() {
     }
 }
 
-/// Each character outside ASCII, in the first bytes of a block and between others.
+/// Check each character beyond ASCII, in the first bytes of a block and between others.
 #[test]
 fn every_character_has_its_class() {
     let mut text = Vec::new();

@@ -1,31 +1,36 @@
-//! The classes of the characters outside ASCII in a block.
+//! Classes of the characters beyond ASCII in a block.
 
 use crate::unicode::{decode, Classes};
 
-/// A character has four bytes at most, so the last one of a block reaches this far.
+/// Bytes up to the end of a character that begins in a block, which has at most four bytes.
 pub const WINDOW: usize = 64 + 3;
 
-/// The bytes of a block that belong to well-formed characters outside ASCII.
+/// Bytes of a block that belong to well-formed characters beyond ASCII.
 pub struct Wide {
-    /// The class of its character at each of them; anything elsewhere.
+    /// Class of the character at each covered byte; anything elsewhere.
     pub classes: [u8; 64],
+    /// Mask of the bytes.
     pub covered: u64,
-    /// Those that are not the first of their character.
+    /// Covered bytes that are not the first of their character.
     pub rest: u64,
 }
 
-/// What the block before leaves: its last character has so many bytes here, of this class.
+/// Bytes in this block of the last character of the block before.
 #[derive(Clone, Copy, Default)]
 pub struct Spill {
+    /// Number of bytes.
     length: u32,
+    /// Class of the character.
     class: u8,
 }
 
-/// `leads`: the bytes from 0xC0 on. What is no well-formed UTF-8 is not covered: each such
-/// byte is a character without a class.
+/// Classify the characters beyond ASCII of a block.
+///
+/// `leads` are the bytes from 0xC0 on. Bytes that are not well-formed UTF-8 are not covered: each
+/// of them is a character without a class.
 #[inline(always)]
 pub fn classify(classes: Classes, window: &[u8; WINDOW], leads: u64, spill: &mut Spill) -> Wide {
-    // Each character writes four bytes, and the ones after it write over what is too much.
+    // Each character writes four bytes; the characters after it overwrite the excess.
     let mut found = [0; WINDOW + 1];
     found[..4].fill(spill.class);
     let mut covered = (1 << spill.length) - 1;
@@ -55,9 +60,9 @@ pub fn classify(classes: Classes, window: &[u8; WINDOW], leads: u64, spill: &mut
     wide
 }
 
-/// Class and length of the character at `at`, if it is well-formed.
+/// Return the class and the length of the character at `at`, if it is well-formed.
 ///
-/// In the forms of two and three bytes all but the last name a page of the table.
+/// In the forms of two and three bytes, all bytes but the last select a page of the table.
 #[inline(always)]
 fn character(classes: Classes, window: &[u8; WINDOW], at: usize) -> Option<(u8, usize)> {
     let [first, second, third] = [0, 1, 2].map(|offset| usize::from(window[at + offset]));

@@ -1,4 +1,4 @@
-//! Patterns that drop white space and ask for one class more at most.
+//! Patterns that drop white space and use at most one more class.
 
 use super::{AsciiClasses, Carry, MaskPattern, View};
 use crate::unicode::{PUNCTUATION, SPACE, WORD};
@@ -6,7 +6,7 @@ use crate::unicode::{PUNCTUATION, SPACE, WORD};
 /// `\S+`
 #[derive(Clone, Copy, Default)]
 pub struct Whitespace {
-    /// Not of spaces, so that a text that starts with something else starts there.
+    /// Carry of the characters other than spaces, so that a text can start with one of them.
     others: Carry,
 }
 

@@ -3,9 +3,9 @@
 //! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|`
 //! ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 //!
-//! Llama 3's `tokenizer.json` has this form, Qwen2's takes one `\p{N}` at a time. The
-//! form in tiktoken's `openai_public.py` (cl100k_base) has `\s++$` before `\s*[\r\n]`:
-//! there white space at the end of a text is not split at its last line break.
+//! Llama 3's `tokenizer.json` has this form; Qwen2's takes one `\p{N}` at a time. The form in
+//! tiktoken's `openai_public.py` (cl100k_base) has `\s++$` before `\s*[\r\n]`, so white space at
+//! the end of a text is not split at its last line break.
 
 use crate::pretokenize::runs::{breaks_end, is_line_break, space_end};
 use crate::pretokenize::runs::{contraction_any_case, kind_at, numbers_end, run_end};
@@ -13,9 +13,9 @@ use crate::unicode::{Classes, LETTER, NUMBER, OTHER, SPACE};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Variant {
-    /// So many numbers are one pre-token at most.
+    /// Most numbers in one pre-token.
     pub numbers: usize,
-    /// White space at the end of the text is one pre-token.
+    /// Whether white space at the end of the text is one pre-token.
     pub whole_at_end: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn split(variant: Variant, classes: Classes, text: &[u8], mut emit: impl FnM
     }
 }
 
-/// The end of the pre-token that starts at `at`, where no contraction starts.
+/// Return the end of the pre-token that starts at `at`, where no contraction starts.
 #[inline]
 fn token_end(variant: Variant, classes: Classes, text: &[u8], at: usize) -> usize {
     let (kind, length) = kind_at(classes, text, at);

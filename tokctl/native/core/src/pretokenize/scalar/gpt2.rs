@@ -1,11 +1,12 @@
-//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-//!
 //! The pattern of GPT-2's `encoder.py`; every byte belongs to exactly one pre-token.
+//!
+//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 use crate::pretokenize::runs::{contraction, kind_at, run_end};
 use crate::unicode::{Classes, LETTER, NUMBER, OTHER, SPACE};
 
-/// `CONTRACTIONS`: or without the first seven alternatives.
+/// Split by the pattern; without `CONTRACTIONS`, by the pattern without its first seven
+/// alternatives.
 pub fn split<const CONTRACTIONS: bool>(
     classes: Classes,
     text: &[u8],
@@ -23,7 +24,7 @@ pub fn split<const CONTRACTIONS: bool>(
     }
 }
 
-/// The end of the pre-token that starts at `at`, where no contraction starts.
+/// Return the end of the pre-token that starts at `at`, where no contraction starts.
 #[inline]
 fn token_end(classes: Classes, text: &[u8], at: usize) -> usize {
     let (kind, length) = kind_at(classes, text, at);
@@ -35,7 +36,7 @@ fn token_end(classes: Classes, text: &[u8], at: usize) -> usize {
         return next;
     }
     if kind_at(classes, text, next).0 != SPACE {
-        // ` ?` takes a plain space along; another kind of space stands alone.
+        // ` ?` joins a plain space to the next word; another kind of space stands alone.
         return if text[at] == b' ' {
             word_end(classes, text, next)
         } else {
@@ -46,11 +47,11 @@ fn token_end(classes: Classes, text: &[u8], at: usize) -> usize {
     if end == text.len() {
         return end;
     }
-    // `\s+(?!\S)` gives back the last space, which then belongs to what follows.
+    // `\s+(?!\S)` gives the last space back to the text after it.
     last_space_start(text, end)
 }
 
-/// Where the space character that ends at `end` starts.
+/// Return the start of the space character that ends at `end`.
 fn last_space_start(text: &[u8], end: usize) -> usize {
     let mut start = end - 1;
     while text[start] & 0xC0 == 0x80 {
@@ -59,7 +60,7 @@ fn last_space_start(text: &[u8], end: usize) -> usize {
     start
 }
 
-/// The run that starts at `at` with a non-space: its end.
+/// Return the end of the run that starts at `at`, with a character that is not a space.
 #[inline]
 pub fn word_end(classes: Classes, text: &[u8], at: usize) -> usize {
     let (kind, length) = kind_at(classes, text, at);

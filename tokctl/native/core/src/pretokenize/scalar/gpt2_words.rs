@@ -1,4 +1,4 @@
-//! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`: the documents' words.
+//! `'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}+|[^\s\p{L}\p{N}]+`: GPT-2's pattern without spaces.
 
 use super::gpt2::word_end;
 use crate::pretokenize::runs::{contraction, kind_at};

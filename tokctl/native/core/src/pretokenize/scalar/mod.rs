@@ -1,5 +1,6 @@
-//! Patterns from character to character: what the masks must equal in their tests. Where a
-//! text is awkward for masks, o200k's goes on itself.
+//! Patterns from character to character, which the masks must equal in their tests.
+//!
+//! The scanner of o200k also takes over where a text is awkward for masks.
 
 #[cfg(test)]
 pub mod bert;

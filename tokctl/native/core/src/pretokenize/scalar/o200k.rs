@@ -12,7 +12,7 @@ use crate::unicode::{Categories, Category, Classes, LETTER, NUMBER, OTHER, SPACE
 
 const UPPER: u8 = 1;
 const LOWER: u8 = 2;
-/// Letters without case and marks belong to both classes.
+/// Caseless letters and marks belong to both classes.
 const BOTH: u8 = UPPER | LOWER;
 
 #[inline]
@@ -28,17 +28,17 @@ fn case_at(categories: Categories, text: &[u8], at: usize) -> (u8, usize) {
 }
 
 enum WordMatch {
-    /// `U*L+` matches so far.
+    /// `U*L+` matches, so far up to this offset.
     First(usize),
-    /// Only `U+L*` matches, so far.
+    /// `U+L*` alone matches, so far up to this offset.
     Second(usize),
     No,
 }
 
-/// `U*L+|U+L*` at `start`.
+/// Match `U*L+|U+L*` at `start`.
 ///
-/// Where no lower-case letter follows the run of U, `U*` gives characters back until `L+`
-/// can take one: the last of the run that is of both classes, and that one alone.
+/// If no lower-case letter follows the run of U, `U*` gives back characters until `L+` can take
+/// one: the last character of the run that is in both classes, and that one alone.
 fn word(categories: Categories, text: &[u8], start: usize) -> WordMatch {
     let (mut at, mut after_both) = (start, None);
     while at < text.len() {
@@ -67,7 +67,7 @@ fn word(categories: Categories, text: &[u8], start: usize) -> WordMatch {
     }
 }
 
-/// The end of the word at `at`, with the one character that may stand before it.
+/// Return the end of the word at `at`, with the one character that may precede it.
 fn word_end(
     categories: Categories,
     text: &[u8],
@@ -87,8 +87,8 @@ fn word_end(
     let behind = word(categories, text, next);
     match behind {
         WordMatch::First(end) => Some(end),
-        // A mark is a word itself, and `U*L+` without the character before it is tried
-        // before `U+L*` with it.
+        // A mark is a word on its own, and `U*L+` without the character before it is tried before
+        // `U+L*` with it.
         _ if case_at(categories, text, at).0 == BOTH => match word(categories, text, at) {
             WordMatch::First(end) | WordMatch::Second(end) => Some(end),
             WordMatch::No => None,

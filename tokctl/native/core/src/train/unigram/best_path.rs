@@ -1,4 +1,4 @@
-//! The most probable segmentation: the Viterbi algorithm.
+//! The most probable segmentation, found by the Viterbi algorithm.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::pieces::{Pieces, EQUAL};
 use crate::error::Result;
 use crate::jobs::{Interrupt, Jobs};
 
-/// A step of the best path to a place: the piece, and its length. No piece is that long.
+/// Last piece on the best path to a position: (id, length). Pieces have at most 255 characters.
 type PathStep = (u32, u8);
 
-/// Threads look whether they should stop after so many characters.
+/// Number of characters between two checks whether the thread should stop.
 const LOOK: usize = 1 << 12;
 
-/// How often the best segmentation of the whole corpus uses each piece.
+/// Count how often the best segmentations of the whole corpus use each piece.
 pub fn usage(
     corpus: &UnigramCorpus,
     lattice: &Lattice,
@@ -47,19 +47,20 @@ pub fn usage(
     Ok(sum)
 }
 
-/// Room for one search, used again for the next.
+/// Buffers for one search, reused by the next.
 #[derive(Debug, Default)]
 pub struct Path {
     scores: Vec<f64>,
     steps: Vec<PathStep>,
-    /// Characters of the stretch that was searched last; the room is for the longest.
+    /// Characters in the last searched range; the buffers fit the longest range so far.
     length: usize,
 }
 
 impl Path {
-    /// Finds the best segmentation of a stretch of the corpus; with `split` the best one
-    /// with more than one piece. Returns its score. Of two that are equally good up to a
-    /// place, the one with the longer last piece is taken.
+    /// Find the best segmentation of a range of the corpus and return its score. With `split`, find
+    /// the best one with more than one piece.
+    ///
+    /// Of two paths to a position that are equally good, the one with the longer last piece wins.
     pub fn find(
         &mut self,
         corpus: &UnigramCorpus,
@@ -85,7 +86,7 @@ impl Path {
                 break;
             }
             let here = best[index];
-            // Longer pieces come from earlier places, so they are there first.
+            // Longer pieces start at earlier positions, so they are offered first.
             let mut offer = |id: usize, width: usize| {
                 let (score, end) = (here + scores[id], index + width);
                 if score > best[end] + EQUAL {
@@ -104,7 +105,7 @@ impl Path {
         best[length]
     }
 
-    /// The pieces of the best segmentation, the last one first.
+    /// Iterate over the pieces of the best segmentation, from the last to the first.
     pub fn pieces(&self) -> impl Iterator<Item = usize> + '_ {
         let mut end = self.length;
         std::iter::from_fn(move || {

@@ -3,39 +3,40 @@
 use crate::count::Counts;
 use crate::error::{Error, Result};
 
-/// Ends every segment; no character has this code.
+/// Code that ends every segment; no character has it.
 pub const END: u32 = 0;
 
-/// A pre-token, or the part of one between characters that have no piece.
+/// Pre-token, or a part of one between characters that have no piece.
 #[derive(Debug, Clone, Copy)]
 pub struct CorpusSegment {
     pub start: u32,
-    /// Place of its [`END`].
+    /// Index of the segment's [`END`] code.
     pub end: u32,
     pub count: u64,
 }
 
+/// Character codes of all segments, each followed by [`END`].
 #[derive(Debug)]
 pub struct UnigramCorpus {
-    /// By code point; the character with code `c` is `characters[c - 1]`. So codes compare
+    /// Characters by code point. The character with code `c` is `characters[c - 1]`, so codes sort
     /// as the characters' UTF-8 does.
     pub characters: Vec<char>,
-    /// How often each of `characters` occurs.
+    /// Number of occurrences of each of `characters`.
     pub frequencies: Vec<u64>,
     pub codes: Vec<u32>,
     pub segments: Vec<CorpusSegment>,
-    /// Occurrences of all pre-tokens together.
+    /// Total number of pre-token occurrences.
     pub pre_tokens: u64,
 }
 
 const CODE_POINTS: usize = char::MAX as usize + 1;
 
-/// Progress is asked after so many pre-tokens.
+/// Number of pre-tokens between two progress calls.
 const ASK: usize = 1024;
 
 impl UnigramCorpus {
-    /// `alphabet` are the characters that may have pieces (None: all); others split a
-    /// pre-token.
+    /// Build the corpus. `alphabet` lists the characters that may have pieces (None: all); all
+    /// other characters split a pre-token.
     pub fn new(
         counts: &Counts,
         alphabet: Option<&[char]>,
@@ -49,7 +50,7 @@ impl UnigramCorpus {
             }
             let text = text(pre_token)?;
             symbols += u128::from(count) * text.chars().count() as u128;
-            // Where all symbols together fit 64 bits, no sum over them wraps.
+            // If the total number of symbols fits 64 bits, no sum over symbols wraps.
             if u64::try_from(symbols).is_err() {
                 return Err(Error::TooLarge(
                     "the corpus has more symbols than counts of 64 bits hold".into(),
@@ -129,7 +130,7 @@ impl UnigramCorpus {
         Ok(())
     }
 
-    /// The text of `length` characters from a place.
+    /// Return the text of `length` characters from position `at`.
     pub fn text(&self, at: u32, length: u8) -> String {
         let codes = &self.codes[at as usize..][..length as usize];
         codes
@@ -138,7 +139,7 @@ impl UnigramCorpus {
             .collect()
     }
 
-    /// The code of a character, or None where it has no piece.
+    /// Return the code of a character, or None if it has no piece.
     pub fn code(&self, character: char) -> Option<u32> {
         let index = self.characters.binary_search(&character).ok()?;
         Some(index as u32 + 1)

@@ -1,8 +1,8 @@
 //! The E step: expected counts of all pieces, by the forward-backward algorithm.
 //!
-//! Probabilities are multiplied as they are, which is exact enough and much faster than
-//! sums of logarithms. A segment whose probability comes near the least number that a
-//! float holds is done again with scaled numbers.
+//! Probabilities are multiplied directly, which is exact enough and much faster than sums of
+//! logarithms. A segment whose probability comes near the smallest float is computed again with
+//! scaled numbers.
 
 use super::corpus::UnigramCorpus;
 use super::lattice::Lattice;
@@ -10,32 +10,34 @@ use super::scaled;
 use crate::error::Result;
 use crate::jobs::{Interrupt, Jobs};
 
-/// Segments less probable than this are done with scaled numbers: then a path lost to
-/// underflow, below 1e-307, would have had no share worth counting.
+/// Segments less probable than this are computed with scaled numbers. In the other segments, a path
+/// lost to underflow (below 1e-307) has a negligible share.
 const LEAST: f64 = 1e-200;
 
-/// Segments with more characters are not even tried with plain numbers.
+/// Segments with at least this many characters use scaled numbers at once.
 const LONG: usize = 1 << 12;
 
-/// Threads look whether they should stop after so many characters.
+/// Number of characters between two checks whether the thread should stop.
 const LOOK: u32 = 1 << 16;
 
+/// Result of an E step.
 #[derive(Debug)]
 pub struct Expectation {
-    /// Of each piece.
+    /// Expected count of each piece.
     pub counts: Vec<f64>,
-    /// Negative log likelihood of a pre-token on average: SentencePiece's objective.
+    /// Mean negative log likelihood of a pre-token: SentencePiece's objective.
     pub objective: f64,
 }
 
-/// What the two passes over a segment work with.
+/// Inputs of the forward and backward passes over a segment.
 pub struct Model<'m> {
     pub corpus: &'m UnigramCorpus,
     pub lattice: &'m Lattice,
-    /// Of each piece, no logarithms.
+    /// Probability of each piece (not its logarithm).
     pub probabilities: &'m [f64],
 }
 
+/// Do the E step over all `blocks` of the corpus.
 pub fn expect(
     model: &Model,
     blocks: &[std::ops::Range<usize>],
@@ -88,8 +90,8 @@ pub fn expect(
     Ok(sum)
 }
 
-/// So many numbers of a list that grows where it has to. Most segments have only a few
-/// characters: their numbers are not worth a call.
+/// Return the first `count` numbers of `numbers`, which grows if necessary. Inlined, because most
+/// segments have so few characters that a call would cost more than the work.
 #[inline]
 fn first(numbers: &mut Vec<f64>, count: usize) -> &mut [f64] {
     if numbers.len() < count {
@@ -99,8 +101,8 @@ fn first(numbers: &mut Vec<f64>, count: usize) -> &mut [f64] {
 }
 
 impl Model<'_> {
-    /// Fills in the probability of all segmentations up to each place; returns that of
-    /// the whole segment.
+    /// Compute the total probability of all segmentations up to each position. Return the
+    /// probability of the whole segment.
     fn forward(&self, range: std::ops::Range<usize>, forward: &mut Vec<f64>) -> f64 {
         let forward = first(forward, range.len() + 1);
         forward.fill(0.0);
@@ -115,8 +117,9 @@ impl Model<'_> {
         forward[forward.len() - 1]
     }
 
-    /// The same from the end, and adds up what each edge contributes. The passes multiply
-    /// by `last`, the segment's count over its probability.
+    /// Do the pass from the end, and add the contribution of each edge to `counts`.
+    ///
+    /// All values are scaled by `last`, the segment's count divided by its probability.
     fn backward(
         &self,
         range: std::ops::Range<usize>,
@@ -141,7 +144,7 @@ impl Model<'_> {
         }
     }
 
-    /// The single character at a place: id and probability.
+    /// Return the id and the probability of the single character at a position.
     #[inline]
     pub fn character(&self, at: usize) -> (usize, f64) {
         let id = self.corpus.codes[at] as usize - 1;

@@ -1,4 +1,4 @@
-//! From the last round's pieces to the vocabulary.
+//! The vocabulary, chosen from the pieces of the last round.
 
 use std::cmp::Reverse;
 
@@ -11,22 +11,21 @@ use super::{Dropped, Piece};
 use crate::error::{Error, Result};
 use crate::model::serde_json;
 
-/// Characters without an estimate differ by this much, so that no two have the same score
-/// (SentencePiece: `kMinScorePenaltyDelta`).
+/// Score difference between successive characters without an estimate, so that no two have equal
+/// scores (SentencePiece: `kMinScorePenaltyDelta`).
 const STEP: f64 = 0.0001;
 
-/// For each of its characters, an initial token's score is this much higher than that of its best
-/// other segmentation: more than the rounding errors of sums in 32 bits.
+/// Score advantage of an initial token over its best other segmentation, per character of the
+/// token. It exceeds the rounding errors of 32-bit sums.
 const AHEAD: f64 = 0.001;
 
-/// All characters and initial tokens, then the pieces with the highest scores until there are
-/// `wanted`: sorted by score descending, then text. Also says how many pieces were left out, and
-/// names the best of them.
+/// Return the vocabulary, the number of pieces left out, and the best pieces left out.
 ///
-/// A character without an estimate, `unseen` ones included, stands below all pieces, rarer
-/// ones lower. Scores are rounded to 32 bits, as SentencePiece's model files hold them, and to
-/// what every JSON parser reads alike: so all formats hold the same model, and no order depends
-/// on rounding errors.
+/// The vocabulary has all characters and initial tokens, then the pieces with the highest scores up
+/// to `wanted` pieces. It is sorted by score descending, then text. Characters without an estimate
+/// (`unseen` ones included) rank below all pieces, rarer ones lower. Scores are rounded to 32-bit
+/// floats, as in SentencePiece's model files, and to numbers that every JSON parser reads alike. So
+/// all formats hold the same model, and no order depends on rounding errors.
 pub fn finish(
     pieces: &Pieces,
     corpus: &UnigramCorpus,
@@ -73,8 +72,10 @@ pub fn finish(
     Ok((vocabulary, left_out.len() as u64, named))
 }
 
-/// The initial tokens, `found` among them, with scores that make each the best segmentation of its
-/// text. Shorter ones come first: they can be parts of longer ones.
+/// Return the initial tokens (`found` ones included) with scores that make each token the best
+/// segmentation of its text.
+///
+/// Shorter tokens are scored first, because they can be parts of longer ones.
 fn scored(vocabulary: &[Piece], found: Vec<Piece>, initial: &[String]) -> Result<Vec<Piece>> {
     let pieces = vocabulary.iter().chain(&found);
     let mut scores: HashMap<Vec<u8>, f64> = pieces.map(|p| (p.text.clone(), p.score)).collect();
@@ -100,7 +101,7 @@ fn scored(vocabulary: &[Piece], found: Vec<Piece>, initial: &[String]) -> Result
     Ok(put_in)
 }
 
-/// The highest sum of scores that pieces give a text.
+/// Return the highest score of any segmentation of a text.
 fn best_score(text: &str, scores: &HashMap<Vec<u8>, f64>) -> f64 {
     let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     ends.push(text.len());
@@ -115,8 +116,8 @@ fn best_score(text: &str, scores: &HashMap<Vec<u8>, f64>) -> f64 {
     best[ends.len() - 1]
 }
 
-/// The nearest number of 32 bits that has a text which all parsers read as it is; for two of a
-/// thousand that is not the nearest one.
+/// Return the 32-bit float nearest to `score` whose decimal text all JSON parsers read exactly. For
+/// 2 scores in 1,000 it is not the nearest 32-bit float.
 fn stored_alike(score: f64) -> f64 {
     let nearest = score as f32;
     let (mut up, mut down) = (nearest, nearest);

@@ -1,8 +1,8 @@
-//! Which pieces lie where in the corpus.
+//! The positions of all pieces in the corpus.
 //!
-//! The lattice of a segment has a node before every character and an edge for every piece
-//! that matches there. Its edges are found once, with the seed; when pieces are dropped,
-//! theirs are taken out. A single character always has an edge, which is not stored: the
+//! The lattice of a segment has a node before every character and an edge for every piece that
+//! matches from the node on. All edges are found once, with the seed. When pieces are dropped,
+//! their edges are removed. A single character always has an edge, which is not stored: the
 //! character with code `c` is the piece `c - 1`.
 
 use std::ops::Range;
@@ -12,33 +12,34 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::model::NO_ID;
 
-/// The corpus is worked through in at most so many blocks, few enough that adding up their
-/// expected counts costs nothing, enough for threads to share.
+/// Maximum number of blocks of the corpus: few enough that adding up their expected counts costs
+/// little, and enough to keep all threads busy.
 const MOST_BLOCKS: usize = 16;
 
-/// A block has at least about so many characters.
+/// Approximate minimum number of characters in a block.
 const LEAST_BLOCK: usize = 1 << 16;
 
-/// Progress is asked after so many places.
+/// Number of positions between two progress calls.
 const ASK: usize = 1 << 16;
 
+/// Edges of all positions in the corpus: see the module.
 #[derive(Debug)]
 pub struct Lattice {
-    /// The edges at place `at` are `starts[at]..starts[at + 1]`.
+    /// The edges from position `at` are `starts[at]..starts[at + 1]`.
     starts: Vec<u32>,
-    /// Those of a place by ascending length.
+    /// Edges by position; those of one position by ascending length.
     edges: Vec<Edge>,
 }
 
-/// A piece's id, and in the last byte its length in characters, which is at least 2: one stream of
-/// memory for the passes over the corpus, which are many.
+/// Id of a piece and, in the low byte, its length in characters (at least 2). With both in one
+/// number, the many passes over the corpus read a single stream of memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Edge(u32);
 
 impl Edge {
-    /// Bits of the length.
+    /// Number of bits for the length.
     const LENGTH: u32 = 8;
-    /// One more than the highest id.
+    /// Number of ids that fit.
     const IDS: u32 = 1 << (u32::BITS - Edge::LENGTH);
 
     fn new(id: u32, length: u8) -> Self {
@@ -57,8 +58,10 @@ impl Edge {
 }
 
 impl Lattice {
-    /// `visit` calls its argument with (place, id, length) for every edge, those of one
-    /// place by ascending length; it is called twice.
+    /// Build the lattice. `visit` must call its argument with (position, id, length) for every
+    /// edge, the edges of one position by ascending length.
+    ///
+    /// `visit` is called twice.
     pub fn new(
         places: usize,
         mut visit: impl FnMut(&mut dyn FnMut(u32, u32, u8)) -> Result<()>,
@@ -95,14 +98,14 @@ impl Lattice {
             lattice.edges[slot] = Edge::new(id, length);
             starts[at as usize] += 1;
         })?;
-        // Each start has moved to the next one's place.
+        // Each start has advanced to the start of the next position.
         starts.rotate_right(1);
         starts[0] = 0;
         lattice.starts = starts;
         Ok(lattice)
     }
 
-    /// The pieces of two and more characters that match at a place: ids and lengths.
+    /// Iterate over (id, length) of the pieces of two or more characters that match at a position.
     #[inline]
     pub fn edges(&self, at: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> + '_ {
         let range = self.starts[at] as usize..self.starts[at + 1] as usize;
@@ -110,7 +113,7 @@ impl Lattice {
         edges.map(|edge| (edge.id(), usize::from(edge.length())))
     }
 
-    /// Gives pieces their new ids; those with [`NO_ID`] lose their edges.
+    /// Replace piece ids by `new_ids`, and remove the edges of pieces whose new id is [`NO_ID`].
     pub fn rename(&mut self, new_ids: &[u32], progress: &mut dyn FnMut() -> bool) -> Result<()> {
         let (mut kept, mut from) = (0, 0);
         for at in 1..self.starts.len() {
@@ -132,8 +135,10 @@ impl Lattice {
     }
 }
 
-/// Ranges of segments with about equally many characters. They depend on nothing but the
-/// corpus, so sums by block have the same rounding for any number of threads.
+/// Divide the segments into ranges with about equally many characters.
+///
+/// The ranges depend only on the corpus, so that sums by block are rounded alike for any number of
+/// threads.
 pub fn blocks(segments: &[CorpusSegment]) -> Vec<Range<usize>> {
     let characters = segments.last().map_or(0, |last| last.end as usize);
     let enough = (characters / MOST_BLOCKS).max(LEAST_BLOCK);

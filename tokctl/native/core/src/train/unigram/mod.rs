@@ -1,14 +1,14 @@
-//! Training a Unigram model (Kudo 2018, "Subword Regularization"), as SentencePiece's
-//! `unigram_model_trainer.cc` does it.
+//! Training of Unigram models (Kudo 2018, "Subword Regularization"), as in SentencePiece's
+//! `unigram_model_trainer.cc`.
 //!
-//! [`seed`] finds far too many pieces; then, round by round, EM estimates their
-//! probabilities ([`expectation`] is the E step, [`pieces`] the M step) and [`prune`] drops
-//! those that matter least, until about as many are left as are wanted; [`finish`] takes
-//! the best of them. Where SentencePiece leaves an order open, it is by score, then text.
+//! [`seed`] finds far too many pieces. Then, round by round, EM estimates their probabilities
+//! ([`expectation`] is the E step, [`pieces`] the M step), and [`prune`] drops the least important
+//! ones, until about as many are left as requested. [`finish`] takes the best of them. Where
+//! SentencePiece leaves an order open, pieces are ordered by score, then text.
 //!
-//! Two things differ. Every character keeps its piece throughout: SentencePiece drops the
-//! rare ones, treats them as unknown and puts them back at the end. And pruning never goes
-//! below the size wanted, where SentencePiece says that the vocabulary is too large.
+//! Two things differ. Every character keeps its piece throughout: SentencePiece drops rare
+//! characters, treats them as unknown and restores them at the end. And pruning never goes below
+//! the requested size, where SentencePiece fails because the vocabulary is too large.
 
 mod best_path;
 mod corpus;
@@ -35,60 +35,64 @@ use corpus::UnigramCorpus;
 use expectation::{expect, Model};
 pub use options::UnigramTrainingOptions;
 
+/// Piece of a trained model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
     pub text: Vec<u8>,
-    /// Natural logarithm of the probability, a number of 32 bits.
+    /// Natural logarithm of the probability, rounded to a 32-bit float.
     pub score: f64,
 }
 
-/// EM, and the pruning after it.
+/// Statistics of a round: EM, then pruning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// Pieces after EM.
+    /// Number of pieces after EM.
     pub pieces: u64,
-    /// Negative log likelihood of a pre-token on average, in the last E step.
+    /// Mean negative log likelihood of a pre-token, in the last E step.
     pub objective: f64,
-    /// Tokens that the corpus is expected to have, in the last E step.
+    /// Expected number of tokens in the corpus, in the last E step.
     pub tokens: u64,
-    /// Pieces that EM gave up, as they were hardly expected at all.
+    /// Number of pieces dropped by EM because their expected counts were too low.
     pub unused: u64,
-    /// Pieces dropped after EM.
+    /// Number of pieces dropped after EM.
     pub dropped: u64,
-    /// Those of them that came nearest to being kept.
+    /// Dropped pieces that came nearest to being kept.
     pub highest: Vec<Dropped>,
 }
 
+/// Piece that a round dropped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropped {
     pub text: Vec<u8>,
-    /// None in the last round, which goes by score.
+    /// Loss of the piece; None in the last round, which drops by score.
     pub loss: Option<f64>,
 }
 
+/// Result of a Unigram training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnigramTraining {
-    /// By score descending, then text. Their ids follow those of the special tokens and
-    /// byte tokens.
+    /// Pieces by score descending, then text. Their ids follow those of the special tokens and byte
+    /// tokens.
     pub pieces: Vec<Piece>,
     pub rounds: Vec<Round>,
-    /// Pieces that are there for their being single characters.
+    /// Number of pieces that are single characters, kept in any case.
     pub alphabet_size: u64,
-    /// Fewer pieces were found than asked for.
+    /// Whether fewer pieces were found than requested.
     pub exhausted: bool,
 }
 
-/// Rounds end once there are no more than this many times the pieces wanted.
+/// Rounds end once the number of pieces is at most this multiple of the requested number.
 const ENOUGH: f64 = 1.1;
 
-/// `progress` is called now and then with the number of pieces; false stops the training.
+/// Train a Unigram model. `progress` is called from time to time with the number of pieces; false
+/// stops the training.
 pub fn train_unigram(
     counts: &Counts,
     options: &UnigramTrainingOptions,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<UnigramTraining> {
     options.check()?;
-    // A code, a suffix and what is known of it, and the starts of the lattice: by character.
+    // Memory per character: a code, a suffix with its data, and the start of the lattice's edges.
     memory::check(counts.text_length().saturating_mul(32))?;
     let required: BTreeSet<char> = options.required.iter().copied().collect();
     let alphabet = options.alphabet.as_ref().map(|alphabet| {
@@ -171,7 +175,7 @@ pub fn train_unigram(
     })
 }
 
-/// How many pieces the vocabulary has room for.
+/// Return the number of pieces that the vocabulary has room for.
 fn wanted(
     corpus: &UnigramCorpus,
     unseen: &[char],
@@ -200,7 +204,7 @@ fn wanted(
     Ok((options.vocab_size - others) as usize)
 }
 
-/// Texts that no piece may have, as codes: those of special tokens and byte tokens.
+/// Return the texts that no piece may have, as codes: special tokens and byte tokens.
 fn excluded(corpus: &UnigramCorpus, options: &UnigramTrainingOptions) -> HashSet<Vec<u32>> {
     let bytes = (0..=255u8).map(|byte| format!("<0x{byte:02X}>"));
     let bytes = bytes.filter(|_| options.byte_fallback);

@@ -1,35 +1,36 @@
-//! What a Unigram training is asked for.
+//! Options of a Unigram training.
 
 use crate::error::{Error, Result};
 
+/// Options of a Unigram training.
 #[derive(Debug, Clone)]
 pub struct UnigramTrainingOptions {
-    /// Ids wanted in all: special tokens, byte tokens and pieces.
+    /// Target vocabulary size: special tokens, byte tokens and pieces.
     pub vocab_size: u64,
-    /// They have the lowest ids and never become pieces.
+    /// Tokens that get the lowest ids and never become pieces.
     pub special_tokens: Vec<Vec<u8>>,
-    /// 256 tokens `<0x00>` to `<0xFF>`, right behind the special tokens.
+    /// Whether the 256 tokens `<0x00>` to `<0xFF>` follow the special tokens.
     pub byte_fallback: bool,
-    /// Pieces of two and more characters that training starts from, at most.
+    /// Maximum number of pieces of two or more characters at the start of training.
     pub seed_size: usize,
-    /// The share of the pieces that a round keeps.
+    /// Share of the pieces that a round keeps; between 0 and 1, exclusive.
     pub shrinking_factor: f64,
-    /// EM steps before each pruning.
+    /// Number of EM steps before each pruning.
     pub sub_iterations: u32,
-    /// In characters, at most 255.
+    /// Maximum length of a piece in characters, 1 to 255.
     pub max_piece_length: u32,
-    /// The only characters that may be in pieces; others split a pre-token. None: all.
+    /// Characters that may be in pieces; all others split a pre-token. None: all characters.
     pub alphabet: Option<Vec<char>>,
-    /// Characters that get a piece in any case.
+    /// Characters that always get a piece.
     pub required: Vec<char>,
-    /// Texts of several characters that get a piece in any case, each once; their characters
-    /// are among the required ones.
+    /// Texts of several characters that always get a piece, each listed once. Their characters must
+    /// be in `required`.
     pub initial_tokens: Vec<String>,
     pub threads: usize,
 }
 
 impl Default for UnigramTrainingOptions {
-    /// SentencePiece's defaults, without special tokens.
+    /// Return SentencePiece's defaults, without special tokens.
     fn default() -> Self {
         UnigramTrainingOptions {
             vocab_size: 8000,
@@ -48,6 +49,7 @@ impl Default for UnigramTrainingOptions {
 }
 
 impl UnigramTrainingOptions {
+    /// Return an error if an option is out of range.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if !(self.shrinking_factor > 0.0 && self.shrinking_factor < 1.0) {

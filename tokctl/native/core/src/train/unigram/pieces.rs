@@ -1,40 +1,40 @@
-//! The pieces as they stand, and their probabilities.
+//! The current pieces and their probabilities.
 
 use super::corpus::UnigramCorpus;
 use super::lattice::Lattice;
 use crate::error::Result;
 use crate::model::NO_ID;
 
-/// A piece that is expected less often than this is given up
-/// (SentencePiece: `kExpectedFrequencyThreshold`).
+/// Minimum expected count of a piece; rarer pieces are dropped (SentencePiece:
+/// `kExpectedFrequencyThreshold`).
 const LEAST_EXPECTED: f64 = 0.5;
 
-/// Figures that are equal by symmetry differ by rounding; what is closer than this counts
-/// as equal, so that no choice depends on the order of a sum.
+/// Tolerance of comparisons. Values that are equal by symmetry differ by rounding; with a
+/// tolerance, no choice depends on the order of a sum.
 pub const EQUAL: f64 = 1e-9;
 
-/// A character that is expected too rarely to have a probability of its own is this much
-/// below the least probable piece (SentencePiece: `kUnkPenalty`).
+/// Score difference between the least probable piece and a character that is too rare for an
+/// estimate (SentencePiece: `kUnkPenalty`).
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// Single characters come first, by code point; then the others, by text.
+/// Pieces: single characters by code point, then all others by text.
 #[derive(Debug)]
 pub struct Pieces {
-    /// Pieces of one character.
+    /// Number of single-character pieces.
     pub characters: usize,
-    /// Where each of the others occurs, and its length; entries from `characters` on.
+    /// A position and the length of each longer piece; index 0 is the piece with id `characters`.
     pub places: Vec<u32>,
     pub lengths: Vec<u8>,
     /// Natural logarithms of the probabilities.
     pub scores: Vec<f64>,
-    /// Least score of an estimated piece.
+    /// Lowest score of an estimated piece.
     pub least: f64,
-    /// Characters that were expected too rarely in the last M step.
+    /// Whether each character was too rare for an estimate in the last M step.
     pub rare: Vec<bool>,
 }
 
 impl Pieces {
-    /// The seed's: a piece's score is its share in `weights`.
+    /// Create the seed pieces. The score of a piece is the logarithm of its share in `weights`.
     pub fn new(
         corpus: &UnigramCorpus,
         places: Vec<u32>,
@@ -57,7 +57,7 @@ impl Pieces {
         self.scores.len()
     }
 
-    /// Where a piece of two or more characters occurs, and its length.
+    /// Return a position and the length of a piece of two or more characters.
     pub fn place(&self, id: usize) -> (usize, usize) {
         let index = id - self.characters;
         (self.places[index] as usize, self.lengths[index] as usize)
@@ -70,15 +70,18 @@ impl Pieces {
         }
     }
 
+    /// Return the probability of each piece.
     pub fn probabilities(&self) -> Vec<f64> {
         self.scores.iter().map(|score| score.exp()).collect()
     }
 
-    /// The M step, from the expected counts: with the digamma function in place of the
-    /// logarithm, which takes probability from rare pieces (the variational estimate under a
-    /// Dirichlet process, as SentencePiece does it). Pieces that are hardly expected are
-    /// dropped. Characters stay; hardly expected ones wait at a low score.
-    /// Returns how many pieces were dropped.
+    /// Do the M step: estimate the scores from the expected counts. Return the number of dropped
+    /// pieces.
+    ///
+    /// Uses the digamma function instead of the logarithm, which takes probability from rare pieces
+    /// (the variational estimate under a Dirichlet process, as in SentencePiece). Pieces with a low
+    /// expected count are dropped. Characters stay; those with a low expected count get a low
+    /// score.
     pub fn maximize(
         &mut self,
         expected: &[f64],
@@ -105,7 +108,7 @@ impl Pieces {
         self.retain(lattice, keep, progress)
     }
 
-    /// Keeps the pieces that `keep` names; returns how many were dropped.
+    /// Keep the pieces whose ids satisfy `keep`. Return the number of dropped pieces.
     pub fn retain(
         &mut self,
         lattice: &mut Lattice,
@@ -135,13 +138,14 @@ impl Pieces {
     }
 }
 
-/// 0 where there is none, so that characters without an estimate have a finite score.
+/// Return the lowest score, or 0 if there are none, so that characters without an estimate have a
+/// finite score.
 fn least(scores: impl Iterator<Item = f64>) -> f64 {
     scores.min_by(f64::total_cmp).unwrap_or(0.0)
 }
 
-/// The derivative of the logarithm of the gamma function: raised to 7 and more by
-/// ψ(x) = ψ(x + 1) - 1/x, then the asymptotic series around x - 1/2.
+/// Compute the derivative of the logarithm of the gamma function: raise x to at least 7 by ψ(x) =
+/// ψ(x + 1) - 1/x, then apply the asymptotic series around x - 1/2.
 fn digamma(x: f64) -> f64 {
     let (mut x, mut below) = (x, 0.0);
     while x < 7.0 {

@@ -1,4 +1,4 @@
-//! Which pieces the model can do without.
+//! Removal of the pieces that the model can best do without.
 
 use std::ops::Range;
 
@@ -10,27 +10,27 @@ use super::Dropped;
 use crate::error::Result;
 use crate::jobs::{Interrupt, Jobs};
 
-/// Shares of the pieces that threads take.
+/// Number of pieces that a thread processes at a time.
 const SHARE: usize = 4096;
 
-/// So many of the dropped pieces are named.
+/// Number of dropped pieces that are reported.
 pub const NAMED: usize = 20;
 
-/// How many pieces to keep, single characters included.
+/// Number of pieces to keep, single characters included.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     pub most: usize,
-    /// So many are kept even if the best segmentations use fewer.
+    /// Pieces to keep even if the best segmentations use fewer.
     pub least: usize,
 }
 
-/// Drops the pieces with the least loss, of equal ones those with the least score, single
-/// characters never. Returns how many were dropped and those that came nearest to staying.
+/// Drop the pieces with the lowest loss; of equal losses, those with the lowest score. Return the
+/// number of dropped pieces, and those that came nearest to being kept.
 ///
-/// The loss of a piece is how much the log likelihood of a pre-token falls, on average, if
-/// every occurrence in the best segmentations is replaced by the piece's best alternative
-/// (SentencePiece: `PruneSentencePieces`). A piece in no best segmentation has none and is
-/// dropped, unless too few would be left: there SentencePiece gives a smaller vocabulary.
+/// Single characters are never dropped. The loss of a piece is the mean fall of a pre-token's log
+/// likelihood if the best alternative replaces the piece in all best segmentations (SentencePiece:
+/// `PruneSentencePieces`). A piece that no best segmentation uses has no loss and is dropped,
+/// unless too few pieces would be left; SentencePiece makes a smaller vocabulary in this case.
 pub fn prune(
     pieces: &mut Pieces,
     lattice: &mut Lattice,
@@ -43,7 +43,7 @@ pub fn prune(
     let used = usage(corpus, lattice, pieces, blocks, threads, progress)?;
     let losses = losses(pieces, lattice, corpus, &used, threads, progress)?;
 
-    // Rounded, so that what is equal but for rounding errors is ordered by text.
+    // Rounded, so that values that differ only by rounding errors are ordered by text.
     let mut ranked: Vec<(f32, f32, usize)> = (pieces.characters..pieces.len())
         .map(|id| {
             let loss = losses[id - pieces.characters];
@@ -74,7 +74,7 @@ pub fn prune(
     Ok((dropped, named))
 }
 
-/// The loss of every piece but the single characters; negative infinity for those that no
+/// Return the loss of every piece but the single characters; negative infinity for pieces that no
 /// best segmentation uses.
 fn losses(
     pieces: &Pieces,
@@ -97,7 +97,7 @@ fn losses(
             return f64::NEG_INFINITY;
         }
         let with = frequency.ln() - tokens.ln();
-        // The piece's occurrences go over to those of its alternative.
+        // The pieces of the alternative take over the occurrences of the dropped piece.
         let alternative = path.pieces().count() as f64;
         let tokens_without = (tokens + frequency * (alternative - 1.0)).ln();
         let without: f64 = path

@@ -1,4 +1,4 @@
-//! The forward-backward algorithm for segments too improbable for plain floats.
+//! The forward-backward algorithm for segments whose probabilities would underflow plain floats.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use crate::jobs::Interrupt;
 const UP: f64 = f64::from_bits((1023 + 256) << 52);
 const DOWN: f64 = f64::from_bits((1023 - 256) << 52);
 
-/// Backward values are needed only as far as a piece reaches, at most 255 characters.
+/// Size of the ring buffer of backward values: a piece reaches at most 255 characters ahead.
 const REACH: usize = 256;
 
-/// `mantissa * 2^(-256 * exponent)`; the mantissa is at least 2^-256 once normalized.
+/// The number `mantissa * 2^(-256 * exponent)`. Once normalized, the mantissa is at least 2^-256.
 #[derive(Debug, Clone, Copy)]
 struct Scaled {
     mantissa: f64,
@@ -32,7 +32,8 @@ impl Scaled {
         }
     }
 
-    /// What is more than one exponent smaller than the other adds nothing.
+    /// Add `other`. If the exponents differ by more than 1, the smaller number is negligible and
+    /// ignored.
     fn add(&mut self, other: Scaled) {
         if other.exponent == self.exponent {
             self.mantissa += other.mantissa;
@@ -57,7 +58,7 @@ impl Scaled {
     }
 }
 
-/// Adds the segment's expected counts to `counts`; returns its log probability.
+/// Add the segment's expected counts to `counts`, and return its log probability.
 pub fn forward_backward(
     model: &Model,
     range: Range<usize>,
@@ -94,7 +95,8 @@ pub fn forward_backward(
         let before = forward[index];
         let mut here = ZERO;
         let mut take = |id: usize, after: Scaled| {
-            // Both factors are 2^-256 or more, but for one probability: nothing underflows.
+            // `before` is normalized and `after` is a normalized number times one probability, so
+            // that nothing underflows.
             let share = before.mantissa * after.mantissa / whole.mantissa;
             let exponent = before.exponent + after.exponent - whole.exponent;
             let scale = match exponent {
@@ -129,7 +131,7 @@ mod tests {
     use crate::count::Counts;
     use crate::random::random_below;
 
-    /// The plain passes, with a text as long as they can take, say the same.
+    /// Compare with the plain passes, on a text as long as plain floats allow.
     #[test]
     fn scaled_numbers_change_nothing() {
         let mut counts = Counts::default();
@@ -154,7 +156,7 @@ mod tests {
         }
     }
 
-    /// In a text of any length every character is covered exactly once.
+    /// Check that the expected counts cover every character exactly once, however long the text.
     #[test]
     fn expected_counts_cover_a_long_text() {
         let mut counts = Counts::default();

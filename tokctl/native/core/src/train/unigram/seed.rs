@@ -1,10 +1,10 @@
-//! The pieces that training starts from: all characters, and the substrings of the
-//! pre-tokens that cover most text.
+//! The pieces that training starts from: all characters, and the substrings of the pre-tokens that
+//! cover most text.
 //!
-//! A substring is a candidate if it occurs at least twice and no longer one occurs at all
-//! the same places: the inner nodes of the suffix tree, and suffixes of whole pre-tokens.
-//! One of the greatest length needs no longer one to compare with. Frequencies count every
-//! occurrence of a pre-token, overlaps included.
+//! A substring is a candidate if it occurs at least twice and no longer substring occurs at exactly
+//! its positions. Candidates are thus the inner nodes of the suffix tree and the suffixes of whole
+//! pre-tokens. Substrings of the maximum length are not compared with longer ones. Frequencies
+//! count every occurrence of a pre-token, overlaps included.
 
 use std::cmp::Reverse;
 
@@ -19,10 +19,10 @@ use crate::error::{Error, Result};
 
 const LEAST_FREQUENCY: u64 = 2;
 
-/// Progress is asked after so many suffixes.
+/// Number of suffixes between two progress calls.
 const ASK: usize = 1 << 16;
 
-/// A substring: the suffixes `first..end` begin with it.
+/// Substring that is the prefix of the suffixes `first..end`.
 #[derive(Debug, Clone, Copy)]
 struct SeedCandidate {
     first: u32,
@@ -32,18 +32,19 @@ struct SeedCandidate {
 }
 
 impl SeedCandidate {
-    /// Characters that it covers; an upper bound where it overlaps itself.
+    /// Return the number of characters covered; an upper bound if occurrences overlap.
     fn score(&self) -> u128 {
         u128::from(self.frequency) * u128::from(self.length)
     }
 
-    /// Texts compare like this: by the place among the suffixes, a prefix first.
+    /// Return a key in the order of the texts: rank of the first suffix, then length, so that a
+    /// prefix comes first.
     fn text(&self) -> (u32, u8) {
         (self.first, self.length)
     }
 }
 
-/// The seed, and where its pieces lie.
+/// Return the seed pieces and their lattice.
 pub fn seed(
     corpus: &UnigramCorpus,
     excluded: &HashSet<Vec<u32>>,
@@ -80,7 +81,7 @@ fn longest(options: &UnigramTrainingOptions) -> u8 {
     options.max_piece_length.try_into().unwrap_or(u8::MAX)
 }
 
-/// Enumerates the nodes of the suffix tree, from left to right over the sorted suffixes.
+/// Enumerate the nodes of the suffix tree, from left to right over the sorted suffixes.
 fn candidates(
     corpus: &UnigramCorpus,
     suffixes: &Suffixes,
@@ -100,7 +101,7 @@ fn candidates(
             best.push(node);
         }
     };
-    // The nodes that end at the current suffix or later, by ascending length.
+    // Nodes that end at the current suffix or later, by ascending length.
     let mut open: Vec<SeedCandidate> = Vec::new();
     for (index, &at) in suffixes.order.iter().enumerate() {
         if index % ASK == 0 && !progress() {
@@ -152,7 +153,8 @@ fn candidates(
     Ok(best.finish())
 }
 
-/// For each place: how many characters a piece can have there, and its segment.
+/// Return, for each position, the maximum length of a piece and the segment that contains the
+/// position.
 fn rooms(corpus: &UnigramCorpus, longest: u8) -> (Vec<u8>, Vec<u32>) {
     let mut rooms = vec![0u8; corpus.codes.len()];
     let mut segment_of = vec![0; corpus.codes.len()];
@@ -166,7 +168,7 @@ fn rooms(corpus: &UnigramCorpus, longest: u8) -> (Vec<u8>, Vec<u32>) {
     (rooms, segment_of)
 }
 
-/// Calls `push` with (place, id, length) for every place where a candidate lies.
+/// Call `push` with (position, id, length) for every occurrence of a candidate.
 fn edges(
     suffixes: &Suffixes,
     candidates: &[SeedCandidate],
@@ -198,7 +200,7 @@ fn edges(
     Ok(())
 }
 
-/// The candidates with the highest scores, of equal ones those whose text comes first.
+/// Collector of the candidates with the highest scores; of equal scores, the first in text order.
 struct HighestScored {
     size: usize,
     found: Vec<SeedCandidate>,

@@ -1,9 +1,9 @@
-//! The suffixes of all segments in order, compared up to a bounded depth.
+//! The suffixes of all segments, sorted up to a bounded depth.
 //!
-//! Pieces are short, so a suffix array that tells suffixes apart only by their first
-//! `depth` characters finds them all, and its construction stays linear for any text
-//! (a whole suffix array needs care where the text repeats). Several characters are
-//! packed into one 64-bit key; suffixes with equal keys are sorted by the next ones.
+//! Pieces are short, so a suffix array that compares only the first `depth` characters finds them
+//! all. Its construction stays linear for any text (a full suffix array needs care where the text
+//! repeats). Several characters are packed into one 64-bit key; suffixes with equal keys are sorted
+//! by their next characters.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -12,22 +12,24 @@ use super::corpus::{UnigramCorpus, END};
 use crate::error::Result;
 use crate::jobs::{Interrupt, Jobs};
 
-/// Buckets of suffixes are sorted one by one; about so many bits choose the bucket.
+/// Approximate number of key bits that choose the bucket. Buckets are sorted one by one.
 const BUCKET_BITS: u32 = 16;
 
-/// Shares of the buckets that threads take.
+/// Number of shares into which the buckets are divided for the threads.
 const SHARES: usize = 64;
 
+/// Sorted suffixes: see the module.
 #[derive(Debug)]
 pub struct Suffixes {
-    /// Places in the corpus. Suffixes that are equal up to the depth follow each other.
+    /// Positions in the corpus. Suffixes that are equal up to the depth are adjacent.
     pub order: Vec<u32>,
-    /// Leading characters that a suffix has in common with the one before it; for two that
-    /// are equal up to the depth, all of them.
+    /// Number of leading characters that a suffix has in common with the suffix before it, up to
+    /// the depth.
     pub shared: Vec<u8>,
 }
 
 impl Suffixes {
+    /// Sort the suffixes of all segments by their first `depth` characters.
     pub fn new(
         corpus: &UnigramCorpus,
         depth: u8,
@@ -55,7 +57,7 @@ impl Suffixes {
     }
 }
 
-/// Some buckets, one after the other.
+/// Adjacent buckets that one thread sorts.
 struct BucketShare<'s> {
     order: &'s mut [u32],
     shared: &'s mut [u8],
@@ -92,13 +94,13 @@ fn share_out<'s>(
     shares
 }
 
-/// How characters are packed into keys.
+/// Scheme by which characters are packed into keys.
 struct Packing<'c> {
     codes: &'c [u32],
     depth: usize,
-    /// Bits of one character.
+    /// Number of bits per character.
     bits: u32,
-    /// Characters of a key.
+    /// Number of characters per key.
     width: usize,
 }
 
@@ -114,7 +116,8 @@ impl<'c> Packing<'c> {
         }
     }
 
-    /// The `width` characters from a place, padded where the segment ends.
+    /// Return the key of the `width` characters from a position, padded with zeros at the segment's
+    /// end.
     fn key(&self, at: usize, width: usize) -> u64 {
         let mut key = 0;
         for index in 0..width {
@@ -127,7 +130,8 @@ impl<'c> Packing<'c> {
         key
     }
 
-    /// Every suffix in the bucket of its first characters, and where the buckets end.
+    /// Distribute the suffixes to buckets by their first characters. Return the suffixes, and the
+    /// end of each bucket.
     fn distribute(&self) -> (Vec<u32>, Vec<usize>) {
         let width = ((BUCKET_BITS / self.bits) as usize).clamp(1, self.depth.max(1));
         let mut ends = vec![0usize; 1 << (self.bits * width as u32)];
@@ -137,7 +141,7 @@ impl<'c> Packing<'c> {
         }
         let mut total = 0;
         for end in &mut ends {
-            // For now, where the bucket starts.
+            // Holds the start of the bucket until the suffixes are distributed.
             total += std::mem::replace(end, total);
         }
         let mut order = vec![0; total];
@@ -197,13 +201,13 @@ impl<'c> Packing<'c> {
         }
     }
 
-    /// Leading characters that two different keys have in common.
+    /// Return the number of leading characters that two different keys have in common.
     fn same(&self, one: u64, other: u64, width: usize) -> usize {
         let unused = u64::BITS - self.bits * width as u32;
         (((one ^ other).leading_zeros() - unused) / self.bits) as usize
     }
 
-    /// Characters of a key before its segment ends.
+    /// Return the number of characters of a key before its segment ends.
     fn filled(&self, key: u64, width: usize) -> usize {
         width.saturating_sub((key.trailing_zeros() / self.bits) as usize)
     }

@@ -1,4 +1,4 @@
-//! Trainings small enough to be done by hand, and inputs that are odd or large.
+//! Trainings small enough to check by hand, and odd or large inputs.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
 }
 
-/// A text of words drawn at random, always the same.
+/// Return a pseudo-random text of `words` words, identical in every run.
 fn story(words: usize) -> Counts {
     let syllables = ["ka", "lo", "mi", "ne", "ru", "shta", "e", "o"];
     let (mut state, mut counts) = (7u32, Counts::default());
@@ -67,8 +67,8 @@ fn one_step_of_em_by_hand() {
         ..options(4)
     };
     let training = train(&[("ab", 3)], &once);
-    // The seed is a 3, b 3, ab 6: probabilities 1/4, 1/4, 1/2. So "ab" has 1/2 + 1/16, and
-    // a and b are expected 3 * 1/9 times: too rarely for an estimate.
+    // The seed is a 3, b 3, ab 6, with probabilities 1/4, 1/4, 1/2. So "ab" has 1/2 + 1/16, and a
+    // and b are expected 3 * 1/9 times: too rarely for an estimate.
     assert_eq!(texts(&training), ["ab", "a", "b"]);
     let scores: Vec<f64> = training.pieces.iter().map(|piece| piece.score).collect();
     assert!(near(scores[0], 0.0) && near(scores[1], -0.0001) && near(scores[2], -0.0002));

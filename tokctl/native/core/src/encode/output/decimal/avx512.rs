@@ -1,6 +1,7 @@
-//! Lines of ids with AVX-512: the digits of eight ids are made side by side, and what is not
-//! written, leading zeros among it, is squeezed out of all of them at once. The results are those
-//! of [`Lines::write_one_by_one`].
+//! Lines of ids with AVX-512.
+//!
+//! The digits of eight ids are made side by side. Leading zeros and other unwritten bytes are
+//! squeezed out of all eight at once. The results equal the results of [`Lines::write_one_by_one`].
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -9,22 +10,24 @@ use super::{Lines, LOOKED_UP, WIDTH};
 use crate::encode::lookup::LINE_END;
 use crate::pretokenize::HasAvx512;
 
-/// See [`Lines::write`].
+/// Write ids; see [`Lines::write`].
 #[inline]
 pub(super) fn write(_: HasAvx512, lines: &mut Lines, ids: &[u32], to: &mut [u8]) -> Option<usize> {
-    // SAFETY: a value of HasAvx512 is made only where all of these features were found.
+    // SAFETY: a value of HasAvx512 exists only if all of these features were detected.
     unsafe { write_eights(lines, ids, to) }
 }
 
-/// One bit in each byte: an id's bytes are a separator or a line feed, six digits, and one that is
-/// never written.
+/// Bits of the first byte of each id.
+///
+/// The eight bytes of an id are a separator or a line feed, six digits, and a byte that is never
+/// written.
 const FIRST_BYTES: u64 = 0x0101_0101_0101_0101;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn write_eights(lines: &mut Lines, ids: &[u32], to: &mut [u8]) -> Option<usize> {
     let line_end = _mm512_set1_epi64(LINE_END.into());
     let looked_up = _mm512_set1_epi64(LOOKED_UP.into());
-    // Of both halves of a lane, bytes 0, 1 and 2.
+    // Shuffles bytes 0, 1 and 2 of both halves of a lane behind a free byte.
     let in_order = _mm512_set4_epi32(
         0x800E_0D0Cu32 as i32,
         0x0A09_0880u32 as i32,
@@ -35,7 +38,7 @@ fn write_eights(lines: &mut Lines, ids: &[u32], to: &mut [u8]) -> Option<usize> 
     let (mut at, mut rest) = (0, ids);
     while let Some((eight, others)) = rest.split_first_chunk::<8>() {
         rest = others;
-        // SAFETY: the load is that of eight ids.
+        // SAFETY: the load reads the eight ids.
         let numbers = _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) });
         let ends = _mm512_cmpeq_epi64_mask(numbers, line_end);
         if _mm512_cmpge_epu64_mask(numbers, looked_up) != ends {
@@ -50,7 +53,7 @@ fn write_eights(lines: &mut Lines, ids: &[u32], to: &mut [u8]) -> Option<usize> 
         let high = _mm512_srli_epi64::<32>(_mm512_mul_epu32(numbers, _mm512_set1_epi64(4_294_968)));
         let low = _mm512_sub_epi64(numbers, _mm512_mul_epu32(high, _mm512_set1_epi64(1000)));
         let halves = _mm512_or_si512(high, _mm512_slli_epi64::<32>(low));
-        // 41 / 4096 stands for 1 / 100 up to 1000, 103 / 1024 for 1 / 10 up to 100.
+        // Up to 1000, 41 / 4096 replaces 1 / 100; up to 100, 103 / 1024 replaces 1 / 10.
         let times = |numbers, factor| _mm512_mullo_epi16(numbers, _mm512_set1_epi16(factor));
         let hundreds = _mm512_srli_epi16::<12>(times(halves, 41));
         let below = _mm512_sub_epi16(halves, times(hundreds, 100));
@@ -62,7 +65,7 @@ fn write_eights(lines: &mut Lines, ids: &[u32], to: &mut [u8]) -> Option<usize> 
         );
         let digits = _mm512_shuffle_epi8(digits, in_order);
 
-        // From the first digit that is not zero on, and the last one.
+        // Keep the digits from the first nonzero one on, and always the last one.
         let mut kept = _mm512_test_epi8_mask(digits, digits) | FIRST_BYTES << 6;
         kept |= kept << 1 & 0xFEFE_FEFE_FEFE_FEFE;
         kept |= kept << 2 & 0xFCFC_FCFC_FCFC_FCFC;
@@ -73,7 +76,7 @@ fn write_eights(lines: &mut Lines, ids: &[u32], to: &mut [u8]) -> Option<usize> 
         kept |= ended | _pdep_u64((!first_of_line).into(), FIRST_BYTES);
         let text = _mm512_or_si512(digits, characters);
         let text = _mm512_mask_mov_epi64(text, ends, _mm512_set1_epi64(b'\n'.into()));
-        // The ids before took no more room than they had.
+        // The ids before took at most [`WIDTH`] bytes each, so this room is left.
         let room = &mut to[at..at + 8 * WIDTH];
         // SAFETY: the room is 88 bytes, and 64 are written.
         unsafe {

@@ -1,4 +1,4 @@
-//! Numbers in decimal, and lines of ids.
+//! Decimal numbers, and lines of ids.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -8,13 +8,13 @@ use crate::model::NO_ID;
 #[cfg(target_arch = "x86_64")]
 use crate::pretokenize::Level;
 
-/// The most bytes that [`decimal`] writes.
+/// The most digits that [`decimal`] writes.
 const MAX_DIGITS: usize = 10;
 
-/// Numbers below this have their digits looked up.
+/// Limit below which the digits of a number are looked up.
 const LOOKED_UP: u32 = 1_000_000;
 
-/// The digits of the numbers of three digits, the first one in the lowest byte.
+/// The digits of the numbers below 1000, the first one in the lowest byte.
 static THREE: [u32; 1000] = three();
 
 const fn three() -> [u32; 1000] {
@@ -28,11 +28,11 @@ const fn three() -> [u32; 1000] {
     digits
 }
 
-/// Writes `number` in decimal at the start of `to`, which has at least [`MAX_DIGITS`] bytes, and
-/// returns how many digits it has. What stands behind them is overwritten.
+/// Write `number` in decimal at the start of `to`, and return how many digits it has.
 ///
-/// The six digits of nearly every id stand side by side in one machine word, from where the
-/// leading zeros are shifted out: no branch depends on how many digits there are.
+/// `to` must have at least [`MAX_DIGITS`] bytes; the bytes after the digits are overwritten. The
+/// six digits of nearly every id are made in one machine word, and leading zeros are shifted out:
+/// no branch depends on the number of digits.
 #[inline(always)]
 fn decimal(number: u32, to: &mut [u8]) -> usize {
     if number >= LOOKED_UP {
@@ -40,7 +40,7 @@ fn decimal(number: u32, to: &mut [u8]) -> usize {
     }
     let (high, low) = (number / 1000, number % 1000);
     let digits = u64::from(THREE[high as usize]) | u64::from(THREE[low as usize]) << 24;
-    // The last digit stays where all are zeros.
+    // The last digit stays if all are zeros.
     let zeros = (digits | 1 << 40).trailing_zeros() / 8;
     let text = (digits | 0x3030_3030_3030) >> (8 * zeros);
     to[..8].copy_from_slice(&text.to_le_bytes());
@@ -55,15 +55,16 @@ fn decimal_of_many(number: u32, to: &mut [u8]) -> usize {
     text.len()
 }
 
-/// Ids that room is made for at once, so that it stays near.
+/// Number of ids for which room is made at once, so that the room stays in the cache.
 const AT_ONCE: usize = 256;
 
-/// The most bytes that an id takes with its separator.
+/// The most bytes that an id takes, with its separator.
 const WIDTH: usize = 1 + MAX_DIGITS;
 
-/// Appends ids, `separator` between those of a line, and a line feed for each [`LINE_END`]. Returns
-/// how many ids there are; None where one is [`NO_ID`]: then not all were appended. `joined`: has
-/// an id been written that the next one follows in its line?
+/// Append ids with `separator` between the ids of a line, and a line feed for each [`LINE_END`].
+///
+/// `joined` is whether an id precedes the next one in its line, before and after the call. Returns
+/// the number of ids. Returns `None` if an id is [`NO_ID`]; then only some ids were appended.
 pub fn append_lines(
     ids: &[u32],
     separator: u8,
@@ -85,7 +86,7 @@ pub fn append_lines(
     Some(lines.tokens)
 }
 
-/// See [`append_lines`].
+/// The state of [`append_lines`].
 struct Lines {
     separator: u8,
     joined: bool,
@@ -93,7 +94,9 @@ struct Lines {
 }
 
 impl Lines {
-    /// Writes ids where each has [`WIDTH`] bytes. Returns how many they take; None for [`NO_ID`].
+    /// Write ids to `to`, which has [`WIDTH`] bytes for each.
+    ///
+    /// Returns the number of bytes written, or `None` if an id is [`NO_ID`].
     #[inline]
     fn write(&mut self, ids: &[u32], to: &mut [u8]) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
@@ -103,7 +106,9 @@ impl Lines {
         self.write_one_by_one(ids, to, 0)
     }
 
-    /// The same from byte `at` on. Returns where they end.
+    /// Like [`Self::write`], from byte `at` of `to` on and one by one.
+    ///
+    /// Returns the offset after the last byte.
     #[inline(always)]
     fn write_one_by_one(&mut self, ids: &[u32], to: &mut [u8], mut at: usize) -> Option<usize> {
         for &id in ids {
@@ -140,14 +145,14 @@ mod tests {
         let ends = (0..10).map(|power| 10u32.pow(power));
         let around = ends.flat_map(|end| [end - 1, end, end + 1]);
         let spread = (0..200_000u32).map(|step| step.wrapping_mul(2_654_435_761));
-        // Every number of four digits in both halves.
+        // All numbers of four digits, in both halves.
         let halves = (0..10_000).flat_map(|four| [four, 10_000 * four, 10_001 * four]);
         for number in around.chain(spread).chain(halves).chain([u32::MAX]) {
             assert_eq!(decimal(number), number.to_string());
         }
     }
 
-    /// What [`append_lines`] does, by the standard library.
+    /// Return the result of [`append_lines`], made by the standard library.
     fn expected(ids: &[u32], mut joined: bool) -> (bool, u64, String) {
         let (mut tokens, mut text) = (0, String::new());
         for &id in ids {
