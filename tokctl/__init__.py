@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         token_history,
     )
     from tokctl.analysis.gap import TokenGap, token_gap
-    from tokctl.core.errors import TokctlError
+    from tokctl.core.errors import BadInput, BadModel, BadOption, TokctlError, Unsupported
     from tokctl.extras.adapt import Adaptation, adapt
     from tokctl.extras.chat import ChatEncoding, encode_chat
     from tokctl.extras.compat.transformers import as_hf
@@ -57,6 +57,7 @@ _MODULES = {
     "TokenCounts": "tokctl.tokenizer.token_counts",
     "Tokenizer": "tokctl.tokenizer",
     "TokctlError": "tokctl.core.errors",
+    **dict.fromkeys(("BadInput", "BadModel", "BadOption", "Unsupported"), "tokctl.core.errors"),
     "Truncation": "tokctl.tokenizer.postprocess",
     "adapt": "tokctl.extras.adapt",
     "as_hf": "tokctl.extras.compat.transformers",
@@ -93,6 +94,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Adaptation",
     "AddedToken",
+    "BadInput",
+    "BadModel",
+    "BadOption",
     "ChatEncoding",
     "Comparison",
     "Encoding",
@@ -106,6 +110,7 @@ __all__ = [
     "TokenHistory",
     "Tokenizer",
     "Truncation",
+    "Unsupported",
     "__version__",
     "adapt",
     "as_hf",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,18 +12,27 @@ import pytest
 
 import tokctl
 from tests.cli.run import tokctl as run
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import (
+    CODES,
+    BadInput,
+    BadModel,
+    BadOption,
+    CoreError,
+    TokctlError,
+    Unsupported,
+)
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.safetensors import stored_tensors
 
 PACKAGE = Path(tokctl.__file__).parent
+KINDS = {"TokctlError", "BadOption", "BadInput", "BadModel", "Unsupported", "StoppedError"}
 
 
 def errors_made() -> Iterator[tuple[str, ast.Call]]:
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             name = getattr(getattr(node, "func", None), "id", "")
-            if isinstance(node, ast.Call) and name in ("TokctlError", "StoppedError"):
+            if isinstance(node, ast.Call) and name in KINDS:
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
 
 
@@ -36,6 +46,36 @@ def test_every_error_has_a_hint() -> None:
         if (not hints and not is_whole) or empty:
             without.append(place)
     assert not without
+
+
+def test_every_code_is_explained() -> None:
+    used = {
+        code.value
+        for _, call in errors_made()
+        for code in [*call.args[2:3], *(one.value for one in call.keywords if one.arg == "code")]
+        if isinstance(code, ast.Constant)
+    }
+    assert used <= CODES.keys()
+    general = {kind.general_code for kind in (BadOption, BadInput, BadModel, Unsupported)}
+    assert general <= CODES.keys()
+
+
+@pytest.mark.parametrize("kind", [TokctlError, BadOption, BadInput, BadModel, Unsupported])
+def test_pickles_keep_the_kind_and_the_code(kind: type[TokctlError]) -> None:
+    error = pickle.loads(pickle.dumps(kind("wrong", "right", "conflict", exit_code=1)))
+    assert type(error) is kind
+    assert (error.message, error.hint, error.code, error.exit_code) == (
+        "wrong",
+        "right",
+        "conflict",
+        1,
+    )
+    assert kind("wrong", "right").code == kind.general_code
+
+
+def test_errors_with_other_constructors_become_one_of_the_four() -> None:
+    error = pickle.loads(pickle.dumps(CoreError("id 9 is outside", "unknown-id", (9, 0, 0))))
+    assert type(error) is BadInput and error.code == "bad-ids"
 
 
 @pytest.mark.parametrize("kind", ["invalid", "no-id", "unknown-id", "not-an-id", "a new kind"])

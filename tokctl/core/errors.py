@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 
 class ExitCode(IntEnum):
@@ -32,25 +32,68 @@ def printable(text: str) -> str:
     )
 
 
+#: The codes of errors, which do not change when a message is reworded.
+CODES = {
+    "error": "an error that belongs to none of the four subclasses",
+    # BadOption
+    "bad-option": "an option or an argument is wrong",
+    "bad-value": "the value of an option or argument is malformed or out of range",
+    "unknown-name": "no algorithm, preset, format, metric, token or command has this name",
+    "conflict": "two options do not go together, or an option does not fit the model or the form",
+    "missing-option": "a required option or argument is missing",
+    "output-taken": "an output exists, is an input, or is given twice",
+    "condition-failed": "a condition that was asked for does not hold",
+    # BadInput
+    "bad-input": "a text, a list of ids, a table or another input is wrong",
+    "unreadable": "a file, folder or address cannot be opened, read or written",
+    "not-utf8": "a text is not UTF-8, and the model needs characters",
+    "bad-record": "a line, record, row or field of an input is malformed",
+    "bad-ids": "ids are malformed, or no token has them",
+    "damaged": "a file that tokctl wrote is incomplete or changed",
+    "no-id": "a character of a text has no id, and no token stands for it",
+    "too-large": "an input exceeds a limit",
+    # BadModel
+    "bad-model": "a model file is wrong",
+    "not-a-model": "a file is not a model in a format that tokctl reads",
+    "damaged-model": "a model file is cut off or contradicts itself",
+    # Unsupported
+    "unsupported": "tokctl, a format or a library cannot do what was asked",
+    "missing-package": "an optional package is not installed",
+    "out-of-memory": "the system has too little memory",
+}
+
+
 class TokctlError(Exception):
     """An error that the user can correct.
 
     Args:
         message: what is wrong, with the file and the position in it; without a final full stop.
         hint: what to do about the error.
+        code: one of `CODES`; None: the general code of the class.
         exit_code: the exit code of the command line.
 
     Example:
         try:
             Tokenizer.load("missing.json")
         except TokctlError as error:
-            print(error.message, error.hint, sep="; ")
+            print(error.code, error.message, error.hint, sep="; ")
     """
 
-    def __init__(self, message: str, hint: str, exit_code: int = ExitCode.BAD_INPUT) -> None:
+    #: The code of errors that are raised without one.
+    general_code: ClassVar[str] = "error"
+
+    def __init__(
+        self,
+        message: str,
+        hint: str,
+        code: str | None = None,
+        *,
+        exit_code: int = ExitCode.BAD_INPUT,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.code = code or self.general_code
         self.exit_code: int = int(exit_code)
 
     def __str__(self) -> str:
@@ -58,15 +101,49 @@ class TokctlError(Exception):
         return printable(self.message) + hint
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process needs only the message and the hint. Subclasses have other constructors.
-        return TokctlError, (self.message, self.hint, self.exit_code)
+        # Subclasses beyond the four have other constructors: another process gets the nearest one.
+        plain = next(kind for kind in type(self).__mro__ if kind in _PLAIN)
+        return _restored, (plain, self.message, self.hint, self.code, self.exit_code)
+
+
+class BadOption(TokctlError):
+    """An option, an argument or a combination of them is wrong."""
+
+    general_code = "bad-option"
+
+
+class BadInput(TokctlError):
+    """A text, ids, a table or another input cannot be read, or is wrong."""
+
+    general_code = "bad-input"
+
+
+class BadModel(TokctlError):
+    """A model file cannot be read, or is wrong."""
+
+    general_code = "bad-model"
+
+
+class Unsupported(TokctlError):
+    """The request is correct, but tokctl, a format or an installed library cannot fulfil it."""
+
+    general_code = "unsupported"
+
+
+_PLAIN = (BadOption, BadInput, BadModel, Unsupported, TokctlError)
+
+
+def _restored(
+    kind: type[TokctlError], message: str, hint: str, code: str, exit_code: int
+) -> TokctlError:
+    return kind(message, hint, code, exit_code=exit_code)
 
 
 class OutOfMemoryError(TokctlError, MemoryError):
     """The system has too little memory for an input; the native core raises this, too."""
 
     def __init__(self) -> None:
-        super().__init__("out of memory", "give it less text at a time")
+        super().__init__("out of memory", "give it less text at a time", "out-of-memory")
 
 
 _CORE_HINTS = {
@@ -75,10 +152,12 @@ _CORE_HINTS = {
 }
 
 
+_CORE_CODES = {"too-large": "too-large", "no-id": "no-id", "unknown-id": "bad-ids"}
+
 _ANY_CORE_HINT = "check that the text or the ids and the model belong together"
 
 
-class CoreError(TokctlError):
+class CoreError(BadInput):
     """An error that the native core raises.
 
     Args:
@@ -89,6 +168,7 @@ class CoreError(TokctlError):
     """
 
     def __init__(self, message: str, kind: str, details: tuple[int, int, int]) -> None:
-        super().__init__(message, _CORE_HINTS.get(kind, _ANY_CORE_HINT))
+        code = _CORE_CODES.get(kind)
+        super().__init__(message, _CORE_HINTS.get(kind, _ANY_CORE_HINT), code)
         self.kind = kind
         self.details = details

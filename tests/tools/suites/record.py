@@ -20,7 +20,7 @@ SAME, DIFFERS, UNTRANSLATABLE = "same", "differs", "not translatable"
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\b\d[\d,.]*\b")
 
 
-class Untranslatable(Exception):  # noqa: N818  # it is no error
+class Untranslatable(Exception):  # it is no error
     """tokctl has no such call, or can't have the same model; why."""
 
 
