@@ -100,10 +100,23 @@ class TokctlError(Exception):
         hint = f"\nhint: {printable(self.hint)}" if self.hint else ""
         return printable(self.message) + hint
 
+    def reworded(self, message: str | None = None, hint: str | None = None) -> TokctlError:
+        """Return an error of the same kind and code with another message or hint."""
+        return _restored(
+            self._plain_kind,
+            self.message if message is None else message,
+            self.hint if hint is None else hint,
+            self.code,
+            self.exit_code,
+        )
+
+    @property
+    def _plain_kind(self) -> type[TokctlError]:
+        # Subclasses beyond the four have constructors of their own.
+        return next(kind for kind in type(self).__mro__ if kind in _PLAIN)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Subclasses beyond the four have other constructors: another process gets the nearest one.
-        plain = next(kind for kind in type(self).__mro__ if kind in _PLAIN)
-        return _restored, (plain, self.message, self.hint, self.code, self.exit_code)
+        return _restored, (self._plain_kind, self.message, self.hint, self.code, self.exit_code)
 
 
 class BadOption(TokctlError):
