@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("tokctl")
+
+
+def slow_but(values: Iterable[str], *fast: str) -> list[Any]:
+    """Parameters of which all but `fast` are for `-m slow`: the others take the same branches."""
+    found = list(values)
+    assert set(fast) <= set(found)
+    return [one if one in fast else pytest.param(one, marks=pytest.mark.slow) for one in found]
 
 
 def part_of_examples(divisor: int) -> settings:

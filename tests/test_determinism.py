@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import slow_but
 from tokctl import Tokenizer, default_recipe, formats, preset
 from tokctl.model import ALGORITHMS
 from tokctl.model.presets import PRESETS
@@ -83,7 +84,7 @@ def run(arguments: list[str], folder: Path, stdin: bytes | None, seed: int) -> s
     return hashlib.sha256((folder / "model.json").read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", slow_but(ALGORITHMS, "bpe", "unigram"))
 def test_processes_files_and_stdin_do_not_show(algorithm: str, text: Path, tmp_path: Path) -> None:
     options = ["--algo", algorithm, "--vocab", "1000"]
     digests = {run([*options, str(text)], tmp_path, None, seed) for seed in range(4)}

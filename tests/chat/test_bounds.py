@@ -297,6 +297,7 @@ for number, source in enumerate(HOSTILE):
 """
 
 
+@pytest.mark.slow
 @fork
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_hostile_templates_end_soon_and_small() -> None:

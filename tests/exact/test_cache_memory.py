@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import tokctl
+from tests.conftest import slow_but
 from tests.exact.pipeline_peers import train
 from tokctl import TokctlError, Tokenizer, load, preset
 
@@ -17,7 +18,7 @@ DEFAULT = 320 << 20
 MODELS = ("gpt2", "cl100k", "bert", "llama2", "sentencepiece-bpe", "sentencepiece-unigram")
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=slow_but(MODELS, "gpt2"))
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("memory")
     path = folder / f"{request.param}.json"

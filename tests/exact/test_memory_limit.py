@@ -192,6 +192,7 @@ def peak(memory: int, blocks: int) -> tuple[list[str], int]:
     return found, int(megabytes)
 
 
+@pytest.mark.slow
 @systems.linux
 def test_the_peak_of_memory_is_what_was_allowed() -> None:
     limited, small = peak(32 << 20, 15)  # 31 MB of text, 2.3 million words

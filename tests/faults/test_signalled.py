@@ -28,6 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="functions have no qualified names")
 @pytest.mark.parametrize("wanted", [SPILLING, SPLITTING], ids=["spilling", "splitting"])
 def test_rust_calls_python(wanted: set[str], folder: Path) -> None:

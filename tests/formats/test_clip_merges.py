@@ -102,6 +102,7 @@ def twin(word: str, merges: list[tuple[str, str]]) -> list[str]:
     return symbols
 
 
+@pytest.mark.slow
 def test_the_ids_are_those_of_the_construction() -> None:
     merges = learned(40)
     data = gzip.compress(listing(merges))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import slow_but
 from tests.tools.fuzz.corpus import cases
 from tests.tools.fuzz.mutations import mutated
 from tests.tools.fuzz.seeds import READERS, seeds
@@ -20,7 +21,7 @@ CASES = int(os.environ.get("TOKCTL_EXAMPLES", "300"))
 SHOT_AT = [name for name in TARGETS if name != "twins"]
 
 
-@pytest.mark.parametrize("name", SHOT_AT)
+@pytest.mark.parametrize("name", slow_but(SHOT_AT, "tiktoken", "tokctl", "ids", "lines"))
 def test_whatever_a_file_holds(name: str, tmp_path: Path) -> None:
     draw = random.Random(f"{name} {CASES}")
     starts = seeds(name)

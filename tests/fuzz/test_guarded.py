@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import slow_but
 from tests.tools.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +67,7 @@ print(len(tried), sorted(found))
 
 
 @pytest.mark.parametrize("step", [20, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [name for name in TARGETS if name != "twins"])
+@pytest.mark.parametrize("name", slow_but([n for n in TARGETS if n != "twins"], "tokctl", "gguf"))
 def test_reading_is_all_that_is_done(name: str, step: int, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", GUARDED, name, str(tmp_path), str(step)],

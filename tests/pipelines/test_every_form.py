@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import tokctl
-from tests.conftest import SHARED
+from tests.conftest import SHARED, slow_but
 from tests.pipelines import forms_in, forms_out
 from tokctl import Tokenizer
 
@@ -64,8 +64,8 @@ def ids(model: Path, documents: Sequence[str]) -> list[list[int]]:
     return [tokenizer.encode_ids(text) for text in documents]
 
 
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-@pytest.mark.parametrize("given", forms_in.FORMS)
+@pytest.mark.parametrize("kind", slow_but(["bpe", "unigram"], "bpe"))
+@pytest.mark.parametrize("given", slow_but(forms_in.FORMS, "files", "tar", "JSON Lines"))
 def test_the_ids_are_those_of_the_plain_path(
     tmp_path: Path, models: dict[str, Path], documents: list[str], given: str, kind: str
 ) -> None:

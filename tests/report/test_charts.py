@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import slow_but
 from tests.explain import every
 from tests.report.made import EVIL, NAMES, contrast, hostile
 from tokctl.analysis.comparison import Comparison, Language, Languages, SweepPoint
@@ -106,7 +107,7 @@ def _variables() -> list[str]:
     return ["ink", "quiet", "grid", *(f"s{n}" for n in range(1, 9))]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", slow_but(ENDINGS, ".svg"))
 def test_files(ending: str) -> None:
     for name in ("relative", "languages", "default bpe: kinds"):
         data = chart_bytes(DRAWINGS[name], ending)

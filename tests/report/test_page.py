@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import slow_but
 from tests.explain import every
 from tests.report.made import EVIL, NAMES, bytes_only, hostile
 from tokctl.analysis.explain import summarize
@@ -186,7 +187,7 @@ def test_tokens_have_cards_and_say_what_the_models_say() -> None:
             assert shown.text_of(text) == facts["text"] or not text
 
 
-@pytest.mark.parametrize("name", every.NAMES)
+@pytest.mark.parametrize("name", slow_but(every.NAMES, "bert", "default unigram", "notebook-bpe"))
 def test_the_page_of_every_kind_of_model(name: str) -> None:
     check(model_page(name))
 
