@@ -12,9 +12,11 @@ import pytest
 from tests import systems
 from tests.cli.run import error, tokctl
 from tests.tools.docs.tutorial import FOLDER, code_of
+from tokctl.cli import options
 from tokctl.core.errors import TokctlError
-from tokctl.extras.course import exercises
-from tokctl.extras.course.exercises import EXERCISES, PAGES, difference, exercise, judge
+from tokctl.extras.course import cases, grader
+from tokctl.extras.course.exercises import EXERCISES, PAGES, exercise
+from tokctl.extras.course.grader import difference, judge
 
 HERE = Path(__file__).parent
 
@@ -53,16 +55,47 @@ def test_a_right_answer_passes(number: str, solved: Path) -> None:
     assert verdict.passed and len(verdict.results) >= 8
 
 
+# -- The cases -------------------------------------------------------------------------------------
+
+
+def test_the_file_of_cases_has_a_case_on_each_line() -> None:
+    path = Path(cases.__file__).with_name("cases.json")
+    written = json.loads(path.read_bytes())
+    assert list(written) == list(EXERCISES)
+    blocks = []
+    for number, found in written.items():
+        assert all(list(case) == ["name", "arguments"] for case in found)
+        lines = ",\n".join(f"    {json.dumps(case, ensure_ascii=False)}" for case in found)
+        blocks.append(f'  "{number}": [\n{lines}\n  ]')
+    assert path.read_bytes().decode() == "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
 @pytest.mark.parametrize("number", EXERCISES)
-def test_cases_are_the_same_each_time_and_not_all_alike(number: str) -> None:
+def test_every_exercise_has_cases(number: str) -> None:
     one = EXERCISES[number]
-    cases = one.all_cases()
-    assert cases == one.all_cases()
-    assert cases[0].name == "the page's example"
-    names = [case.name for case in cases]
+    found = one.all_cases()
+    assert found[0] == one.example
+    names = [case.name for case in found]
+    assert names[0] == "the page's example"
     assert len(set(names)) == len(names)
-    answers = {repr(one.expected(*case.arguments)) for case in cases[:12]}
+    parameters = one.signature.count(",") + 1
+    assert all(len(case.arguments) == parameters for case in found)
+    answers = {repr(one.expected(*case.arguments)) for case in found[:12]}
     assert len(answers) >= 3  # what always says the same can't pass
+
+
+def test_each_reader_of_a_case_has_arguments_of_its_own() -> None:
+    one = EXERCISES["6.2"]
+    one.example.arguments[0].clear()
+    assert one.example.arguments == one.all_cases()[0].arguments == ([8, 4, 2, 2], 8)
+
+
+def test_numbers_are_known_without_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise AssertionError("the cases are read")
+
+    monkeypatch.setattr(cases, "_written_cases", refuse)
+    assert list(options._exercises()) == list(EXERCISES)
 
 
 def test_numbers_follow_the_pages() -> None:
@@ -233,7 +266,7 @@ def test_a_process_in_a_session_of_its_own_is_not_waited_for(written: Any) -> No
 
 @systems.linux
 def test_memory_has_a_limit(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exercises, "MEMORY", 1 << 28)
+    monkeypatch.setattr(grader, "MEMORY", 1 << 28)
     failed = judge(exercise("1.2"), written(stub("return bytearray(1 << 29)"))).first_failed
     assert failed is not None and failed.trouble is not None
     assert failed.trouble.what == "MemoryError"

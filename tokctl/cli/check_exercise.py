@@ -45,7 +45,7 @@ def check_exercise(
     compare what its function returns with what tokctl itself gives.
     """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
-    from tokctl.extras.course import exercises
+    from tokctl.extras.course import exercises, grader
     from tokctl.extras.course.report import exercises_answer, verdict_answer
 
     form = "json" if json else "text"
@@ -63,8 +63,8 @@ def check_exercise(
             f"tokctl check-exercise {number} FILE checks the function {asked.signature} in it: "
             f"{asked.task}",
         )
-    if timeout is not None and not 0 < timeout <= exercises.MOST_SECONDS:
+    if timeout is not None and not 0 < timeout <= grader.MOST_SECONDS:
         raise TokctlError(f"--timeout can't be {timeout:g}", "give seconds: 10")
-    verdict = exercises.judge(asked, file, timeout or exercises.SECONDS)
+    verdict = grader.judge(asked, file, timeout or grader.SECONDS)
     paging.write(world, verdict_answer(verdict), form, pages=False)
     return ExitCode.DONE if verdict.passed else ExitCode.CONDITION_FAILED

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from tokctl.core.humanize import plural
-from tokctl.extras.course.exercises import CaseResult, Exercise, ExerciseVerdict, written_call
+from tokctl.extras.course.exercises import Exercise, written_call
+from tokctl.extras.course.grader import CaseResult, ExerciseVerdict
 from tokctl.report.document import (
     Answer,
     Block,
