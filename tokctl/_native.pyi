@@ -32,7 +32,6 @@ __all__ = [
     "collect_counts",
     "framed",
     "ids_from_bytes",
-    "last_cut",
     "merge_counts",
     "normalize",
     "normalize_aligned",
@@ -391,9 +390,6 @@ def normalize_aligned(parts: _Parts, text: bytes) -> tuple[bytes, _Ranges]:
 
 def scripts_of(text: str) -> list[str]:
     """Return the names of the scripts of the text's characters."""
-
-def last_cut(parts: _Parts, text: bytes, from_: int) -> int | None:
-    """Return the last byte from `from_` on where cutting changes no pre-token, if there is one."""
 
 def pre_tokens(parts: _Parts, text: bytes) -> _Ranges:
     """Return the ranges of the pre-tokens; an error if a step changes the text."""

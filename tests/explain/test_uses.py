@@ -120,7 +120,7 @@ def test_shares_add_up(text: str, name: str) -> None:
     found = text_use(tokenizer, text_of(tokenizer, text))
     data = text.encode()
     counts = measure(tokenizer, data, 1)
-    assert (found.tokens, found.used) == (counts.tokens, len(counts.used_ids))
+    assert (found.tokens, found.used) == (counts.tokens, len(counts.id_counts))
     assert found.unknown == counts.unknown
     groups = [found.places, found.contents, found.scripts, found.lengths]
     totals = {

@@ -180,7 +180,7 @@ def test_counts_add_up() -> None:
     assert one + NOTHING == one == NOTHING + one
     two = Counts(2, 4, 6, 8, 10, 12, 14, 16, 18, 20, {1: 5, 2: 5, 3: 1})
     assert one + replace(one, id_counts={3: 1, 2: 3}) == two
-    assert two.used_ids == {1, 2, 3}
+    assert two.id_counts.keys() == {1, 2, 3}
 
 
 @pytest.mark.parametrize(

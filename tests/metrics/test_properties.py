@@ -38,7 +38,7 @@ def test_bounds(name: str, text: bytes, rule: str) -> None:
     assert found["nsl"] == (1 if counts.tokens else found["nsl"])
     assert counts.whole_words + counts.split_words <= counts.words
     assert counts.unknown <= counts.tokens
-    assert len(counts.used_ids) <= reach.emittable
+    assert len(counts.id_counts) <= reach.emittable
     assert counts.exact_lines <= counts.lines
     without_id = counts.unknown if tokenizer.unk_id is None else 0
     assert sum(counts.id_counts.values()) == counts.tokens - without_id

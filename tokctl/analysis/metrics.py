@@ -80,11 +80,6 @@ class Counts:
         named = dict(zip(_SUMS, sums, strict=True))
         return cls(**named, id_counts=id_counts, word_rule=word_rule)
 
-    @property
-    def used_ids(self) -> frozenset[int]:
-        """Return the distinct ids that occur."""
-        return frozenset(self.id_counts)
-
     @classmethod
     def total(cls, counts: Iterable[Counts]) -> Counts:
         """Return the sum of any number of counts, in time linear in their sizes.

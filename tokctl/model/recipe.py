@@ -342,11 +342,6 @@ class Recipe(Brief):
         return self.segmentation in ("merges", "replay", "ranks")
 
     @property
-    def lists_merges(self) -> bool:
-        """Return whether a list of merges exists and the lowest rank merges first."""
-        return self.segmentation == "merges"
-
-    @property
     def rounds_to_single(self) -> bool:
         """Return whether sums of log probabilities are rounded to 32 bits, as in SentencePiece."""
         return self.precision == "single"
@@ -421,15 +416,6 @@ class Recipe(Brief):
     def splitting(self) -> str:
         """Return the text forms of the pre-tokenizers; `none` without pre-tokenizers."""
         return text_of(self.pre_tokenizers)
-
-    @property
-    def uses_regex(self) -> bool:
-        """Return whether a normalizer or pre-tokenizer uses a regular expression.
-
-        If one does, documents are read whole.
-        """
-        parts = (*self.normalizers, *self.pre_tokenizers)
-        return any(dict(part.options).get("regex", False) for part in parts)
 
     def with_special_tokens(self, tokens: Sequence[str]) -> Recipe:
         """Return the recipe with more special tokens after its own; duplicates are skipped."""

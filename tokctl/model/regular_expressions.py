@@ -239,7 +239,6 @@ Node: TypeAlias = (
     | BackReference
     | Grapheme
 )
-EMPTY = Sequence(())
 
 
 def sequence(items: Iterable[Node]) -> Node:

@@ -79,15 +79,6 @@ class _Tables:
         return _packed(json.dumps(tables, separators=(",", ":")).encode())
 
 
-def supported(model: FilledRecipe) -> str | None:
-    """Return why a page can't split text as the model does; None if it can, id for id."""
-    try:
-        _pipeline(model, _Tables())
-    except NotInPageError as reason:
-        return str(reason)
-    return _odd(model)
-
-
 def _odd(model: FilledRecipe) -> str | None:
     """Return the segmentation, post-processor or vocabulary that the script lacks; None if none."""
     recipe = model.recipe

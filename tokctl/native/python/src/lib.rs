@@ -79,7 +79,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(normalizers::normalize_aligned, module)?)?;
     module.add_function(wrap_pyfunction!(normalizers::scripts_of, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokenize, module)?)?;
-    module.add_function(wrap_pyfunction!(pretokenizers::last_cut, module)?)?;
     module.add_function(wrap_pyfunction!(pretokenizers::pre_tokens, module)?)?;
     #[cfg(count_work)]
     module.add_function(wrap_pyfunction!(work::steps, module)?)?;

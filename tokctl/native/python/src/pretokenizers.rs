@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use tokctl_core::model::Prepend;
-use tokctl_core::pretokenize::{self, Behaviour, PreTokenizer, Rewrite, Scanner};
+use tokctl_core::pretokenize::{Behaviour, PreTokenizer, Rewrite, Scanner};
 use tokctl_core::pretokenize::{Split, Step};
 
 use crate::errors::{bytes, invalid, to_python};
@@ -190,25 +190,6 @@ impl Options<'_> {
         }
         Ok(())
     }
-}
-
-/// Return the last offset, at or after `from`, where `text` can be cut without changing its
-/// pre-tokens.
-///
-/// Returns None if there is no such offset.
-#[pyfunction]
-pub fn last_cut(
-    py: Python<'_>,
-    parts: &Bound<'_, PyAny>,
-    text: &[u8],
-    from: usize,
-) -> PyResult<Option<usize>> {
-    let from = from.min(text.len());
-    Ok(pretokenize::last_cut(
-        &pre_tokenizer(py, parts)?,
-        text,
-        from,
-    ))
 }
 
 /// Return the byte ranges of the pre-tokens of `text`. Raise an error if a step changes the text.
