@@ -14,7 +14,8 @@ from tests.metrics.models import TEXT, document, model
 from tests.metrics.test_definitions import plain
 from tests.tools.docs import examples
 from tokctl.analysis.metrics import Definition, metric_names
-from tokctl.extras.suite import DEFINITIONS, run_suite, splits
+from tokctl.analysis.suite_metrics import DEFINITIONS
+from tokctl.extras.suite import run_suite, splits
 from tokctl.extras.suite.morphology import GoldWord
 
 PAGE = (Path(__file__).parents[2] / "docs" / "suite.md").read_text(encoding="utf-8")

@@ -14,8 +14,9 @@ from tests.metrics.models import RECIPES, model
 from tests.twins import suite as twin
 from tokctl import Tokenizer
 from tokctl.analysis.metrics import Absent
+from tokctl.analysis.suite_metrics import MORPHOLOGY as DEFINITIONS
 from tokctl.core.errors import TokctlError
-from tokctl.extras.suite.morphology import DEFINITIONS, GoldWord, boundary_agreement, read_gold
+from tokctl.extras.suite.morphology import GoldWord, boundary_agreement, read_gold
 
 # -- The gold list -----------------------------------------------------------------------------
 

@@ -16,10 +16,10 @@ from tests.explain.health.sick import byte_level_model
 from tests.metrics.models import RECIPES, TEXT, model
 from tests.twins import suite as twin
 from tokctl.analysis.metrics import Absent
+from tokctl.analysis.suite_metrics import STABILITY as DEFINITIONS
 from tokctl.analysis.texts import Text
 from tokctl.extras.suite import stability as module
 from tokctl.extras.suite.stability import (
-    DEFINITIONS,
     VARIANTS,
     StabilityReport,
     Variation,

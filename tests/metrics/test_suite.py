@@ -14,10 +14,10 @@ from tests.twins import suite_splits as twin
 from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.metrics import DEFINITIONS as METRICS_DEFINED
 from tokctl.analysis.metrics import Absent, definition_of
+from tokctl.analysis.suite_metrics import DEFINITIONS
 from tokctl.analysis.texts import Text
 from tokctl.core.errors import TokctlError
 from tokctl.extras.suite import (
-    DEFINITIONS,
     MOST_FINDINGS,
     MOST_UNKNOWN,
     Suite,

@@ -12,8 +12,8 @@ from tests.metrics.models import document, model
 from tests.twins import suite_splits as twin
 from tokctl._native import NO_ID
 from tokctl.analysis.metrics import Absent
+from tokctl.analysis.suite_metrics import SPLITS as DEFINITIONS
 from tokctl.extras.suite.splits import (
-    DEFINITIONS,
     INDENTATIONS,
     NAMES,
     OPERATORS,

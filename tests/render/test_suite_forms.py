@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from tests.metrics.models import TEXT, document, model
 from tests.render.test_compare_forms import HOSTILE
 from tokctl.analysis.comparison import compare
-from tokctl.extras.suite import DEFINITIONS, run_suite
+from tokctl.analysis.suite_metrics import DEFINITIONS
+from tokctl.extras.suite import run_suite
 from tokctl.extras.suite.morphology import GoldWord
 from tokctl.extras.suite.report import sections, suite_answer
 from tokctl.report.document import Answer

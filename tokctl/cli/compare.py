@@ -324,7 +324,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
 def _explain(world: World, name: str, *, as_json: bool) -> int:
     """Write the definition of the metric `name`, or of every metric if `name` is `all`."""
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
-    from tokctl.extras.suite import DEFINITIONS as OF_SUITE
+    from tokctl.analysis.suite_metrics import DEFINITIONS as OF_SUITE
 
     every = {**DEFINITIONS, **OF_SUITE}
     found = list(every.values()) if name == "all" else [definition_of(name, every)]

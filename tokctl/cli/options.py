@@ -612,7 +612,7 @@ def _model_formats() -> Iterable[str]:
 
 def _metrics() -> Iterable[str]:
     from tokctl.analysis.metrics import DEFINITIONS
-    from tokctl.extras.suite import DEFINITIONS as OF_SUITE
+    from tokctl.analysis.suite_metrics import DEFINITIONS as OF_SUITE
 
     return ("all", *DEFINITIONS, *OF_SUITE)
 

@@ -12,9 +12,9 @@ from tests import systems
 from tests.cli.run import process, tokctl
 from tests.cli.shells import asking
 from tests.tools.shells import ShellCommand, ShellOption, brief
+from tokctl.analysis import suite_metrics
 from tokctl.analysis.metrics import DEFINITIONS
 from tokctl.cli.app import COMMANDS
-from tokctl.extras import suite
 from tokctl.formats import FORMATS
 from tokctl.model import ALGORITHMS
 from tokctl.model.presets import PRESETS
@@ -77,7 +77,7 @@ def test_closed_sets_are_those_of_the_code(root: ShellCommand) -> None:
     assert values(root, "encode", "--errors") == ("strict", "replace")
     assert values(root, "encode", "--color") == ("auto", "always", "never")
     assert values(root, "encode", "--progress") == ("auto", "bar", "log", "json", "none")
-    assert values(root, "compare", "--explain") == ("all", *DEFINITIONS, *suite.DEFINITIONS)
+    assert values(root, "compare", "--explain") == ("all", *DEFINITIONS, *suite_metrics.DEFINITIONS)
     written = tuple(known.name for known in FORMATS if known.writes)
     assert values(root, "convert", "--to") == written
     assert values(root, "encode", "--sort") == ("tokens", "bytes", "name")

@@ -22,8 +22,9 @@ from tokctl.analysis.health import embeddings as module
 from tokctl.analysis.health.embeddings import EmbeddingFacts, embedding_facts
 from tokctl.analysis.health.subject import Subject
 from tokctl.analysis.metrics import Absent
+from tokctl.analysis.suite_metrics import UNDERTRAINED as DEFINITIONS
 from tokctl.core.errors import TokctlError
-from tokctl.extras.suite.undertrained import DEFINITIONS, undertrained
+from tokctl.extras.suite.undertrained import undertrained
 from tokctl.idfiles import weights
 from tokctl.idfiles.weights import Weights
 from tokctl.model.parts import AddedToken

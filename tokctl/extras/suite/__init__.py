@@ -31,7 +31,7 @@ from tokctl.analysis.texts import Text, read_texts
 from tokctl.core.errors import TokctlError
 from tokctl.core.humanize import file_names, listed, percent, plural
 from tokctl.core.values import available_threads
-from tokctl.extras.suite import morphology, splits, stability, undertrained
+from tokctl.extras.suite import splits, stability, undertrained
 from tokctl.extras.suite.morphology import GoldWord, MorphologyReport, boundary_agreement
 from tokctl.extras.suite.splits import CharacterCuts, CodeSplits, NumberSplits, sum_of_cuts
 from tokctl.extras.suite.stability import StabilityReport
@@ -48,13 +48,6 @@ from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.model_names import Model, named_models
 from tokctl.tokenizer.tokenizer import check_threads
-
-#: Definitions of the metrics that the suite adds to those of a comparison, by name.
-DEFINITIONS = {
-    definition.name: definition
-    for module in (splits, stability, undertrained, morphology)
-    for definition in module.DEFINITIONS
-}
 
 # -- Results -----------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from tokctl._native import NO_ID
-from tokctl.analysis.metrics import Definition, Figure, mean, ratio
+from tokctl.analysis.metrics import Figure, mean, ratio
 from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
@@ -125,123 +125,6 @@ def _unmarked(morpheme: str) -> str:
 
 # -- The figures -------------------------------------------------------------------------------
 
-_ARNETT = "Arnett and Bergen 2025, arXiv 2411.14198"
-_HUDSPETH = "Arnett et al. 2025, arXiv 2507.06378"
-_SHARE = "share, 0 to 1"
-_RECALL_MISLEADS = (
-    "A model that cuts at every byte has 1. Where a word's morphemes begin is partly a "
-    "convention, so the same cuts score differently on another list."
-)
-
-#: Symbols: G gold boundaries, P boundaries of the tokens, G∩P boundaries of both. Values per word
-#: are means over words.
-DEFINITIONS = (
-    Definition(
-        "precision",
-        "boundary precision",
-        "|G∩P| / |P|, over all words",
-        _SHARE,
-        "neither",
-        "",
-        "A model that cuts nothing has no figure. Cuts in words of one morpheme, such as names "
-        "and loan words, count against the model.",
-    ),
-    Definition(
-        "recall",
-        "boundary recall",
-        "|G∩P| / |G|, over all words",
-        _SHARE,
-        "neither",
-        "",
-        _RECALL_MISLEADS + " A word that is one token has recall 0, although that does a language "
-        "model no harm.",
-    ),
-    Definition(
-        "f1",
-        "boundary F1",
-        "2 |G∩P| / (|G| + |P|), over all words",
-        _SHARE,
-        "neither",
-        "F1, van Rijsbergen 1979",
-        "As for precision and recall. A large vocabulary with many whole words has a low F1.",
-    ),
-    Definition(
-        "macro_precision",
-        "boundary precision per word",
-        "mean of |G∩P| / |P| over words that are cut",
-        _SHARE,
-        "neither",
-        "",
-        "Words that are not cut are left out, and these differ from model to model.",
-    ),
-    Definition(
-        "macro_recall",
-        "boundary recall per word",
-        "mean of |G∩P| / |G| over words of two morphemes or more",
-        _SHARE,
-        "neither",
-        "",
-        _RECALL_MISLEADS,
-    ),
-    Definition(
-        "macro_f1",
-        "boundary F1 per word",
-        "mean of 2 |G∩P| / (|G| + |P|) over words that are cut or have two morphemes or more",
-        _SHARE,
-        "neither",
-        "F1, van Rijsbergen 1979",
-        "As for precision and recall per word.",
-    ),
-    Definition(
-        "all_cut",
-        "words with all boundaries cut",
-        "words with G ⊆ P / words of two morphemes or more",
-        _SHARE,
-        "neither",
-        "",
-        "Additional cuts do not lower it: a model that cuts at every byte has 1.",
-    ),
-    Definition(
-        "morphscore_recall",
-        "MorphScore recall",
-        "mean of |G∩P| / |G| over words of two morphemes or more that are two tokens or more",
-        _SHARE,
-        "neither",
-        f"{_ARNETT}; {_HUDSPETH}",
-        "Words of one token are left out, and these differ from model to model: a large "
-        "vocabulary is measured only on its rare words. " + _RECALL_MISLEADS,
-    ),
-    Definition(
-        "morphscore_precision",
-        "MorphScore precision",
-        "mean of |G∩P| / |P| over words of two morphemes or more that are two tokens or more",
-        _SHARE,
-        "neither",
-        _HUDSPETH,
-        "Words of one token are left out, as for its recall. A rare stem of three tokens lowers "
-        "it, although no morpheme boundary is missed.",
-    ),
-    Definition(
-        "morphscore_recall_all",
-        "MorphScore recall, one-token words 0",
-        "mean of |G∩P| / |G| over words of two morphemes or more; 0 for a word of one token",
-        _SHARE,
-        "neither",
-        _HUDSPETH,
-        "A model is penalized for words that are one token, so larger vocabularies have lower "
-        "figures.",
-    ),
-    Definition(
-        "morphscore_precision_all",
-        "MorphScore precision, one-token words 0",
-        "mean of |G∩P| / |P| over words of two morphemes or more; 0 for a word of one token",
-        _SHARE,
-        "neither",
-        _HUDSPETH,
-        "As for its recall with one-token words as 0.",
-    ),
-)
-
 
 @dataclass(frozen=True)
 class MorphologyReport:
@@ -257,7 +140,7 @@ class MorphologyReport:
         gold: Number of boundaries in the list.
         cut: Number of boundaries of the tokens.
         shared: Number of boundaries of both.
-        figures: Values by the names of `DEFINITIONS`, in their order.
+        figures: Values by the names of `suite_metrics.MORPHOLOGY`, in their order.
     """
 
     words: int

@@ -9,9 +9,9 @@ from typing import Any
 from tokctl.analysis.comparison.results import Comparison, Interval
 from tokctl.analysis.health.embeddings import EmbeddingFacts
 from tokctl.analysis.metrics import Absent, Figure, written
+from tokctl.analysis.suite_metrics import DEFINITIONS
 from tokctl.core.humanize import file_names, listed, plural, times
 from tokctl.extras.suite import (
-    DEFINITIONS,
     MOST_UNKNOWN,
     DomainFigures,
     DomainReport,

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from tokctl._native import NO_ID
-from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
+from tokctl.analysis.metrics import Absent, Figure, ratio
 from tokctl.core.errors import TokctlError
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.tokenizer import Tokenizer
@@ -292,103 +292,3 @@ def sum_of_cuts(cuts: Iterable[CharacterCuts]) -> CharacterCuts:
 
 
 # -- Definitions -------------------------------------------------------------------------------
-
-_SINGH = "Singh and Strouse 2024, arXiv 2402.14903"
-_NEOX = "Black et al. 2022, arXiv 2204.06745"
-_JANG = "Jang et al. 2024, arXiv 2410.23684"
-
-DEFINITIONS = (
-    Definition(
-        "number_tokens",
-        "tokens of a number",
-        "numbers of d digits that are k tokens / numbers of d digits, from 1 to 9,999",
-        "share, 0 to 1",
-        "neither",
-        _SINGH,
-        "Fewer tokens are not better in themselves: a token for a whole number hides its digits. "
-        "Numbers in real text are not evenly distributed: years and round numbers are frequent.",
-    ),
-    Definition(
-        "number_groups",
-        "groups of digits",
-        "numbers of d digits that are cut in this way / numbers of d digits",
-        "share, 0 to 1",
-        "neither",
-        _SINGH,
-        "Which way is best depends on the task: in the paper, groups from the right helped "
-        "addition, and a token for each digit is just as regular. With up to three digits, both "
-        "directions give one token. Longer numbers, and those with commas, can be cut "
-        "differently.",
-    ),
-    Definition(
-        "number_places",
-        "cuts by place",
-        "numbers cut before their last p digits / numbers with more than p digits, from 1 to 9,999",
-        "share, 0 to 1",
-        "neither",
-        _SINGH,
-        "Nine numbers in ten have four digits, so they dominate. Regular cuts have shares near 0 "
-        "or 1; a share of one half is the least regular, and neither end is better than the "
-        "other.",
-    ),
-    Definition(
-        "identifier_tokens",
-        "tokens per identifier",
-        "tokens of the names / names, each after a space",
-        "tokens per name",
-        "lower",
-        "",
-        "There are only forty names, of common English words. Unknown tokens lower the figure, "
-        "and so does a vocabulary that learned these very names from code.",
-    ),
-    Definition(
-        "identifier_whole",
-        "identifiers that are one token",
-        "names that are one token, and not the unknown one / names",
-        "share, 0 to 1",
-        "neither",
-        "",
-        "A token for a name is worth its place in the vocabulary only if the name is frequent.",
-    ),
-    Definition(
-        "identifier_borders",
-        "identifiers cut at their words",
-        "names cut at each border of their words and nowhere else / names",
-        "share, 0 to 1",
-        "neither",
-        "",
-        "A name that is one token is not cut at its words, and is no worse for that. Whether cuts "
-        "at words help a language model has not been shown.",
-    ),
-    Definition(
-        "indentation_tokens",
-        "tokens of an indentation",
-        "T of a line with the run before it - T of the line without it",
-        "tokens",
-        "lower",
-        _NEOX,
-        "A model that does not keep white space has no figure. The run is followed by a letter: a "
-        "pre-tokenizer that joins the last space to the next word can behave differently before "
-        "a bracket.",
-    ),
-    Definition(
-        "operator_tokens",
-        "operators that are one token",
-        "operators of several characters that are one token, with white space at most / operators",
-        "share, 0 to 1",
-        "higher",
-        "",
-        "Each operator counts once, however rare it is. An operator that is one token here can be "
-        "cut if there are no spaces around it.",
-    ),
-    Definition(
-        "characters_cut",
-        "characters cut",
-        "characters with a token boundary inside their UTF-8 form / characters that are not ASCII",
-        "share, 0 to 1",
-        "lower",
-        _JANG,
-        "A character model cuts none, but may have no token for half of them, so look at the UNK "
-        "rate as well. A character is a code point: a letter and its accent can be two.",
-    ),
-)

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from tokctl import _native
-from tokctl.analysis.metrics import Definition, Figure, mean, ratio
+from tokctl.analysis.metrics import Figure, mean, ratio
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 
@@ -54,46 +54,6 @@ WITHOUT_SPACES = frozenset(
     ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 )
 
-_CHAI = "Chai et al. 2024, arXiv 2406.11687"
-_MISLEADS = (
-    "Rare words count as much as frequent ones. Texts without spaces have no words to change."
-)
-
-#: Symbols: n tokens of the word after a space, n' of its variant; K boundaries of the word that
-#: have a counterpart, K' of the variant.
-DEFINITIONS = (
-    Definition(
-        "changed",
-        "words with another number of tokens",
-        "words with n' ≠ n / words",
-        "share, 0 to 1",
-        "neither",
-        _CHAI,
-        "The number can stay the same while every token changes. A character model changes with "
-        "each deletion, but is the most stable of all. " + _MISLEADS,
-    ),
-    Definition(
-        "token_ratio",
-        "tokens of the variant per token",
-        "mean of n' / n over words",
-        "ratio, 1 = the same number",
-        "neither",
-        _CHAI,
-        "Long words of many tokens hardly affect it; words of one token do. A model to which the "
-        "variant is unknown has few tokens. " + _MISLEADS,
-    ),
-    Definition(
-        "kept",
-        "boundaries kept",
-        "2 |K∩K'| / (|K| + |K'|), over all words",
-        "F1, 0 to 1",
-        "neither",
-        f"F1, van Rijsbergen 1979; {_CHAI}",
-        "A model that cuts at every byte keeps all. A word that is one token has no boundary to "
-        "keep, so each boundary of its variant counts against the model. " + _MISLEADS,
-    ),
-)
-
 
 @dataclass(frozen=True)
 class Variation:
@@ -103,7 +63,7 @@ class Variation:
         name: Name of the variant.
         group: `typos`, `case` or `spaces`.
         words: Number of the picked words that the variant changes.
-        figures: Values by the names of `DEFINITIONS`, in their order.
+        figures: Values by the names of `suite_metrics.STABILITY`, in their order.
     """
 
     name: str

@@ -17,71 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokctl.analysis.health import RARE
-from tokctl.analysis.health.embeddings import DEVIATIONS, SHARE, EmbeddingFacts, embedding_facts
+from tokctl.analysis.health.embeddings import EmbeddingFacts, embedding_facts
 from tokctl.analysis.health.subject import Subject
 from tokctl.analysis.health.use import usable_ids
-from tokctl.analysis.metrics import Absent, Definition, Figure, ratio
+from tokctl.analysis.metrics import Absent, Figure, ratio
 from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
-
-_LAND = "Land and Bartolo 2024, arXiv 2405.05417"
-_SHARE = "share, 0 to 1"
-
-#: Symbols: V tokens that text can give, without byte tokens; E those of V that are whole characters
-#: and reachable.
-DEFINITIONS = (
-    Definition(
-        "unreachable",
-        "unreachable tokens",
-        "tokens that no trial with their own text gives / V",
-        _SHARE,
-        "neither",
-        _LAND,
-        "Trials can't prove that no text gives a token. Tokens that only serve to build others "
-        "are still needed for merging.",
-    ),
-    Definition(
-        "never_used",
-        "never used",
-        "tokens with n = 0 on the text / V",
-        _SHARE,
-        "neither",
-        "",
-        "It depends on the text as much as on the model: a short text uses few tokens, and a text "
-        "in another language even fewer.",
-    ),
-    Definition(
-        "rarely_used",
-        "rarely used",
-        f"tokens with 0 < n < {RARE} on the text / V",
-        _SHARE,
-        "neither",
-        "",
-        "As for never used. The limit is a convention, and a language model is trained on other "
-        "texts.",
-    ),
-    Definition(
-        "candidates",
-        "candidates by embeddings",
-        f"tokens with an indicator up to that of the lowest {SHARE:.0%} / E",
-        _SHARE,
-        "neither",
-        _LAND,
-        f"It is {SHARE:.0%} by definition, even in a model whose tokens are all well trained: "
-        "these are the tokens to try in prompts. The number of outliers shows whether any are "
-        "under-trained.",
-    ),
-    Definition(
-        "apart",
-        "outlying tokens",
-        f"tokens with an indicator under median - {DEVIATIONS} · 1.4826 · MAD / E",
-        _SHARE,
-        "neither",
-        f"{_LAND}; MAD as spread, Hampel 1974",
-        "In a model with many under-trained tokens, the spread is wide, and mild cases are not "
-        "outliers. A row can be short for reasons other than little training.",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -98,7 +39,7 @@ class UndertrainedReport:
         rarely_used: Ids of rare tokens, the rarest first.
         embeddings: Results from the embeddings; None if none were given, Absent if they show
             nothing.
-        figures: Values by the names of `DEFINITIONS`, in their order.
+        figures: Values by the names of `suite_metrics.UNDERTRAINED`, in their order.
     """
 
     of: int
