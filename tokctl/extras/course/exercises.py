@@ -28,7 +28,7 @@ from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import explain, pair_counts, token_history, unreachable
 from tokctl.analysis.explain.words import MergedWord
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import listed
 from tokctl.core.schema import AnyOf, fits
 from tokctl.model import FilledRecipe, Marker, Merge, Recipe, TrainingStage, byte_level
@@ -225,9 +225,10 @@ def exercise(number: str) -> Exercise:
         return EXERCISES[number]
     near = [one for one in EXERCISES if one.partition(".")[0] == number.partition(".")[0]]
     told = f"page {number.partition('.')[0]} has {listed(near)}; " if near else ""
-    raise TokctlError(
+    raise BadOption(
         f"no exercise has the number {number!r}",
         f"{told}tokctl check-exercise --list shows all",
+        "unknown-name",
     )
 
 
@@ -378,18 +379,18 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
     hint = f"write the function {asked.signature}: {asked.task}"
     if not file.is_file():
         what = "it is a folder" if file.is_dir() else "there is no such file"
-        raise TokctlError(f"{path}: {what}", hint)
+        raise BadInput(f"{path}: {what}", hint, "unreadable")
     cases = asked.all_cases()
     lines, ended = _run(asked, file, cases, seconds)
     first = lines[0] if lines else {}
     if "unloaded" in first:
         trouble = _trouble(first["unloaded"])
         where = f", line {trouble.places[-1][0]}" if trouble.places else ""
-        raise TokctlError(f"{path}{where}: the file can't be run: {trouble.what}", hint)
+        raise BadInput(f"{path}{where}: the file can't be run: {trouble.what}", hint)
     if "missing" in first:
-        raise TokctlError(f"{path}: there is no function {asked.name} in it", hint)
+        raise BadInput(f"{path}: there is no function {asked.name} in it", hint)
     if "ready" not in first:
-        raise TokctlError(f"{path}: the file can't be run: {ended}", hint)
+        raise BadInput(f"{path}: the file can't be run: {ended}", hint)
     told = {line["case"]: line for line in lines[1:] if "case" in line}
     results = []
     for number, case in enumerate(cases):
