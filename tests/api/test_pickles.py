@@ -135,7 +135,7 @@ def test_a_copy_is_the_tokenizer_itself() -> None:
 def test_an_error_reaches_another_process() -> None:
     """Whatever raised it: what a person sees is the same."""
     for raised in (
-        TokctlError("a", "b", 1),
+        TokctlError("a", "b", exit_code=1),
         CoreError("a", "too-large", (1, 2, 3)),
         OutOfMemoryError(),
     ):

@@ -32,7 +32,7 @@ from tokctl.analysis.verification import (
     reason,
     text_blocks,
 )
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.formats import hub
 
 if TYPE_CHECKING:
@@ -185,13 +185,13 @@ def bench(
 
     for what, number in (("threads", threads), ("repeat", repeat)):
         if type(number) is not int or number < 1:
-            raise TokctlError(f"{what} can't be {number!r}", "it is a number from 1 up")
+            raise BadOption(f"{what} can't be {number!r}", "it is a number from 1 up", "bad-value")
     tokenizer = tokenizer or Tokenizer.load(model)
     blocks = [block for source in texts for block in text_blocks(source)]
     lines = [line for block in blocks for line in block.lines]
     size = sum(len(line.encode()) for line in lines)
     if not size:
-        raise TokctlError("there is no text to encode", "name files that are not empty")
+        raise BadInput("there is no text to encode", "name files that are not empty")
     with TemporaryDirectory() as folder, _threads_of_others(threads):
         found = list(_loaded(tokenizer, model, Path(folder)))
         readers = [(file, reader) for file, reader, _ in found if reader is not None]

@@ -16,7 +16,7 @@ from tokctl.analysis.explain.usage import Segmented, segmented
 from tokctl.analysis.explain.vocabulary import is_byte_token, text_ids, token_bytes
 from tokctl.analysis.metrics import Absent
 from tokctl.analysis.texts import checked_batches, errors_of
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import available_threads, cached_property
 from tokctl.model.parts import is_lossless
 from tokctl.sources import Batch, Named, Records, Source, check_errors, opened, total_size
@@ -163,7 +163,7 @@ def token_gap(
     """
     check_errors(errors)
     if rounds < 0:
-        raise TokctlError(f"rounds can't be {rounds}", "it is a number from 0 up")
+        raise BadOption(f"rounds can't be {rounds}", "it is a number from 0 up", "bad-value")
     if threads is not None:
         check_threads(threads)
     threads = threads or available_threads()

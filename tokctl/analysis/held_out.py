@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from tokctl.analysis.texts import Text
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 #: Most blocks of paragraphs or lines into which a document is cut.
 BLOCKS = 100
@@ -52,8 +52,10 @@ class Split:
 def check_share(share: float) -> None:
     """Raise TokctlError unless 0 <= share < 1."""
     if not 0 <= share < 1:
-        raise TokctlError(
-            f"a share of {share} can't be held out", "it is at least 0, and less than 1"
+        raise BadOption(
+            f"a share of {share} can't be held out",
+            "it is at least 0, and less than 1",
+            "bad-value",
         )
 
 

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import is_lossless
@@ -777,7 +777,9 @@ def definition_of(name: str, among: Mapping[str, Definition] = DEFINITIONS) -> D
             return definition
     close = difflib.get_close_matches(plain, among, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    raise TokctlError(f"no metric is called {name!r}", f"{hint}these are: {', '.join(among)}")
+    raise BadOption(
+        f"no metric is called {name!r}", f"{hint}these are: {', '.join(among)}", "unknown-name"
+    )
 
 
 def _plain(name: str) -> str:

@@ -28,7 +28,7 @@ from tokctl.analysis.explain.history import (
     rounds,
 )
 from tokctl.analysis.explain.states import Criterion, as_trained, merged_places, stage_of
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import plural
 from tokctl.core.values import no_garbage
 from tokctl.model import Round, byte_level
@@ -560,10 +560,11 @@ class Replay(ABC):
     def __init__(self, tokenizer: Tokenizer, counts: Sequence[tuple[bytes, int]]) -> None:
         size = sum(len(pre_token) for pre_token, _ in counts)
         if size > MOST_BYTES:
-            raise TokctlError(
+            raise BadInput(
                 f"this text is too large to watch: its distinct pre-tokens have {size:,} bytes, "
                 f"and {MOST_BYTES:,} are the most",
                 "watch a part of it: head -c 8000000 TEXT > part.txt",
+                "too-large",
             )
         self.tokenizer = tokenizer
         self.counts = counts
@@ -607,9 +608,10 @@ class Replay(ABC):
     def check(self, step: int) -> None:
         """Raise TokctlError if the training has no such step."""
         if not self.first <= step <= self.total:
-            raise TokctlError(
+            raise BadOption(
                 f"there is no {self.unit} {step:,}: this model has {plural(self.total, self.unit)}",
                 f"choose one from {self.first} to {self.total}",
+                "bad-value",
             )
 
     def find_word(self, text: str) -> int:
@@ -630,8 +632,10 @@ class Replay(ABC):
             for number, (pre_token, _) in enumerate(self.counts):
                 if data in pre_token:
                     return number
-        raise TokctlError(
-            f"no word of this text holds {text!r}", "words are as the pre-tokenizer cuts them"
+        raise BadOption(
+            f"no word of this text holds {text!r}",
+            "words are as the pre-tokenizer cuts them",
+            "unknown-name",
         )
 
     @cached_property
@@ -789,9 +793,10 @@ class MergeReplay(Replay):
         """Return the forms of pre-token `number`: the initial form, then one for each change."""
         pre_token = self.counts[number][0]
         if len(pre_token) > LONGEST_FOLLOWED:
-            raise TokctlError(
+            raise BadInput(
                 f"this word is too long to follow: it has {len(pre_token):,} bytes",
                 f"follow one of up to {LONGEST_FOLLOWED:,}",
+                "too-large",
             )
         ranks = self._history.replayer.replay(pre_token, self.total)[2]
         steps = [0, *(rank + 1 for rank in sorted(set(ranks)))]
@@ -806,16 +811,17 @@ class MergeReplay(Replay):
         if steps:
             return next((step for step in steps if step > after), steps[0])
         if ids:
-            raise TokctlError(
+            raise BadOption(
                 f"no step makes {token!r}: it was there before the first",
                 "it is a special token or one of the alphabet",
             )
         near = next((name for name in tokenizer.tokens if token and token in name), None)
-        raise TokctlError(
+        raise BadOption(
             f"no step makes {token!r}: the model has no such token",
             f"tokens are spelled as they are shown, {near!r} for instance"
             if near
             else "--token shows the tokens",
+            "unknown-name",
         )
 
     def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], Choice | None]:
@@ -998,7 +1004,8 @@ class RoundReplay(Replay):
                 return step
         if token in self.tokenizer.tokens:
             return self.total
-        raise TokctlError(
+        raise BadOption(
             f"no round is known to have dropped {token!r}, and the model has no such piece",
             "the file keeps only some of the dropped pieces of each round",
+            "unknown-name",
         )

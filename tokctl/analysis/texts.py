@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, Unsupported
 from tokctl.core.values import cached_property
 from tokctl.sources import (
     Archive,
@@ -233,9 +233,10 @@ def read_text(
             documents.add(batch.texts, batch.counts, source)
         return documents.text(name, is_utf8=characters)
     except MemoryError:
-        raise TokctlError(
+        raise Unsupported(
             f"{name} does not fit the memory: texts that are compared are held there whole",
             "compare on a part of it",
+            "out-of-memory",
         ) from None
 
 
@@ -273,9 +274,10 @@ class _Collector:
             both = zip(texts, counts, strict=True)
             self.bytes += sum((len(text) + 1) * count for text, count in both)
             if self.bytes >= MOST:
-                raise TokctlError(
+                raise BadInput(
                     f"{name}: with their counts the texts are too large to be measured",
                     "give smaller counts: figures that are shares stay the same",
+                    "too-large",
                 )
         self.parts.append(texts[0] if len(texts) == 1 else b"".join(texts))
         self.ends.extend(accumulate(map(len, texts), initial=self.size))

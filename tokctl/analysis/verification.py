@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokctl import formats
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.humanize import plural
 from tokctl.formats.vocab_merges import are_like_clip
 from tokctl.sources import Document, Records, Source, flat, open_sources
@@ -439,7 +439,9 @@ def _of_documents(records: Records) -> Iterator[Block]:
 
 
 def _not_utf8(name: str, unit: str, number: int) -> TokctlError:
-    return TokctlError(f"{name}: {unit} {number} is not UTF-8", "verify with a text that is")
+    return BadInput(
+        f"{name}: {unit} {number} is not UTF-8", "verify with a text that is", "not-utf8"
+    )
 
 
 # -- Readers of a file: tokctl, and the libraries that define its format

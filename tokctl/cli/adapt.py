@@ -10,7 +10,7 @@ import typer
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed, percent, plural
 
 if TYPE_CHECKING:
@@ -110,15 +110,17 @@ def adapt(
     world: World = context.obj
     leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)
     if len(leading) > 1:
-        raise TokctlError(
-            f"{leading[1]} is a model, and {leading[0]} is the one to adapt", "name texts after it"
+        raise BadOption(
+            f"{leading[1]} is a model, and {leading[0]} is the one to adapt",
+            "name texts after it",
+            "conflict",
         )
     path = streams.model_path(world, leading[0] if leading else model)
     check_embeddings_options(embeddings, new_embeddings, tensor, new_rows, vectors)
     if output is None or output == "-":
-        raise TokctlError("the new model needs a file", "name one: -o PATH")
+        raise BadOption("the new model needs a file", "name one: -o PATH", "missing-option")
     if new_text and vocab is None:
-        raise TokctlError("--new-text is what --vocab learns from", "add --vocab N")
+        raise BadOption("--new-text is what --vocab learns from", "add --vocab N", "missing-option")
     tokenizer = streams.load_model(world, path)
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
     prunes = prune is not None or min_uses is not None or residues is not None
@@ -218,13 +220,19 @@ def check_embeddings_options(
             "--vectors": vectors is not None,
         }
         if option := next((name for name, value in given.items() if value), None):
-            raise TokctlError(f"{option} is about embeddings", "name them: --embeddings FILE")
+            raise BadOption(
+                f"{option} is about embeddings", "name them: --embeddings FILE", "missing-option"
+            )
     elif new is None:
-        raise TokctlError(
-            "the new embeddings need a place of their own", "name it: --new-embeddings PATH"
+        raise BadOption(
+            "the new embeddings need a place of their own",
+            "name it: --new-embeddings PATH",
+            "missing-option",
         )
     elif new == "-":
-        raise TokctlError("embeddings can't go to stdout", "name a file: --new-embeddings PATH")
+        raise BadOption(
+            "embeddings can't go to stdout", "name a file: --new-embeddings PATH", "bad-value"
+        )
 
 
 def check_texts(
@@ -248,19 +256,21 @@ def check_texts(
     """
     if not counted and (names or sources.lists):
         name = (*names, *sources.lists)[0]
-        raise TokctlError(
+        raise BadOption(
             f"nothing is done with {name}",
             "--prune, --min-uses and --residues count on it, and --vocab learns from it without "
             "--new-text",
+            "conflict",
         )
     if not (counted or new_text or verify):
         sources.check_needed("--prune, --min-uses, --residues and --vocab read texts")
     from_stdin = [*names, *new_text, *verify, *sources.lists].count("-")
     from_stdin += counted and not names and not sources.lists
     if from_stdin > 1 or (twice and ("-" in names or not (names or sources.lists))):
-        raise TokctlError(
+        raise BadOption(
             "stdin can't be read twice",
             "put the text into a file, or name another one with --new-text",
+            "conflict",
         )
 
 
@@ -281,7 +291,7 @@ def check_places(
     """Raise TokctlError if the model, the map or the embeddings can't be written to their paths."""
     model_output.check_target(world, output, form)
     if map_file == "-":
-        raise TokctlError("the map can't go to stdout", "name a file: --map FILE")
+        raise BadOption("the map can't go to stdout", "name a file: --map FILE", "bad-value")
     if map_file is not None:
         with streams.named("--map"):
             streams.check_output(world, map_file)
@@ -298,7 +308,7 @@ def check_moved(world: World, moved: "MovedTokens") -> None:
             are empty.
     """
     if not moved.lines:
-        raise TokctlError("there is nothing to verify with: the text is empty", "name another one")
+        raise BadInput("there is nothing to verify with: the text is empty", "name another one")
     world.say(f"verified: {moved}")
     if moved.left_out:
         lines = plural(moved.left_out, "line")
@@ -312,6 +322,7 @@ def check_moved(world: World, moved: "MovedTokens") -> None:
             f"{plural(moved.moved, 'token')} of the texts that the model keeps would be cut "
             "otherwise: nothing is written",
             "keep more tokens, or leave --verify out to write it all the same",
+            "condition-failed",
             exit_code=ExitCode.CONDITION_FAILED,
         )
 

@@ -15,7 +15,7 @@ from tokctl import __version__
 from tokctl.cli import options
 from tokctl.cli.world import World
 from tokctl.core import systems
-from tokctl.core.errors import ExitCode, OutOfMemoryError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, ExitCode, OutOfMemoryError, TokctlError
 from tokctl.core.files import prepare_last_words
 from tokctl.core.values import limit_screen
 
@@ -173,7 +173,7 @@ def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int
             from tokctl.cli import guesses
 
             command = next((word for word in arguments if word in COMMANDS), None)
-            world.report(TokctlError(*guesses.explained(error, command)))
+            world.report(BadOption(*guesses.explained(error, command)))
         return ExitCode.BAD_INPUT
     if _lacks_memory(error):
         world.report(OutOfMemoryError())
@@ -215,10 +215,10 @@ def _lacks_memory(error: BaseException) -> bool:
 def _os_error(error: OSError) -> TokctlError:
     reason = error.strerror or str(error)
     if error.filename is not None:
-        return TokctlError(f"{error.filename!s}: {reason}", "check that file")
+        return BadInput(f"{error.filename!s}: {reason}", "check that file", "unreadable")
     # Errors of reading name the file where they occur, so an unnamed file is stdout.
-    return TokctlError(
-        f"can't write to stdout: {reason}", "what was written so far is not complete"
+    return BadInput(
+        f"can't write to stdout: {reason}", "what was written so far is not complete", "unreadable"
     )
 
 

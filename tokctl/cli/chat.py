@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import listed, plural
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class ChatOptions:
         """
         for name, value in vars(self).items():
             if value and not self.chat and name != "pack":
-                raise TokctlError(f"--{name.replace('_', '-')} is for --chat", "add --chat")
+                raise BadOption(
+                    f"--{name.replace('_', '-')} is for --chat", "add --chat", "missing-option"
+                )
         if self.chat:
             _refuse(
                 "--chat", given, ("--whole", "--lines", "--special", "--text-field", "--engine")
@@ -73,9 +75,10 @@ class ChatOptions:
         if (self.pack is not None or self.assistant_mask) and form not in (
             forms := ("jsonl", "parquet", "safetensors")
         ):
-            raise TokctlError(
+            raise BadOption(
                 f"{wanted} gives several columns, which --as {form} can't hold",
                 f"take one of: {', '.join(forms)}",
+                "conflict",
             )
         if self.has_columns(form):
             _refuse(wanted, given, ("--shard-size", "--stride", "--pad"))
@@ -137,8 +140,10 @@ class ChatOptions:
         try:
             text = b"".join(document.blocks()).decode()
         except UnicodeDecodeError as error:
-            raise TokctlError(
-                f"{document.name} is not UTF-8 at byte {error.start}", "a template is a text"
+            raise BadInput(
+                f"{document.name} is not UTF-8 at byte {error.start}",
+                "a template is a text",
+                "not-utf8",
             ) from None
         return text, document.name
 
@@ -146,7 +151,9 @@ class ChatOptions:
 def _refuse(option: str, given: dict[str, bool], others: Sequence[str]) -> None:
     wrong = [other for other in others if given.get(other)]
     if wrong:
-        raise TokctlError(f"{option} does not go with {listed(wrong)}", "leave one of them out")
+        raise BadOption(
+            f"{option} does not go with {listed(wrong)}", "leave one of them out", "conflict"
+        )
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -155,8 +162,10 @@ def _option(text: str) -> tuple[str, Any]:
 
     name, found, value = text.partition("=")
     if not found or not name.isidentifier():
-        raise TokctlError(
-            f"--chat-option can't be {text!r}", "spell it NAME=VALUE: enable_thinking=false"
+        raise BadOption(
+            f"--chat-option can't be {text!r}",
+            "spell it NAME=VALUE: enable_thinking=false",
+            "bad-value",
         )
     try:
         return name, json.loads(value)

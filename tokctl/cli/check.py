@@ -4,7 +4,7 @@ import typer
 
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.errors import BadOption, ExitCode, printable
 from tokctl.core.humanize import plural
 
 EXAMPLES = """Examples:
@@ -36,7 +36,9 @@ def check(context: typer.Context, folders: options.CheckFolders = None) -> int:
     from tokctl.idfiles.shard_check import check_shards
 
     if not folders:
-        raise TokctlError("no folder of shards is named", "name one: tokctl check shards/")
+        raise BadOption(
+            "no folder of shards is named", "name one: tokctl check shards/", "missing-option"
+        )
     whole = True
     for folder in folders:
         found = check_shards(folder)

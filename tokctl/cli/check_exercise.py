@@ -4,7 +4,7 @@ import typer
 
 from tokctl.cli import options, paging
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError
+from tokctl.core.errors import BadOption, ExitCode
 
 EXAMPLES = """Examples:
 
@@ -53,18 +53,21 @@ def check_exercise(
         paging.write(world, exercises_answer(exercises.EXERCISES.values()), form, pages=False)
         return ExitCode.DONE
     if number is None:
-        raise TokctlError(
-            "no exercise is named", "tokctl check-exercise 1.1 mytok.py; --list shows all"
+        raise BadOption(
+            "no exercise is named",
+            "tokctl check-exercise 1.1 mytok.py; --list shows all",
+            "missing-option",
         )
     asked = exercises.exercise(number)
     if file is None:
-        raise TokctlError(
+        raise BadOption(
             "no file is named",
             f"tokctl check-exercise {number} FILE checks the function {asked.signature} in it: "
             f"{asked.task}",
+            "missing-option",
         )
     if timeout is not None and not 0 < timeout <= grader.MOST_SECONDS:
-        raise TokctlError(f"--timeout can't be {timeout:g}", "give seconds: 10")
+        raise BadOption(f"--timeout can't be {timeout:g}", "give seconds: 10", "bad-value")
     verdict = grader.judge(asked, file, timeout or grader.SECONDS)
     paging.write(world, verdict_answer(verdict), form, pages=False)
     return ExitCode.DONE if verdict.passed else ExitCode.CONDITION_FAILED

@@ -11,7 +11,7 @@ import typer
 from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
 from tokctl.core.values import did_you_mean
 
@@ -112,33 +112,40 @@ def compare(
     if explain is not None:
         return _explain(world, explain, as_json=json)
     if words not in ("spaces", "unicode"):
-        raise TokctlError(
+        raise BadOption(
             f"--words can't be {words!r}",
             did_you_mean(words, ("spaces", "unicode"))
             + "choose spaces or unicode; to explain a word, use --word",
+            "bad-value",
         )
     conditions = [comparison.Condition.parse(text) for text in fail_if or []]
     form = paging.form(json=json, markdown=markdown, latex=latex)
     _check_suite(suite, published=published, gold=gold, embeddings=embeddings, tensor=tensor)
     model, texts = _told_apart(model or [], texts or [], format)
     if model and (algo or vocab):
-        raise TokctlError(
+        raise BadOption(
             "--algo and --vocab are for training, and -m names models that are trained",
             "leave -m out, or leave --algo and --vocab out",
+            "conflict",
         )
     share = options.held_out_share(held_out)
     if share is None and (model or lang):
-        raise TokctlError(
+        raise BadOption(
             f"--held-out {held_out} can't be used with {'-m' if model else '--lang'}",
             "models that exist already are measured on all of the texts"
             if model
             else "give a share, of which each language loses the same lines",
+            "conflict",
         )
     if suite and plot is not None and html is None:
-        raise TokctlError("--plot draws the comparison, not the suite", "leave --suite out")
+        raise BadOption(
+            "--plot draws the comparison, not the suite", "leave --suite out", "conflict"
+        )
     if tensor and not embeddings:
-        raise TokctlError(
-            "--tensor goes with --embeddings", "name the file: --embeddings MODEL=FILE"
+        raise BadOption(
+            "--tensor goes with --embeddings",
+            "name the file: --embeddings MODEL=FILE",
+            "missing-option",
         )
     gold_lists = _gold(gold or [])
     others = [f"--{form}"] if form else []
@@ -159,7 +166,7 @@ def compare(
     other = None
     if share is None:
         if held_out == "-" and "-" in (texts or []):
-            raise TokctlError("stdin (-) is named twice", "it can be read only once")
+            raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
         other = open_texts(world, Sources(format, text_field, include, exclude), [held_out], [])
     read, languages = opened.read(characters=characters, errors=errors)
     here: _TrainedHere | None = None
@@ -212,10 +219,13 @@ def compare(
     if report:
         reports.write_comparison(world, report, result, named, of_suite)
     else:
-        from tokctl.extras.suite.report import suite_answer
         from tokctl.report.compare import comparison_answer
 
-        answer = suite_answer(of_suite, result) if of_suite else comparison_answer(result)
+        answer = comparison_answer(result)
+        if of_suite:
+            from tokctl.extras.suite.report import suite_answer
+
+            answer = suite_answer(of_suite, result)
         paging.write(world, answer, form or "text", pages=not no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
@@ -224,6 +234,7 @@ def compare(
         raise TokctlError(
             "; ".join(holding),
             "the conditions of --fail-if say when to fail; --json has every figure",
+            "condition-failed",
             exit_code=ExitCode.CONDITION_FAILED,
         )
     return ExitCode.DONE
@@ -249,7 +260,9 @@ def _check_suite(suite: bool, **others: object) -> None:
     """Raise TokctlError if an option of `--suite` is given without `--suite`."""
     given = [f"--{name}" for name, value in others.items() if value]
     if given and not suite:
-        raise TokctlError(f"{given[0]} goes with --suite", f"write --suite {given[0]}")
+        raise BadOption(
+            f"{given[0]} goes with --suite", f"write --suite {given[0]}", "missing-option"
+        )
 
 
 #: Published vocabularies that a comparison takes from the caches, at most.
@@ -307,16 +320,21 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
     for entry in values:
         name, sign, path = entry.partition("=")
         if not (name and sign and path):
-            raise TokctlError(
-                f"--embeddings can't be {entry!r}", "write MODEL=FILE: --embeddings a=a.safetensors"
+            raise BadOption(
+                f"--embeddings can't be {entry!r}",
+                "write MODEL=FILE: --embeddings a=a.safetensors",
+                "bad-value",
             )
         if name not in models:
-            raise TokctlError(
+            raise BadOption(
                 f"--embeddings: no model of this comparison is called {name!r}",
                 f"its models are: {', '.join(models)}",
+                "unknown-name",
             )
         if name in files:
-            raise TokctlError(f"--embeddings names {name} twice", "give each model one file")
+            raise BadOption(
+                f"--embeddings names {name} twice", "give each model one file", "conflict"
+            )
         files[name] = path
     return files
 
@@ -344,9 +362,10 @@ def _recipes(values: Sequence[str]) -> "dict[str, Recipe]":
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:
         if name not in DEFAULTS and name not in PRESETS:
-            raise TokctlError(
+            raise BadOption(
                 f"no algorithm or preset is called {name!r}",
                 f"choose one of: {', '.join(DEFAULTS)}; or one of tokctl train --list-presets",
+                "unknown-name",
             )
     return {
         name: preset(name) if name in PRESETS and name not in DEFAULTS else default_recipe(name)
@@ -367,9 +386,10 @@ def _told_apart(models: list[str], paths: list[str], form: str) -> tuple[list[st
     found = [path for path in paths if form == "auto" and formats.recognized(path)]
     if found and models:
         both = " ".join(f"-m {path}" for path in [*models, *found])
-        raise TokctlError(
+        raise BadOption(
             f"{found[0]} is a model, but was given as a text",
             f"tokctl compare {both} … compares them; --format text reads it as text",
+            "conflict",
         )
     return models or found, [path for path in paths if path not in found]
 
@@ -528,7 +548,7 @@ def open_texts(
     files = _languages(named)
     named_files = [*paths, *files.values(), given.files_from, given.files0_from]
     if named_files.count(sources.STDIN) > 1:
-        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+        raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
     texts = given.open(world, paths) if paths or given.lists else []
     languages = {
         name: sources.open_sources([path], given.reading, stdin=world.stdin)
@@ -537,7 +557,7 @@ def open_texts(
     if texts or languages:
         return OpenedTexts(texts, languages)
     if paths or given.lists:
-        raise TokctlError("no text was found in what you named", "name a text that exists")
+        raise BadInput("no text was found in what you named", "name a text that exists")
     given.check_needed("name a text; the bundled sample is plain text")
     sample = corpus_path("sample")
     world.say(f"no text was given: using the bundled sample, {sample.name}")
@@ -553,8 +573,12 @@ def _languages(named: Sequence[str]) -> dict[str, str]:
     for entry in named:
         name, sign, path = entry.partition("=")
         if not (name and sign and path):
-            raise TokctlError(f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt")
+            raise BadOption(
+                f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt", "bad-value"
+            )
         if printable(name) in files:
-            raise TokctlError(f"the language {name} is named twice", "give each language one file")
+            raise BadOption(
+                f"the language {name} is named twice", "give each language one file", "conflict"
+            )
         files[printable(name)] = path
     return files

@@ -13,7 +13,7 @@ import typer
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, Unsupported, printable
 from tokctl.core.humanize import listed, plural
 
 if TYPE_CHECKING:
@@ -95,10 +95,12 @@ def convert(
         _show_formats(world, json=json)
         return
     if not (model or world.environ.get("TOKCTL_MODEL")):
-        raise TokctlError("no model is given", "name one: tokctl convert spiece.model")
+        raise BadOption(
+            "no model is given", "name one: tokctl convert spiece.model", "missing-option"
+        )
     path = streams.model_path(world, model)
     if output == "-":
-        raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
+        raise BadOption("the model can't go to stdout", "name a file: -o PATH", "bad-value")
     form = model_output.form_of(to, output)
     target = _target_of(path, form, prune) if output is None else output
     model_output.check_target(world, target, form)
@@ -166,12 +168,15 @@ def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
     for entry in special or ():
         token, _, number = entry.rpartition("=")
         if not token or not (number.isascii() and number.isdigit() and len(number) < 10):
-            raise TokctlError(
+            raise BadOption(
                 f"--special-token can't be {entry!r}",
                 "name the token, then its id: '<|end|>=50256'",
+                "bad-value",
             )
         if token in ids:
-            raise TokctlError(f"the special token {token!r} has two ids", "leave one of them out")
+            raise BadOption(
+                f"the special token {token!r} has two ids", "leave one of them out", "conflict"
+            )
         ids[token] = int(number)
     return Hints(pattern, ids or None)
 
@@ -196,8 +201,10 @@ def _target_of(model: str, form: "Format", prune: int | None) -> str:
     # An existing file of this name is often the original model: never replace it unasked.
     if Path(target).exists():
         what = "folder" if form.is_folder else "file"
-        raise TokctlError(
-            f"{target} exists already", f"name a new {what}, or this one, with -o: -o {target}"
+        raise BadOption(
+            f"{target} exists already",
+            f"name a new {what}, or this one, with -o: -o {target}",
+            "output-taken",
         )
     return target
 
@@ -267,9 +274,10 @@ def _verify(
     from tokctl.formats import saving
 
     if not form.reads and form.name not in PEERS:
-        raise TokctlError(
+        raise BadOption(
             f"no program reads a model from {form.title}, so there is nothing to verify",
             "leave --verify out",
+            "conflict",
         )
     with tempfile.TemporaryDirectory(prefix="tokctl.") as folder:
         path = Path(folder, _file_name(target, form))
@@ -277,7 +285,7 @@ def _verify(
         around = not (lossy and tokenizer.recipe.post_processors and _has_no_template(path))
         found = verify(tokenizer, path, texts, format=form.name, around=around)
     if not found.lines and found.same:
-        raise TokctlError("there is nothing to verify with: the text is empty", "name another one")
+        raise BadInput("there is nothing to verify with: the text is empty", "name another one")
     if not around:
         world.say("note: not compared: the special tokens around texts, which are left out")
     for reason in found.not_compared:
@@ -286,10 +294,11 @@ def _verify(
         lines = plural(found.left_out, "line")
         world.say(f"note: not compared: {lines} with a character that the model has no token for")
     if found.same and found.missing:
-        raise TokctlError(
+        raise Unsupported(
             f"{printable(form.title)} was not verified: {listed(found.missing)} would have to read "
             "it; nothing is written",
             f"pip install {' '.join(found.missing)}, or leave --verify out",
+            "missing-package",
             exit_code=ExitCode.CONDITION_FAILED,
         )
     if found.same:
@@ -311,6 +320,7 @@ def _verify(
         f"{printable(form.title)} would not be the same model for "
         f"{', '.join(one.reader for one in found.differences)}: nothing is written",
         "leave --verify out to write it all the same",
+        "condition-failed",
         exit_code=ExitCode.CONDITION_FAILED,
     )
 

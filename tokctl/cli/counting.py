@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli import options, streams
 from tokctl.cli.streams import json_line, text_or_bytes
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError, printable
+from tokctl.core.errors import BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
 
 if TYPE_CHECKING:
@@ -46,26 +46,32 @@ def check(
 ) -> None:
     """Raise TokctlError if options of `--count` conflict, or need `--count`."""
     if not count and models and len(models) > 1:
-        raise TokctlError(
-            "several models are for --count", "name one with -m, or add --count to count for all"
+        raise BadOption(
+            "several models are for --count",
+            "name one with -m, or add --count to count for all",
+            "conflict",
         )
     if not count:
         option = "--csv" if csv else "--sort"
-        raise TokctlError(f"{option} is for --count", f"add --count, or leave {option} out")
+        raise BadOption(
+            f"{option} is for --count", f"add --count, or leave {option} out", "conflict"
+        )
     if csv and json:
-        raise TokctlError("--csv and --json are two forms", "leave one of them out")
+        raise BadOption("--csv and --json are two forms", "leave one of them out", "conflict")
     if sort is not None:
         options.choose("--sort", sort, SORTS)
     if pad is not None:
-        raise TokctlError("--count does not count padding", "leave --pad out")
+        raise BadOption("--count does not count padding", "leave --pad out", "conflict")
     if pad_token is not None:
-        raise TokctlError("--pad-token is for --pad", "leave --pad-token out")
+        raise BadOption("--pad-token is for --pad", "leave --pad-token out", "conflict")
     if stride is not None and max_length is None:
-        raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
+        raise BadOption(
+            "--stride is for windows of --max-length", "add --max-length N", "missing-option"
+        )
     if alpha is not None and stride is not None:
-        raise TokctlError("--alpha gives no windows", "leave --alpha or --stride out")
+        raise BadOption("--alpha gives no windows", "leave --alpha or --stride out", "conflict")
     if seed is not None and alpha is None:
-        raise TokctlError("--seed is for --alpha", "add --alpha ALPHA")
+        raise BadOption("--seed is for --alpha", "add --alpha ALPHA", "missing-option")
 
 
 @dataclass(frozen=True)
@@ -121,9 +127,10 @@ def count(
     texts = sources.open(world, files)
     if chats is not None and chats.chat:
         if len(paths) > 1:
-            raise TokctlError(
+            raise BadOption(
                 "--chat takes the template of one model, and there are several",
                 "count with one model at a time",
+                "conflict",
             )
         (tokenizer,) = tokenizers.values()
         texts = chats.rendered(world, texts, tokenizer, paths[0])
@@ -180,7 +187,7 @@ def _load(
         except TokctlError as error:
             if len(paths) == 1:
                 raise
-            raise TokctlError(f"{name}: {error.message}", error.hint) from None
+            raise error.reworded(f"{name}: {error.message}") from None
         if count_options.add_special and not tokenizer.post_processor.added_tokens_count():
             which = "this model" if len(paths) == 1 else name
             world.say(f"note: {which}'s template has no special tokens to add")
@@ -205,7 +212,7 @@ def _tell(world: World, counts: TokenCounts) -> None:
     said = ""
     for failure in counts.failures[:_SHOWN_ERRORS]:
         hint = failure.error.hint
-        world.report(TokctlError(failure.error.message, hint if hint != said else ""))
+        world.report(failure.error.reworded(hint=hint if hint != said else ""))
         said = hint
     more = len(counts.failures) - _SHOWN_ERRORS
     if more > 0:

@@ -7,7 +7,7 @@ import typer
 
 from tokctl.cli import options, streams
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 EXAMPLES = """Examples:
 
@@ -68,20 +68,23 @@ def decode(
     from tokctl.idfiles.reader import IdSource, ReadOptions
 
     if dtype is not None and form not in ("auto", "bin"):
-        raise TokctlError(f"--dtype is for bin, and --from is {form}", "leave one of them out")
+        raise BadOption(
+            f"--dtype is for bin, and --from is {form}", "leave one of them out", "conflict"
+        )
     if json:
         if form not in ("auto", "jsonl"):
-            raise TokctlError(
-                f"--json is --from jsonl, and --from is {form}", "leave one of them out"
+            raise BadOption(
+                f"--json is --from jsonl, and --from is {form}", "leave one of them out", "conflict"
             )
         form = "jsonl"
     leading, files = streams.leading_models(world, "decode", files, model is not None, "auto")
     if len(leading) > 1:
         from tokctl.core.humanize import listed
 
-        raise TokctlError(
+        raise BadOption(
             f"{listed(leading)} are models, but ids belong to one model",
             "name one model, then the ids",
+            "conflict",
         )
     model = leading[0] if leading else model
     behind = None if separator is None else _unescaped(separator)

@@ -14,7 +14,7 @@ import typer
 from tokctl.cli import options, streams
 from tokctl.cli.options import count_of
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadOption, printable
 from tokctl.core.values import available_threads
 from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles import SHARDED
@@ -154,16 +154,19 @@ def encode(
     """  # noqa: D205 (one paragraph of the help)
     world: World = context.obj
     if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
-        raise TokctlError(
+        raise BadOption(
             f"--format says what is read, and nothing is read as {format}",
             f"what is written is --as {format}",
+            "bad-value",
         )
     columns: tuple[str, ...] = ()
     if chat:
         from tokctl.extras.chat.lines import COLUMNS as columns  # noqa: N811
 
         if format == "tsv":
-            raise TokctlError("--chat reads JSON Lines and tables, not tsv", "leave --format out")
+            raise BadOption(
+                "--chat reads JSON Lines and tables, not tsv", "leave --format out", "conflict"
+            )
     sources = streams.Sources(
         format, text_field, include, exclude, files_from, files0_from, columns
     )
@@ -174,8 +177,10 @@ def encode(
     column = next((option for option, wanted in more.items() if wanted), None)
     form = _form(form, count=count, json=json, column=column)
     if special and "none" in special and len(special) > 1:
-        raise TokctlError(
-            "--special none can't be combined with others", "leave out none, or the others"
+        raise BadOption(
+            "--special none can't be combined with others",
+            "leave out none, or the others",
+            "conflict",
         )
     if count or csv or sort is not None or len(models or ()) > 1:
         from tokctl.cli import counting
@@ -246,7 +251,9 @@ def encode(
     model = models[0] if models else None
     to_stdout = output is None or output == "-"
     if plan.is_binary and to_stdout and world.stdout_is_terminal:
-        raise TokctlError("a terminal can't show numbers in binary", "add -o PATH, or a pipe")
+        raise BadOption(
+            "a terminal can't show numbers in binary", "add -o PATH, or a pipe", "missing-option"
+        )
     cluster = None
     if engine is not None:
         from tokctl.cli import engines
@@ -362,27 +369,30 @@ def _say_doubled(world: World, tokenizer: Tokenizer, end_id: int | None, *, is_c
 def _check_engine(id_files: IdFileOptions, alpha: float | None, threads: int | None) -> None:
     """Raise TokctlError for options that a cluster does not support."""
     if id_files.shard_size is None:
-        raise TokctlError("--engine writes shards", "add --shard-size N -o FOLDER")
+        raise BadOption("--engine writes shards", "add --shard-size N -o FOLDER", "missing-option")
     if alpha is not None:
-        raise TokctlError(
+        raise BadOption(
             "--alpha draws from text to text, and a cluster reads many texts at a time",
             "leave --engine or --alpha out",
+            "conflict",
         )
     if threads is not None:
-        raise TokctlError(
+        raise BadOption(
             "--threads are those of one machine: each task of a cluster has one",
             "leave --engine or --threads out",
+            "conflict",
         )
 
 
 def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
     if form == "pieces" or column:
-        raise TokctlError(
+        raise BadOption(
             f"--alpha does not go with {column or '--as pieces'}",
             "take ids, tokens, jsonl or bin without offsets",
+            "conflict",
         )
     if special:
-        raise TokctlError("--alpha finds no special tokens", "leave --special out")
+        raise BadOption("--alpha finds no special tokens", "leave --special out", "conflict")
 
 
 def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> str:
@@ -391,13 +401,15 @@ def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> s
     `column` is the option of an additional column, which only jsonl can hold.
     """
     if json and form not in (None, "jsonl"):
-        raise TokctlError(f"--json is --as jsonl, and --as is {form}", "leave one of them out")
+        raise BadOption(
+            f"--json is --as jsonl, and --as is {form}", "leave one of them out", "conflict"
+        )
     if count and (form is not None or column):
         other = column or f"--as {form}"
-        raise TokctlError(f"--count shows counts, not {other}", "leave one of them out")
+        raise BadOption(f"--count shows counts, not {other}", "leave one of them out", "conflict")
     form = form or ("jsonl" if json else "ids")
     if column and form != "jsonl":
-        raise TokctlError(f"{column} needs --as jsonl", "add --as jsonl")
+        raise BadOption(f"{column} needs --as jsonl", "add --as jsonl", "conflict")
     return form
 
 
@@ -460,37 +472,47 @@ class OutputPlan(NamedTuple):
         """
         to_stdout = output is None or output == "-"
         if count and (option := _first_of(replace(options, lines=False))):
-            raise TokctlError(f"--count shows counts, not {option}", "leave one of them out")
+            raise BadOption(
+                f"--count shows counts, not {option}", "leave one of them out", "conflict"
+            )
         if options.lines and whole:
-            raise TokctlError("--lines is the opposite of --whole", "leave one of them out")
+            raise BadOption(
+                "--lines is the opposite of --whole", "leave one of them out", "conflict"
+            )
         if options.dtype is not None and form not in FILE_FORMS:
-            raise TokctlError(
-                "--dtype is for files of ids", f"add --as, and one of: {', '.join(FILE_FORMS)}"
+            raise BadOption(
+                "--dtype is for files of ids",
+                f"add --as, and one of: {', '.join(FILE_FORMS)}",
+                "conflict",
             )
         if options.index is not None:
             _check_index(form, options)
         if options.resume and options.shard_size is None:
-            raise TokctlError("--resume continues shards", "add --shard-size N")
+            raise BadOption("--resume continues shards", "add --shard-size N", "missing-option")
         if form == "megatron" and to_stdout:
-            raise TokctlError("--as megatron writes two files", "give their prefix: -o PREFIX")
+            raise BadOption(
+                "--as megatron writes two files", "give their prefix: -o PREFIX", "missing-option"
+            )
         size = None
         if options.shard_size is not None:
             hint = "it is a number of ids from 1 up: 100M, say"
             size = count_of("--shard-size", options.shard_size, 2**63, hint)
             if form not in SHARDED:
-                raise TokctlError(
+                raise BadOption(
                     f"--shard-size does not go with --as {form}",
                     f"take one of: {', '.join(SHARDED)}",
+                    "conflict",
                 )
             if to_stdout:
-                raise TokctlError("--shard-size writes a folder", "add -o FOLDER")
+                raise BadOption("--shard-size writes a folder", "add -o FOLDER", "missing-option")
         if size is None and output and "://" in output:
             from tokctl.sources.remote import is_address, shown
 
             if is_address(output):
-                raise TokctlError(
+                raise BadOption(
                     f"can't write {shown(output)}: only shards go to an address",
                     "add --shard-size N, or name a file here",
+                    "conflict",
                 )
         lines = options.lines if form in FILE_FORMS else not whole
         return cls(form, options, output, lines, size)
@@ -546,9 +568,10 @@ class OutputPlan(NamedTuple):
         if (token := self.options.eos) is not None:
             if rows.padding or rows.truncation:
                 option = "--pad" if rows.padding else "--max-length"
-                raise TokctlError(
+                raise BadOption(
                     f"--eos does not go with {option}: the end is not that of the text",
                     "leave one of them out",
+                    "conflict",
                 )
             end_id = streams.end_id(tokenizer, token)
         if self.is_binary or self.size is not None:
@@ -556,9 +579,10 @@ class OutputPlan(NamedTuple):
 
             dtype = dtype_for(self.form, tokenizer.vocab_size, self.options.dtype)
         if self.size is not None and rows.pads_to_longest:
-            raise TokctlError(
+            raise BadOption(
                 "--pad longest reads all texts into memory, so it can't write shards",
                 "give a length: --pad N",
+                "conflict",
             )
         return dtype, end_id
 
@@ -618,9 +642,9 @@ def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | 
         done = write_stream(stream, target, cluster)
     except StoppedError as error:
         if not has_shards(target.path):
-            raise TokctlError(error.message, error.hint, error.exit_code) from error
+            raise error.reworded() from error
         hint = f"{error.hint}; {go_on}" if error.hint else go_on
-        raise TokctlError(error.message, hint, error.exit_code) from error
+        raise error.reworded(hint=hint) from error
     except (KeyboardInterrupt, SystemExit) as stop:
         if has_shards(target.path):
             stop.add_note(go_on)
@@ -677,11 +701,11 @@ def _job(
 def _check_index(form: str, options: IdFileOptions) -> None:
     path = options.index
     if form not in ("bin", "npy"):
-        raise TokctlError("--index is for bin and npy", "leave it out, or take --as npy")
+        raise BadOption("--index is for bin and npy", "leave it out, or take --as npy", "conflict")
     if options.shard_size is not None:
-        raise TokctlError("--index is for one file: shards have theirs", "leave it out")
+        raise BadOption("--index is for one file: shards have theirs", "leave it out", "conflict")
     if not path:
-        raise TokctlError("--index is empty", "name a file")
+        raise BadOption("--index is empty", "name a file", "bad-value")
 
 
 def _first_of(options: IdFileOptions) -> str | None:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.humanize import unspaced
 from tokctl.core.values import cached_property
 from tokctl.idfiles import FORMS as FILE_FORMS
@@ -93,13 +93,17 @@ class RowOptions:
             TokctlError: options conflict with each other or do not fit the model.
         """
         if stride is not None and max_length is None:
-            raise TokctlError("--stride is for windows of --max-length", "add --max-length N")
+            raise BadOption(
+                "--stride is for windows of --max-length", "add --max-length N", "missing-option"
+            )
         if pad_token is not None and pad is None:
-            raise TokctlError("--pad-token is for --pad", "add --pad N, or --pad longest")
+            raise BadOption(
+                "--pad-token is for --pad", "add --pad N, or --pad longest", "missing-option"
+            )
         if seed is not None and alpha is None:
-            raise TokctlError("--seed is for --alpha", "add --alpha ALPHA")
+            raise BadOption("--seed is for --alpha", "add --alpha ALPHA", "missing-option")
         if alpha is not None and stride is not None:
-            raise TokctlError("--alpha gives no windows", "leave --alpha or --stride out")
+            raise BadOption("--alpha gives no windows", "leave --alpha or --stride out", "conflict")
         truncation = padding = None
         if max_length is not None:
             from tokctl.tokenizer.postprocess import Truncation
@@ -120,7 +124,9 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
 
     pad = without_separators(pad)
     if pad != "longest" and not (pad.isascii() and pad.isdecimal() and 0 < int(pad) < 2**31):
-        raise TokctlError(f"--pad can't be {pad!r}", "it is a number from 1 up, or longest")
+        raise BadOption(
+            f"--pad can't be {pad!r}", "it is a number from 1 up, or longest", "bad-value"
+        )
     special = tokenizer.special_ids
     if token is None:
         token = next((known for known in _PADDING_TOKENS if known in special), None)
@@ -130,11 +136,12 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
                 if special
                 else "it has no special token at all: train it with --special-token '<pad>'"
             )
-            raise TokctlError("this model has no padding token ([PAD] or <pad>)", hint)
+            raise BadOption("this model has no padding token ([PAD] or <pad>)", hint, "conflict")
     elif token not in special:
-        raise TokctlError(
+        raise BadOption(
             f"the padding token {token!r} is no special token of this model",
             f"it has: {_listed(special)}",
+            "unknown-name",
         )
     length = None if pad == "longest" else int(pad)
     return Padding(length, token=token, id=special[token])

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
     from tokctl.extras.ray import Cluster
@@ -20,7 +20,9 @@ def cluster(world: World, name: str) -> "Cluster":
         TokctlError: no engine has this name.
     """
     if name != "ray" and not name.startswith("ray://"):
-        raise TokctlError(f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT")
+        raise BadOption(
+            f"there is no engine {name!r}", "choose ray, or ray://HOST:PORT", "unknown-name"
+        )
     from tokctl.extras.ray import Cluster
 
     return Cluster(None if name == "ray" else name, tell=world.note)

@@ -96,8 +96,8 @@ OPTIONS = {
 _FILES = ("-i", "--input", "--file", "--files", "--input-file")
 
 
-def explained(error: Any, command: str | None) -> tuple[str, str]:
-    """Return a message and a hint for a usage error, in place of Typer's message.
+def explained(error: Any, command: str | None) -> tuple[str, str, str | None]:
+    """Return a message, a hint and a code for a usage error, in place of Typer's message.
 
     Args:
         error: the exception of Typer or Click.
@@ -119,7 +119,17 @@ def explained(error: Any, command: str | None) -> tuple[str, str]:
         hint = f"{meant}{'' if meant.endswith('?') else ';'} {see}"
     else:
         hint = see
-    return message[:1].lower() + message[1:], hint
+    return message[:1].lower() + message[1:], hint, _code(error, message)
+
+
+def _code(error: Any, message: str) -> str | None:
+    # Typer raises classes of its own or of Click, depending on the version, by the same names.
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if "NoSuchOption" in names or message.startswith("No such command"):
+        return "unknown-name"
+    if "MissingParameter" in names:
+        return "missing-option"
+    return "bad-value" if "BadParameter" in names else None
 
 
 def _command(word: str, known: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.files import FilesRead, status_at
 
 if TYPE_CHECKING:
@@ -165,9 +165,10 @@ class Inputs(FilesRead):
         if path not in ("", "-"):
             for other in self._outputs:
                 if other.option != output.option and _is_same(other.path, path):
-                    raise TokctlError(
+                    raise BadOption(
                         f"{other.option} and {output.option} name the same file",
                         "give each its own name",
+                        "output-taken",
                     )
             if status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
                 self._outputs.append(output)
@@ -207,9 +208,10 @@ class Inputs(FilesRead):
         reader, in_folder = self._reader_of(text)
         if output.path == "-":
             name = "stdin" if text == _STDIN else text
-            return TokctlError(
+            return BadOption(
                 f"{name} is one of the files to read, and stdout goes to it",
                 "let stdout go elsewhere, or leave the file out",
+                "output-taken",
             )
         spelled = "" if text in (output.path, _STDIN) else f" as {text}"
         hint = f"choose another place with {output.usage}"
@@ -217,14 +219,17 @@ class Inputs(FilesRead):
             hint += ", or leave it out with --exclude"
         if reader:
             hint = f"{reader} reads it{spelled}; {hint}"
-        return TokctlError(f"can't write {output.path}: it is one of the files to read", hint)
+        return BadOption(
+            f"can't write {output.path}: it is one of the files to read", hint, "output-taken"
+        )
 
     def _in_folder(self, output: Output, text: str) -> TokctlError:
         reader = self._reader_of(text)[0]
         hint = f"choose another place with {output.usage}, or leave it out with --exclude"
-        return TokctlError(
+        return BadOption(
             f"can't write shards to {output.path}: {text} in it is one of the files to read",
             f"{reader} reads it; {hint}" if reader else hint,
+            "output-taken",
         )
 
     def _reader_of(self, text: str) -> tuple[str | None, bool]:

@@ -8,7 +8,7 @@ import typer
 
 from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.world import World
-from tokctl.core.errors import ExitCode, TokctlError
+from tokctl.core.errors import BadOption, ExitCode, TokctlError
 from tokctl.core.humanize import listed as joined
 
 if TYPE_CHECKING:
@@ -114,8 +114,10 @@ def inspect(
     questions += ["--use"] * use + ["--gap"] * gap + ["--rounds"] * rounds
     questions += ["--recipe"] * recipe + ["--check"] * check + ["--watch"] * watch
     if len(questions) > 1 and questions != ["--merges", "--merges-of"]:
-        raise TokctlError(
-            f"{questions[0]} and {questions[1]} can't be asked together", "ask one, then the other"
+        raise BadOption(
+            f"{questions[0]} and {questions[1]} can't be asked together",
+            "ask one, then the other",
+            "conflict",
         )
     pictured = "--html" if html is not None or plot is not None else None
     question = questions[0] if questions else pictured
@@ -133,15 +135,15 @@ def inspect(
     path, texts = _model_and_texts(world, model, arguments, question, listed=listed)
     _check_counts(question, texts, errors, sources, counts=counts)
     if errors is not None and question == "--token" and not (texts or listed):
-        raise TokctlError("--errors goes with a text", "name the text, or leave it out")
+        raise BadOption("--errors goes with a text", "name the text, or leave it out", "conflict")
     # Questions that need a text read stdin if no text is named.
     if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
         sources.check_needed(f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
     if watch and asked_form:
         name = {"json": "JSON", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
-        raise TokctlError(
-            f"--watch gives no {name}", f"ask for a step: --state STEP --{asked_form}"
+        raise BadOption(
+            f"--watch gives no {name}", f"ask for a step: --state STEP --{asked_form}", "conflict"
         )
     for_people = world.stdout_is_terminal or world.color == "always"
     form = asked_form or ("text" if for_people else "plain")
@@ -222,16 +224,20 @@ def _check_companions(
     question: str | None, limit: int | None, nbest: int | None, errors: str | None
 ) -> None:
     if limit is not None and question not in _LIMITED:
-        raise TokctlError(f"--limit goes with {joined(_LIMITED, 'or')}", "leave it out")
+        raise BadOption(f"--limit goes with {joined(_LIMITED, 'or')}", "leave it out", "conflict")
     if nbest is not None and question != "--word":
-        raise TokctlError("--nbest goes with --word", "leave it out")
+        raise BadOption("--nbest goes with --word", "leave it out", "conflict")
     if nbest is not None:
         from tokctl.tokenizer.sampling import MOST
 
         if nbest > MOST:
-            raise TokctlError(f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}")
+            raise BadOption(
+                f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}", "bad-value"
+            )
     if errors is not None and question not in _ABOUT_TEXTS:
-        raise TokctlError(f"--errors goes with {joined(_ABOUT_TEXTS, 'or')}", "leave it out")
+        raise BadOption(
+            f"--errors goes with {joined(_ABOUT_TEXTS, 'or')}", "leave it out", "conflict"
+        )
 
 
 def _check_counts(
@@ -245,15 +251,18 @@ def _check_counts(
     if not counts:
         return
     if question not in ("--state", "--pairs", "--watch"):
-        raise TokctlError("--word-counts goes with --state, --pairs or --watch", "leave it out")
+        raise BadOption(
+            "--word-counts goes with --state, --pairs or --watch", "leave it out", "conflict"
+        )
     if errors is not None:
-        raise TokctlError(
+        raise BadOption(
             "--errors is about text, and --word-counts says that there is none",
             "leave --errors out",
+            "conflict",
         )
     sources.check_needed("--word-counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
-        raise TokctlError("--word-counts goes with one file", "name one")
+        raise BadOption("--word-counts goes with one file", "name one", "conflict")
 
 
 def _model_and_texts(
@@ -277,18 +286,20 @@ def _model_and_texts(
     if model is None and arguments:
         model, *texts = arguments
     if texts and question not in _ABOUT_TEXTS:
-        raise TokctlError(
+        raise BadOption(
             f"{texts[0]!r} is one argument too many: texts go with {joined(_ABOUT_TEXTS, 'or')}",
             "inspect one model at a time; how a text is split: --word TEXT",
+            "conflict",
         )
     if model == "-":
-        raise TokctlError("a model can't be read from stdin", "name its file")
+        raise BadOption("a model can't be read from stdin", "name its file", "bad-value")
     needs_text = question in _NEED_TEXTS and not listed
     if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
         # The argument could be the model, with the text on stdin, or the text.
-        raise TokctlError(
+        raise BadOption(
             f"is {arguments[0]!r} the model or the text? $TOKCTL_MODEL is set, too",
             f"name both ({arguments[0]} -), or the model with -m",
+            "conflict",
         )
     return model, texts
 
@@ -309,9 +320,10 @@ def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | 
     else:
         records, wanted = merge_records(tokenizer, first, last), None
     if last is not None and last < first:
-        raise TokctlError(
+        raise BadOption(
             f"--merges {steps} is empty: step {last} comes before step {first}",
             f"give the earlier step first: --merges {last}:{first}",
+            "bad-value",
         )
     return merges_answer(records, total, wanted, limit)
 
@@ -322,7 +334,9 @@ def _steps(steps: str, total: int) -> tuple[int, int | None]:
         return max(1, total + 1 - int(last[1])), None
     found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", steps, re.ASCII)
     if not found or not steps:
-        raise TokctlError(f"--merges can't be {steps!r}", "give steps as A:B, A:, :B, N or -N:")
+        raise BadOption(
+            f"--merges can't be {steps!r}", "give steps as A:B, A:, :B, N or -N:", "bad-value"
+        )
     first = int(found[1] or 1)
     if not found[2]:
         return first, first
@@ -370,9 +384,10 @@ def _token(
     if texts is None:
         return token_answer(history, limit)
     if history.id is None:
-        raise TokctlError(
+        raise BadOption(
             f"{token!r} was removed: no text has it",
             "leave the texts out to see when and why it was removed",
+            "conflict",
         )
     use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))
     return token_answer(history, limit, use)
@@ -407,9 +422,11 @@ def check_options(
     given = {"--fail-on": fail_on, "--embeddings": embeddings, "--tensor": tensor}
     name = next((name for name, value in given.items() if value is not None), None)
     if name and question != "--check":
-        raise TokctlError(f"{name} goes with --check", "leave it out, or add --check")
+        raise BadOption(f"{name} goes with --check", "leave it out, or add --check", "conflict")
     if tensor is not None and embeddings is None:
-        raise TokctlError("--tensor goes with --embeddings", "name the file that it is in")
+        raise BadOption(
+            "--tensor goes with --embeddings", "name the file that it is in", "missing-option"
+        )
 
 
 def health_of(
@@ -450,5 +467,6 @@ def fail_if_asked(health: "Health", fail_on: str | None) -> None:
     raise TokctlError(
         f"--fail-on {fail_on}: {names}",
         "--fail-on says how serious a finding has to be",
+        "condition-failed",
         exit_code=ExitCode.CONDITION_FAILED,
     )

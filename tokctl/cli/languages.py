@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokctl.cli.options import choose
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadOption, printable
 
 if TYPE_CHECKING:
     from tokctl.cli.progress import Bars
@@ -65,7 +65,7 @@ class LanguageTexts:
         from tokctl import sources
 
         if self.paths.count(sources.STDIN) > 1:
-            raise TokctlError("stdin (-) is named twice", "it can be read only once")
+            raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
 
         def opened(texts: Mapping[str, list[str]]) -> "dict[str, list[Source]]":
             return {
@@ -159,21 +159,24 @@ def languages_of(
     if not chosen["lang"]:
         for name in _TURNS:
             if chosen[name] is not None:
-                raise TokctlError(
+                raise BadOption(
                     f"--{name.replace('_', '-')} is for languages, and none is named",
                     "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
+                    "missing-option",
                 )
         return None
     for name, (given, why) in others.items():
         if given:
-            raise TokctlError(f"{name} can't be used with --lang: {why}", "leave one of them out")
+            raise BadOption(
+                f"{name} can't be used with --lang: {why}", "leave one of them out", "conflict"
+            )
     from tokctl.training.parity import MEASURES, USUAL_LIMIT, USUAL_WINDOW, VARIANTS, Parity
 
     variant = choose("--parity", chosen["parity"] or "base", VARIANTS)
     for name in ("parity_window", "parity_limit"):
         if variant != "window" and chosen[name] is not None:
-            raise TokctlError(
-                f"--{name.replace('_', '-')} is for the window", "add --parity window"
+            raise BadOption(
+                f"--{name.replace('_', '-')} is for the window", "add --parity window", "conflict"
             )
     if (measure := chosen["parity_measure"]) is not None:
         choose("--parity-measure", measure, MEASURES)
@@ -203,6 +206,8 @@ def _named(option: str, given: Sequence[str] | None) -> list[tuple[str, list[str
         name, sign, value = entry.partition("=")
         if not (name and sign and value):
             what = "2.5" if option == "--parity-target" else "fi.txt"
-            raise TokctlError(f"{option} can't be {entry!r}", f"write it as {option} fi={what}")
+            raise BadOption(
+                f"{option} can't be {entry!r}", f"write it as {option} fi={what}", "bad-value"
+            )
         found.setdefault(printable(name), []).append(value)
     return list(found.items())

@@ -4,7 +4,7 @@ import typer
 
 from tokctl.cli import options
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 EXAMPLES = """Examples:
 
@@ -34,8 +34,10 @@ def man(context: typer.Context, command: options.CommandWords = None) -> None:
     words = command or []
     path = INSTALLED / page_path(["tokctl", *words])
     if not (all(word.replace("-", "").isalpha() for word in words) and path.is_file()):
-        raise TokctlError(
-            f"there is no command {' '.join(words)!r}", f"choose one of: {', '.join(COMMANDS)}"
+        raise BadOption(
+            f"there is no command {' '.join(words)!r}",
+            f"choose one of: {', '.join(COMMANDS)}",
+            "unknown-name",
         )
     page = path.read_bytes()
     if not paging.pipe(world, "man -l -", page):

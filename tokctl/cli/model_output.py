@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.cli import streams
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadOption, Unsupported, printable
 
 if TYPE_CHECKING:
     from tokctl.formats import Files, Format, Loss
@@ -54,14 +54,15 @@ def form_of(name: str | None, output: str | None, usual: str = "tokctl") -> Form
     if name is None and output is not None and not output.endswith(form.suffix):
         others = [one for one in FORMATS if one.suffix and output.endswith(one.suffix)]
         if others:
-            raise TokctlError(
+            raise BadOption(
                 f"{output} is named as {others[0].title}, and without --to it would be a "
                 f"{form.title}",
                 f"say which it is to be: --to {others[0].name}, or --to {form.name}",
+                "conflict",
             )
     if not form.writes:
         names = ", ".join(one.name for one in FORMATS if one.writes)
-        raise TokctlError(
+        raise Unsupported(
             f"tokctl reads {form.title}, and does not write it", f"choose one of: {names}"
         )
     return form
@@ -77,16 +78,20 @@ def json_path(path: str) -> str | dict[str, str]:
 def check_target(world: World, target: str, form: Format) -> None:
     """Raise TokctlError if the path surely can't be written, or is one of the inputs."""
     if not form.is_folder and target.endswith(("/", os.sep)):
-        raise TokctlError(f"can't write {form.title} to {target}: it is a folder", "name a file")
+        raise BadOption(
+            f"can't write {form.title} to {target}: it is a folder", "name a file", "bad-value"
+        )
     if not form.is_folder:
         streams.check_output(world, target)
         return
     path = Path(target)
     if not target:
-        raise TokctlError("-o is empty", _HINT)
+        raise BadOption("-o is empty", _HINT, "bad-value")
     if path.exists() and not path.is_dir():
-        raise TokctlError(
-            f"can't write the folder {target}: a file has that name", "name a new folder"
+        raise BadOption(
+            f"can't write the folder {target}: a file has that name",
+            "name a new folder",
+            "output-taken",
         )
     world.inputs.write(target)
     # Probe with a file in the folder, or with the folder's name if it does not exist yet.
@@ -133,7 +138,7 @@ def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> Con
         elif lossy:
             world.say(f"warning: {form.title} can't hold {printable(loss.what)}: it is left out")
     if major and not lossy:
-        raise TokctlError(
+        raise Unsupported(
             f"{form.title} can't hold {'; '.join(major)}",
             f"--lossy writes it without {'that' if len(major) == 1 else 'them'}, and then ids "
             "or texts can differ",

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.files import watched
 from tokctl.core.values import did_you_mean
 
@@ -392,7 +392,7 @@ def count_of(option: str, text: str, below: int, hint: str) -> int:
     except ValueError:
         found = 0
     if not 0 < found < below:
-        raise TokctlError(f"{option} can't be {text!r}", hint)
+        raise BadOption(f"{option} can't be {text!r}", hint, "bad-value")
     return found
 
 
@@ -402,7 +402,7 @@ def vocab_sizes(values: Sequence[str]) -> list[int]:
     for value in values:
         if re.search(r",0[0-9]{2}\b", value) and (one := without_separators(value)) != value:
             hint = f"write {one}; a comma stands between sizes: 8K,16K,32K"
-            raise TokctlError(f"--vocab can't be {value!r}", hint)
+            raise BadOption(f"--vocab can't be {value!r}", hint, "bad-value")
     return [
         count_of("--vocab", word.strip(), 2**32, "give a size, or several: 8K,16K,32K")
         for word in words
@@ -466,7 +466,7 @@ def choose(option: str, value: str, allowed: Sequence[str]) -> str:
     """
     if value not in allowed:
         hint = f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}"
-        raise TokctlError(f"{option} can't be {value!r}", hint)
+        raise BadOption(f"{option} can't be {value!r}", hint, "bad-value")
     return value
 
 
@@ -2424,15 +2424,18 @@ def size_of(option: str, text: str, least: int = 1) -> int:
     """
     match = _FORM.fullmatch(without_separators(text))
     if not match:
-        raise TokctlError(
+        raise BadOption(
             f"{option} can't be {text!r}",
             "give a number of bytes, or one with K, M, G or T after it (powers of 1024): 500M",
+            "bad-value",
         )
     whole, part, unit = match.groups(default="")
     scale = 1 << 10 * _UNITS[unit.upper()]
     bytes_: int = int(whole) * scale + int(part or 0) * scale // 10 ** len(part)
     if bytes_ < least:
-        raise TokctlError(f"{option} can't be less than {spoken(least)}", f"say {spoken(least)}")
+        raise BadOption(
+            f"{option} can't be less than {spoken(least)}", f"say {spoken(least)}", "bad-value"
+        )
     return bytes_
 
 

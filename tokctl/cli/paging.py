@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
     from tokctl.cli.world import World
@@ -27,7 +27,9 @@ def form(**wanted: bool) -> str | None:
     """
     names = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(names) > 1:
-        raise TokctlError(f"--{names[0]} and --{names[1]} are two outputs", "choose one of them")
+        raise BadOption(
+            f"--{names[0]} and --{names[1]} are two outputs", "choose one of them", "conflict"
+        )
     return names[0] if names else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import options
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.values import did_you_mean
 from tokctl.model.parts import (
     DECODERS,
@@ -80,9 +80,10 @@ def recipe_of(
         if chosen[name] is not None:
             changes[name] = chosen[name]
     if chosen["fuse_unknown"] and changes.get("unk_token", base.unk_token) is None:
-        raise TokctlError(
+        raise BadOption(
             "--fuse-unknown needs an unknown token, and this model has none",
             "leave it out, or name one: --unk-token '[UNK]'",
+            "conflict",
         )
     mark = changes.get("marker", base.marker).text
     special = tuple(
@@ -107,15 +108,18 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
     algo, characters = chosen["algo"], chosen["characters"]
     if extended is not None:
         if chosen["preset"] is not None:
-            raise TokctlError(
+            raise BadOption(
                 "--preset and --extend both say how the model works",
                 "leave --preset out: a model is extended with its own recipe",
+                "conflict",
             )
         base, what = extended, "the model to extend"
         hint = "leave --algo out"
         if characters is not None and characters == base.is_byte_level:
             option = "--chars" if characters else "--bytes"
-            raise TokctlError(f"{what} has symbols of {base.units}", f"leave {option} out")
+            raise BadOption(
+                f"{what} has symbols of {base.units}", f"leave {option} out", "conflict"
+            )
     elif chosen["preset"] is not None:
         base, what = preset(chosen["preset"]), f"the preset {chosen['preset']}"
         hint = "leave --algo or --preset out"
@@ -126,18 +130,20 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
             "",
         )
     if algo is not None and algo != base.algorithm:
-        raise TokctlError(f"{what} is {base.algorithm}, not {algo}", hint)
+        raise BadOption(f"{what} is {base.algorithm}, not {algo}", hint, "conflict")
     if characters is False and not base.is_byte_level:
-        raise TokctlError(
+        raise BadOption(
             f"{base.name} reads characters, and can't be trained on bytes",
             "leave --bytes out, or take --algo bpe",
+            "conflict",
         )
     if characters and base.is_byte_level:
         like = default_recipe(base.algorithm, characters=True)
         if like.is_byte_level:
-            raise TokctlError(
+            raise BadOption(
                 f"{base.algorithm} reads bytes, and can't be trained on characters",
                 "leave --chars out, or take --algo bpe",
+                "conflict",
             )
         base = replace(base, units=like.units, alphabet=like.alphabet, tie_break=like.tie_break)
         base = replace(base, name="custom", **_unknown_token(base, like.unk_token or ""))
@@ -157,17 +163,19 @@ def _refuse_others(base: Recipe, chosen: Mapping[str, Any]) -> None:
             *most, last = (one.name for one in ALGORITHMS.values() if name in one.options)
             fitting = f"{', '.join(most)} and {last}" if most else last
             choice = f"take --algo {', '.join(most)} or {last}" if most else f"add --algo {last}"
-            raise TokctlError(
+            raise BadOption(
                 f"{option} is for {fitting}, and this is {base.algorithm}",
                 f"leave it out, or {choice}",
+                "conflict",
             )
     if base.is_byte_level:
         for name in ("byte_fallback", "fuse_unknown"):
             if chosen[name]:
-                raise TokctlError(
+                raise BadOption(
                     f"--{name.replace('_', '-')} is for models of characters: to one of bytes "
                     "no byte is unknown",
                     "leave it out, or train on characters (--chars)",
+                    "conflict",
                 )
 
 
@@ -213,14 +221,15 @@ def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("unknown", "max_input_chars"):
             if chosen[name] not in (None, "drop"):
                 why, hint = _NOT_LONGEST_MATCH
-                raise TokctlError(f"--{name.replace('_', '-')} {why}", hint)
+                raise BadOption(f"--{name.replace('_', '-')} {why}", hint, "conflict")
         changes["max_input_chars"] = None
     if chosen["unknown"] is not None:
         if chosen["unknown"] not in UNKNOWNS:
-            raise TokctlError(
+            raise BadOption(
                 f"--unknown can't be {chosen['unknown']!r}",
                 f"{did_you_mean(chosen['unknown'], UNKNOWNS)}the token's text is --unk-token; "
                 f"choose one of: {', '.join(UNKNOWNS)}",
+                "bad-value",
             )
         changes["unknown"] = chosen["unknown"]
         if chosen["unknown"] == "drop":
@@ -240,14 +249,16 @@ def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
     from tokctl.model import UNKNOWNS
 
     if text in UNKNOWNS:
-        raise TokctlError(
+        raise BadOption(
             f"--unk-token is the token's text, and {text!r} would be an odd one",
             f"what becomes unknown is --unknown {text}; a usual token is '[UNK]'",
+            "bad-value",
         )
     if text and base.is_byte_level:
-        raise TokctlError(
+        raise BadOption(
             "a byte-level model knows every byte: no token is ever unknown to it",
             "leave --unk-token out, or train on characters (--chars)",
+            "conflict",
         )
     old = base.special_tokens
     if base.unk_token is None:
@@ -263,9 +274,10 @@ def _marker(chosen: str, base: Recipe) -> Marker:
 
     kind, _, text = chosen.partition(":")
     if kind not in MARKER_KINDS or (kind == "none") != (text == ""):
-        raise TokctlError(
+        raise BadOption(
             f"--marker can't be {chosen!r}",
             "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none",
+            "bad-value",
         )
     marker = Marker(kind, text)
     if marker.is_continuation != base.traits.marks_continuations:
@@ -274,20 +286,24 @@ def _marker(chosen: str, base: Recipe) -> Marker:
             if base.traits.marks_continuations
             else "none, end, end-fused, start"
         )
-        raise TokctlError(
+        raise BadOption(
             f"{base.algorithm} can't have {'an' if kind[0] == 'e' else 'a'} {kind} marker",
             f"choose: {fits}",
+            "conflict",
         )
     return marker
 
 
 def _check_special(token: str, mark: str) -> None:
     if not token:
-        raise TokctlError("a special token can't be empty", "for no unknown token: --unk-token ''")
+        raise BadOption(
+            "a special token can't be empty", "for no unknown token: --unk-token ''", "bad-value"
+        )
     if len(token.removeprefix(mark).removesuffix(mark)) <= 1:
-        raise TokctlError(
+        raise BadOption(
             f"the special token {token!r} is spelled like a symbol of the alphabet",
             "give it a spelling that no text has: <|endoftext|>, [SEP], …",
+            "bad-value",
         )
 
 
@@ -298,8 +314,10 @@ def _check_texts(chosen: Mapping[str, Any]) -> None:
             try:
                 str(value).encode()
             except UnicodeEncodeError:
-                raise TokctlError(
-                    f"the argument {value!r} is not UTF-8", "a model file holds UTF-8 text only"
+                raise BadOption(
+                    f"the argument {value!r} is not UTF-8",
+                    "a model file holds UTF-8 text only",
+                    "bad-value",
                 ) from None
 
 
@@ -353,9 +371,10 @@ def _check_bytes_are_spelled(base: Recipe, changed: Mapping[str, Any]) -> None:
         part.kind == "byte-level" for part in changed.get("pre_tokenizers", base.pre_tokenizers)
     )
     if not spelled and any(part.kind == "byte-level" for part in changed["decoders"]):
-        raise TokctlError(
+        raise BadOption(
             "the decoder byte-level does not fit: it needs a byte-level model",
             "leave the decoder out, and the recipe decodes as it should",
+            "conflict",
         )
 
 
@@ -363,13 +382,15 @@ def _parts(family: PartFamily, option: str, given: Sequence[str]) -> tuple[Part,
     parts: list[Part] = []
     for text in given:
         if not text.strip():
-            raise TokctlError(f"{option} is empty", f"for no {family.name}: {option} none")
+            raise BadOption(
+                f"{option} is empty", f"for no {family.name}: {option} none", "bad-value"
+            )
         try:
             parts += [] if text.strip() == "none" else family.parse_list(text.lstrip())
         except TokctlError as error:
             if error.hint:
                 raise
-            raise TokctlError(error.message, f"see: tokctl train --help, {option}") from None
+            raise error.reworded(hint=f"see: tokctl train --help, {option}") from None
     return tuple(parts)
 
 
@@ -378,9 +399,10 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
     if text.strip() == "none":
         return others
     if "$A" not in text:
-        raise TokctlError(
+        raise BadOption(
             f"the template {text!r} has no place for the text",
             "write it as $A, quoted for the shell: '[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'",
+            "bad-value",
         )
     part = POST_PROCESSORS.parse(f"template:{text}")
     pieces = [*template_pieces(part["single"]), *template_pieces(part["pair"])]
@@ -388,9 +410,10 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
     if missing := [token for token in named if token not in special]:
         from shlex import quote
 
-        raise TokctlError(
+        raise BadOption(
             f"the template {text!r} names {missing[0]}, which is no special token",
             "make it one: " + " ".join(f"--special-token {quote(token)}" for token in missing),
+            "unknown-name",
         )
     return (*others, part)
 
@@ -418,10 +441,11 @@ def _fitting_decoders(
         decoders = tuple(part for part in decoders if part.kind != "byte-fallback")
     elif not any(part.kind == "byte-fallback" for part in decoders):
         if marker.text:
-            raise TokctlError(
+            raise BadOption(
                 "--byte-fallback does not go with a word marker: the bytes of a character "
                 "would carry it as well",
                 "leave it out, or take --marker none --pretokenize metaspace",
+                "conflict",
             )
         decoders = (*decoders, DECODERS.part("byte-fallback"))
     kinds = {part.kind for part in decoders}

@@ -9,7 +9,7 @@ from tokctl.cli import options, paging, streams
 from tokctl.cli.progress import Bars
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
     from tokctl.sources import Source
@@ -86,7 +86,7 @@ def recommend(
     sizes = None if not vocab else options.vocab_sizes(vocab)
     share = options.held_out_share(held_out)
     if share is None and held_out == "-" and "-" in (texts or ["-"]):
-        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+        raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
     opened = sources.open(world, texts)
     streams.refuse_models(texts or (), opened, format)
     other: list[Source] = []
@@ -127,8 +127,10 @@ def parameters(text: str) -> int:
     """
     match = _PARAMETERS.fullmatch(options.without_separators(text))
     if not match:
-        raise TokctlError(
-            f"--params can't be {text!r}", "it is a number of parameters: 125M, 1B, 7B, 1.3B"
+        raise BadOption(
+            f"--params can't be {text!r}",
+            "it is a number of parameters: 125M, 1B, 7B, 1.3B",
+            "bad-value",
         )
     whole, part, unit = match.groups(default="")
     scale = _SCALES[unit.upper()]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadOption, printable
 
 if TYPE_CHECKING:
     from tokctl.analysis.comparison import Comparison
@@ -81,18 +81,23 @@ def requested_report(
         world.stdout.flush()
         return None
     if chart is not None and plot is None:
-        raise TokctlError("--chart goes with --plot", "name the chart's file: --plot FILE.svg")
+        raise BadOption(
+            "--chart goes with --plot", "name the chart's file: --plot FILE.svg", "missing-option"
+        )
     if chart is not None and chart not in names:
-        raise TokctlError(
+        raise BadOption(
             f"no chart of tokctl {command} is called {chart!r}",
             f"its charts are: {', '.join(names)}",
+            "unknown-name",
         )
     report = Report(html, plot, chart)
     if not report:
         return report
     written = "--html" if html is not None else "--plot"
     if others:
-        raise TokctlError(f"{written} and {others[0]} are two outputs", "choose one of them")
+        raise BadOption(
+            f"{written} and {others[0]} are two outputs", "choose one of them", "conflict"
+        )
 
     charts.check_extra()
     for option, path in (("--html", html), ("--plot", plot)):
@@ -107,7 +112,7 @@ def requested_report(
 
 def _check(world: World, option: str, path: str) -> None:
     if path == "-":
-        raise TokctlError(f"{option} can't go to stdout", f"name a file: {option} FILE")
+        raise BadOption(f"{option} can't go to stdout", f"name a file: {option} FILE", "bad-value")
     with streams.named(option):
         streams.check_output(world, path)
 
@@ -230,7 +235,9 @@ def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None
     name = report.chart or next(iter(drawings), "")
     if name not in drawings:
         there = f"there are: {', '.join(drawings)}" if drawings else "there are none"
-        raise TokctlError(f"this result has no chart {name!r}: nothing to draw", there)
+        raise BadOption(
+            f"this result has no chart {name!r}: nothing to draw", there, "unknown-name"
+        )
     _write(world, "--plot", report.plot, chart_bytes(drawings[name], ending_of(report.plot)))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from tokctl.cli.inputs import status_of
 from tokctl.cli.options import choose
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
 
 if TYPE_CHECKING:
     from tokctl.formats import Hints
@@ -36,9 +36,10 @@ def model_path(world: World, path: str | None) -> str:
     if not path and (path := world.environ.get("TOKCTL_MODEL")):
         world.inputs.name(path, "$TOKCTL_MODEL", whole_folder=True)
     if not path:
-        raise TokctlError(
+        raise BadOption(
             "no model is given",
             "name one first, with -m or in $TOKCTL_MODEL; to make one: tokctl train book.txt",
+            "missing-option",
         )
     return path
 
@@ -73,10 +74,11 @@ def leading_models(
 
     models = list(takewhile(formats.recognized, names))
     if models and environ:
-        raise TokctlError(
+        raise BadOption(
             f"{models[0]} is a model, and $TOKCTL_MODEL names {environ}",
             f"tokctl {command} -m {models[0]} … takes this one; tokctl {command} -m {environ} "
             f"{models[0]} reads it as text",
+            "conflict",
         )
     return models, names[len(models) :]
 
@@ -92,7 +94,7 @@ def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) ->
     inside = [source.name for source in sources if source.name.endswith(_SUFFIXES)]
     for name in dict.fromkeys([*named, *inside]) if form == "auto" else ():
         if found := formats.recognized(name):
-            raise TokctlError(
+            raise BadInput(
                 f"{name} is a model ({found.title}), and training is on text",
                 f"to continue training it: tokctl train --extend {name} TEXT; to train on the "
                 f"file as text: tokctl train --format text {name}",
@@ -142,7 +144,7 @@ def end_id(tokenizer: Tokenizer, eos: str) -> int:
     try:
         return documents.end_id(tokenizer, eos)
     except TokctlError as error:
-        raise TokctlError(f"--eos: {error.message}", error.hint) from None
+        raise error.reworded(f"--eos: {error.message}") from None
 
 
 class Sources:
@@ -199,7 +201,9 @@ class Sources:
     def check_needed(self, hint: str) -> None:
         """Raise TokctlError if an option says how texts are read, in a command without texts."""
         if self.given is not None:
-            raise TokctlError(f"{self.given} says how texts are read, and there is none", hint)
+            raise BadOption(
+                f"{self.given} says how texts are read, and there is none", hint, "conflict"
+            )
 
     @property
     def reading(self) -> Reading:
@@ -209,15 +213,20 @@ class Sources:
         choose("--format", self.format, FORMATS)
         if self.text_field is not None:
             if self.format in _WITHOUT_FIELDS:
-                raise TokctlError(
+                raise BadOption(
                     f"--text-field does not go with --format {self.format}, which has no fields",
                     "leave it out, or take --format jsonl, parquet or arrow",
+                    "conflict",
                 )
             if not self.text_field:
-                raise TokctlError("--text-field is empty", "name the field that holds the text")
+                raise BadOption(
+                    "--text-field is empty", "name the field that holds the text", "bad-value"
+                )
         for option, patterns in (("--include", self.include), ("--exclude", self.exclude)):
             if "" in patterns:
-                raise TokctlError(f"a pattern of {option} is empty", "spell it like '*.md'")
+                raise BadOption(
+                    f"a pattern of {option} is empty", "spell it like '*.md'", "bad-value"
+                )
         include, exclude = tuple(self.include), tuple(self.exclude)
         return Reading(self.format, self.text_field, include, exclude, self.columns)
 
@@ -235,7 +244,9 @@ class Sources:
         given = [(name, end) for name, end in lists if name is not None]
         from_stdin = sum(name == _STDIN for name, _ in given)
         if from_stdin > 1:
-            raise TokctlError("stdin (-) is named twice", "it can be only one of the lists")
+            raise BadOption(
+                "stdin (-) is named twice", "it can be only one of the lists", "conflict"
+            )
         listed: list[str] = []
         for name, end in given:
             option = "--files-from" if end == b"\n" else "--files0-from"
@@ -243,8 +254,8 @@ class Sources:
                 world.inputs.name(path, option)
                 listed.append(path)
         if from_stdin and _STDIN in (*files, *listed):
-            raise TokctlError(
-                "stdin can't be both a list of texts and a text", "leave the text - out"
+            raise BadOption(
+                "stdin can't be both a list of texts and a text", "leave the text - out", "conflict"
             )
         return listed
 
@@ -260,9 +271,10 @@ class Sources:
         names = self.names(world, files)
         if not names and not self.lists:
             if world.stdin_is_terminal:
-                raise TokctlError(
+                raise BadOption(
                     "there is no text: stdin is a terminal",
                     "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
+                    "missing-option",
                 )
             names = [_STDIN]
         opened = sources.open_sources(names, reading, stdin=world.stdin)
@@ -301,11 +313,14 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
                 hint = "names are taken literally and are relative to the current folder"
                 if end == b"\0" and b"\n" in entry:
                     hint = "a NUL ends a name here, as of find -print0; --files-from takes lines"
-                raise TokctlError(f"{place}: can't read {listed}: {reason}", hint) from None
+                raise BadInput(
+                    f"{place}: can't read {listed}: {reason}", hint, "unreadable"
+                ) from None
             if stat.S_ISDIR(status.st_mode) and not folders.is_saved_dataset(listed):
-                raise TokctlError(
+                raise BadInput(
                     f"{place}: {listed} is a folder",
                     "list the files in it (find … -type f), or give it as an argument",
+                    "unreadable",
                 )
         names.append(listed)
     return names
@@ -328,13 +343,14 @@ def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> li
         what, kind, file = (
             ("are no ids", "ids", "ids.txt") if ids else ("is no text", "text", "book.txt")
         )
-        raise TokctlError(
+        raise BadOption(
             f"there {what}: stdin is a terminal",
             f"name a file, or pipe {kind} in: cat {file} | tokctl …; - lets you type",
+            "missing-option",
         )
     found = list(files or [sources.STDIN])
     if found.count(sources.STDIN) > 1:
-        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+        raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
     return found
 
 
@@ -352,20 +368,21 @@ def check_output(world: World, path: str) -> None:
     """
     hint = "choose another place with -o PATH"
     if not path:
-        raise TokctlError("-o is empty", hint)
+        raise BadOption("-o is empty", hint, "bad-value")
     try:
         target = Path(path).resolve()
         if target.is_dir():
-            raise TokctlError(f"can't write {path}: it is a folder", "name a file in it")
+            raise BadInput(f"can't write {path}: it is a folder", "name a file in it", "unreadable")
         if Path(path).exists() and not Path(path).is_file():
             return  # a device or a pipe
         if not target.parent.is_dir():
             # The path may be a link whose target lies in a missing folder.
             folder = Path(path).parent
             folder = target.parent if folder.is_dir() else folder
-            raise TokctlError(
+            raise BadInput(
                 f"can't write {path}: there is no folder {folder}",
                 f"make it first: mkdir -p {folder}",
+                "unreadable",
             )
         world.inputs.check(path)
         # Permissions alone do not tell whether a file can be created, so create one.
@@ -375,7 +392,7 @@ def check_output(world: World, path: str) -> None:
             pass
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
         reason = getattr(error, "strerror", None) or str(error)
-        raise TokctlError(f"can't write {path}: {reason}", hint) from None
+        raise BadInput(f"can't write {path}: {reason}", hint, "unreadable") from None
 
 
 @contextlib.contextmanager
@@ -385,7 +402,7 @@ def named(option: str) -> Iterator[None]:
         yield
     except TokctlError as error:
         hint = error.hint and error.hint.replace("-o PATH", f"{option} FILE")
-        raise TokctlError(error.message.replace("-o", option, 1), hint) from None
+        raise error.reworded(error.message.replace("-o", option, 1), hint) from None
 
 
 def is_same_file(stream: BinaryIO, path: str) -> bool:
@@ -464,7 +481,8 @@ def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading
             continue
         read = os.path.realpath(text)
         if path.is_relative_to(read) and chosen.takes(path.relative_to(read).as_posix()):
-            raise TokctlError(
+            raise BadOption(
                 f"can't write shards to {folder}: {text} is read with all that is in it",
                 "choose another place with -o PATH, or leave it out with --exclude",
+                "output-taken",
             )

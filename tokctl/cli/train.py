@@ -11,7 +11,7 @@ import typer
 
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
 from tokctl.cli.world import World
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -169,7 +169,9 @@ def train(
             f"{recipe.splitting}: a text can get other ids than before"
         )
     if seed is not None and sample is None:
-        raise TokctlError("--seed is for --sample", "add --sample SHARE, or leave --seed out")
+        raise BadOption(
+            "--seed is for --sample", "add --sample SHARE, or leave --seed out", "missing-option"
+        )
     chosen = training.Options(
         memory=memory_limit(memory),
         vocab_size=vocab,
@@ -215,7 +217,7 @@ def train(
     check_before(recipe, chosen, counts, files, sources)
     cluster = None if engine is None else cluster_of(world, engine, recipe, chosen, counts=counts)
     if plan and cluster is None:
-        raise TokctlError("--plan is for --engine", "add --engine ray")
+        raise BadOption("--plan is for --engine", "add --engine ray", "missing-option")
     _refuse_algorithms(files or ())
     # Not opened as texts: a file of words and counts would be read as a table of texts.
     lines = streams.documents(world, files) if counts else []
@@ -309,8 +311,8 @@ def share_of(option: str, text: str | None) -> "Decimal | None":
         if not number.is_finite():
             raise InvalidOperation
     except InvalidOperation:
-        raise TokctlError(
-            f"{option} can't be {text!r}", "it is a share: above 0 and at most 1"
+        raise BadOption(
+            f"{option} can't be {text!r}", "it is a share: above 0 and at most 1", "bad-value"
         ) from None
     checked(option, number)
     return number
@@ -323,7 +325,9 @@ def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str
     """
     found = list(given or ())
     if path == "-":
-        raise TokctlError("--initial-tokens-from reads no stdin", "name a file with a token a line")
+        raise BadOption(
+            "--initial-tokens-from reads no stdin", "name a file with a token a line", "bad-value"
+        )
     if path is not None:
         from tokctl.sources import documents
 
@@ -333,8 +337,10 @@ def initial_tokens_of(given: Sequence[str] | None, path: str | None) -> list[str
                 if word := line.removesuffix(b"\r").decode("utf-8-sig"):
                     found.append(word)
             except UnicodeDecodeError:
-                raise TokctlError(
-                    f"{path}: line {number} is not UTF-8", "initial tokens are texts, one a line"
+                raise BadInput(
+                    f"{path}: line {number} is not UTF-8",
+                    "initial tokens are texts, one a line",
+                    "not-utf8",
                 ) from None
     return found
 
@@ -349,11 +355,13 @@ def weights_of(given: Sequence[str]) -> dict[str, str]:
     for entry in given:
         name, equals, number = entry.rpartition("=")
         if not equals or not name or not number:
-            raise TokctlError(
-                f"--weight can't be {entry!r}", "name the text, then its weight: book.txt=2.0"
+            raise BadOption(
+                f"--weight can't be {entry!r}",
+                "name the text, then its weight: book.txt=2.0",
+                "bad-value",
             )
         if name in found:
-            raise TokctlError(f"{name} has two weights", "leave one of them out")
+            raise BadOption(f"{name} has two weights", "leave one of them out", "conflict")
         found[name] = number
     return found
 
@@ -391,9 +399,10 @@ def cluster_of(
         TokctlError: no engine has this name, or words are read with their counts.
     """
     if counts:
-        raise TokctlError(
+        raise BadOption(
             "--engine counts texts, and --word-counts reads words that are counted already",
             "leave --engine out",
+            "conflict",
         )
     from tokctl.training.counting import check_parts
 
@@ -407,7 +416,9 @@ def _refuse_algorithms(files: Sequence[str]) -> None:
 
     for name in files:
         if name in ALGORITHMS and not Path(name).exists():
-            raise TokctlError(f"there is no text {name}", f"an algorithm is named by --algo {name}")
+            raise BadInput(
+                f"there is no text {name}", f"an algorithm is named by --algo {name}", "unreadable"
+            )
 
 
 def check_before(
@@ -433,39 +444,45 @@ def check_before(
     if chosen.extend:
         resizing.check_extension(chosen.extend, recipe)
         if chosen.vocab_size <= (size := len(chosen.extend.tokens)):
-            raise TokctlError(
+            raise BadOption(
                 f"the model to extend has {size:,} ids already, so that {chosen.vocab_size:,} in "
                 "all leave nothing to learn",
                 f"ask for more in all: --vocab {size + 1000}",
+                "bad-value",
             )
     if counts and recipe.traits.learns_superwords:
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} needs texts: counts of words don't say which words stand side "
             "by side",
             "train on the texts that were counted",
+            "conflict",
         )
     if counts and len(files or []) > 1:
-        raise TokctlError(
+        raise BadOption(
             "--word-counts takes one file",
             "counts of the same word add up: cat a b | tokctl train --word-counts -",
+            "conflict",
         )
     if counts and (chosen.weights or chosen.sample is not None or chosen.errors != "strict"):
-        raise TokctlError(
+        raise BadOption(
             "--weight, --sample and --errors are for texts, and --word-counts reads words that are "
             "counted already",
             "leave them out, or change the counts",
+            "conflict",
         )
     if counts and sources.given:
-        raise TokctlError(
+        raise BadOption(
             "--word-counts reads lines of words and counts: options of texts mean nothing there",
             "leave --format, --text-field, --include, --exclude and --files-from out",
+            "conflict",
         )
     least = 256 + len(recipe.special_tokens)
     if recipe.is_byte_level and chosen.vocab_size < least:
-        raise TokctlError(
+        raise BadOption(
             f"a vocabulary of {chosen.vocab_size} is too small: "
             f"the alphabet and the special tokens need {least}",
             f"ask for {least} or more: --vocab {least}",
+            "bad-value",
         )
 
 
@@ -479,14 +496,17 @@ def check_save_counts(
     from tokctl.training.counting import weigh
 
     if save_counts == "-":
-        raise TokctlError("the counts can't go to stdout", "name a file: --save-counts PATH")
+        raise BadOption(
+            "the counts can't go to stdout", "name a file: --save-counts PATH", "bad-value"
+        )
     with streams.named("--save-counts"):
         streams.check_output(world, save_counts)
     if weigh([text.name for text in texts], chosen.weights)[1] != 1:
-        raise TokctlError(
+        raise BadOption(
             "weights with decimals make counts that are no whole numbers, which a file of "
             "counts can't hold",
             "give whole weights, or leave --save-counts out",
+            "conflict",
         )
 
 
@@ -510,7 +530,7 @@ def model_path(
         TokctlError: the model would go to stdout.
     """
     if output == "-":
-        raise TokctlError("the model can't go to stdout", "name a file: -o PATH")
+        raise BadOption("the model can't go to stdout", "name a file: -o PATH", "bad-value")
     if output is not None:
         return output
     first = files[0] if files else sources[0].name if sources else "-"
@@ -549,9 +569,13 @@ def check_replaced(
         with unwatched():
             before = Tokenizer.load(path).model
     except TokctlError:
-        raise TokctlError(f"{path} exists, and is not a model that tokctl trained", hint) from None
+        raise BadOption(
+            f"{path} exists, and is not a model that tokctl trained", hint, "output-taken"
+        ) from None
     if before.training is None:
-        raise TokctlError(f"{path} exists, and is not a model that tokctl trained", hint)
+        raise BadOption(
+            f"{path} exists, and is not a model that tokctl trained", hint, "output-taken"
+        )
     changed = changed_options(before, recipe, chosen)
     weights = tuple(map(str, weigh([text.name for text in texts], chosen.weights)[0]))
     if weights != before.training.weights:
@@ -566,7 +590,9 @@ def check_replaced(
         if not isinstance(new, (int, str)):
             what = f"the {name.replace('_', ' ')} differ"
         more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
-        raise TokctlError(f"{path} exists, and other options trained it: {what}{more}", hint)
+        raise BadOption(
+            f"{path} exists, and other options trained it: {what}{more}", hint, "output-taken"
+        )
 
 
 def stem(source: str) -> str:

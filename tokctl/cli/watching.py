@@ -11,7 +11,7 @@ from tokctl.cli import streams
 from tokctl.cli.streams import Sources
 from tokctl.cli.world import World
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, Unsupported
 
 if TYPE_CHECKING:
     from tokctl.analysis.replay import Replay
@@ -63,7 +63,7 @@ def watch(
     else:
         counted = count_pre_tokens(tokenizer, opened, errors)
     if not counted:
-        raise TokctlError("there is nothing to watch: the text is empty", "name another text")
+        raise BadInput("there is nothing to watch: the text is empty", "name another text")
     app = app_class(
         replay_of(tokenizer, counted),
         _base(streams.model_path(world, path)),
@@ -86,15 +86,16 @@ def check_terminal(world: World, *, from_stdin: bool) -> None:
     }
     missing = [name for name, there in needed.items() if not there]
     if missing == ["stdin"]:
-        raise TokctlError("--watch needs the keys: stdin is no terminal", "for a text there: -")
+        raise Unsupported("--watch needs the keys: stdin is no terminal", "for a text there: -")
     if missing:
-        raise TokctlError(f"--watch needs a terminal, and {missing[0]} is none", _INSTEAD)
+        raise Unsupported(f"--watch needs a terminal, and {missing[0]} is none", _INSTEAD)
     if world.environ.get("TERM", "") in ("dumb", "unknown"):
-        raise TokctlError("--watch can't draw on this terminal (TERM=dumb)", _INSTEAD)
+        raise Unsupported("--watch can't draw on this terminal (TERM=dumb)", _INSTEAD)
     if from_stdin and world.stdin_is_terminal:
-        raise TokctlError(
+        raise BadOption(
             "- is stdin, and that is the terminal which the keys come from",
             "pipe the text in, or name a file",
+            "conflict",
         )
 
 
@@ -109,7 +110,7 @@ def check_steps(tokenizer: Tokenizer) -> None:
     check_merges(tokenizer)
     check_states(tokenizer)
     if not tokenizer.merges:
-        raise TokctlError(
+        raise Unsupported(
             "there are no steps to watch: this model's file holds no merges",
             "see what is in it: tokctl inspect MODEL",
         )
@@ -146,8 +147,8 @@ def _app_class() -> type[WatchApp]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise
-        raise TokctlError(
-            "watching a training needs textual", "pip install 'tokctl[watch]'"
+        raise Unsupported(
+            "watching a training needs textual", "pip install 'tokctl[watch]'", "missing-package"
         ) from None
     return WatchApp
 
@@ -157,7 +158,7 @@ def _take_keys_from_the_terminal() -> None:
     try:
         terminal = os.open(systems.TERMINAL, os.O_RDWR)
     except OSError as error:
-        raise TokctlError(
+        raise Unsupported(
             f"there is no terminal to take keys from: {error.strerror}",
             "name a file instead of -",
         ) from None

@@ -11,7 +11,7 @@ from io import BufferedReader, BufferedWriter, RawIOBase, StringIO, TextIOBase
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from tokctl.cli.inputs import Inputs
-from tokctl.core.errors import TokctlError, printable
+from tokctl.core.errors import BadInput, TokctlError, printable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -183,7 +183,7 @@ class _Closed(RawIOBase):
         return True
 
     def readinto(self, _buffer: Buffer) -> int:
-        raise TokctlError(f"{self._name} is closed", "name a file, or pipe text in")
+        raise BadInput(f"{self._name} is closed", "name a file, or pipe text in", "unreadable")
 
     def write(self, _data: Buffer) -> int:
         raise OSError(errno.EBADF, f"{self._name} is closed")

@@ -35,21 +35,21 @@ def printable(text: str) -> str:
 #: The codes of errors, which do not change when a message is reworded.
 CODES = {
     "error": "an error that belongs to none of the four subclasses",
+    "condition-failed": "a condition that was asked for does not hold",
     # BadOption
     "bad-option": "an option or an argument is wrong",
     "bad-value": "the value of an option or argument is malformed or out of range",
-    "unknown-name": "no algorithm, preset, format, metric, token or command has this name",
+    "unknown-name": "no algorithm, preset, metric, token, command or the like has this name",
     "conflict": "two options do not go together, or an option does not fit the model or the form",
     "missing-option": "a required option or argument is missing",
     "output-taken": "an output exists, is an input, or is given twice",
-    "condition-failed": "a condition that was asked for does not hold",
     # BadInput
     "bad-input": "a text, a list of ids, a table or another input is wrong",
     "unreadable": "a file, folder or address cannot be opened, read or written",
     "not-utf8": "a text is not UTF-8, and the model needs characters",
     "bad-record": "a line, record, row or field of an input is malformed",
     "bad-ids": "ids are malformed, or no token has them",
-    "damaged": "a file that tokctl wrote is incomplete or changed",
+    "damaged": "a file other than a text or a model is cut off, or a field of it is wrong",
     "no-id": "a character of a text has no id, and no token stands for it",
     "too-large": "an input exceeds a limit",
     # BadModel
@@ -152,7 +152,7 @@ def _restored(
     return kind(message, hint, code, exit_code=exit_code)
 
 
-class OutOfMemoryError(TokctlError, MemoryError):
+class OutOfMemoryError(Unsupported, MemoryError):
     """The system has too little memory for an input; the native core raises this, too."""
 
     def __init__(self) -> None:
@@ -165,7 +165,13 @@ _CORE_HINTS = {
 }
 
 
-_CORE_CODES = {"too-large": "too-large", "no-id": "no-id", "unknown-id": "bad-ids"}
+_CORE_CODES = {
+    "too-large": "too-large",
+    "no-id": "no-id",
+    "unknown-id": "bad-ids",
+    "id-outside": "bad-ids",
+    "not-an-id": "bad-ids",
+}
 
 _ANY_CORE_HINT = "check that the text or the ids and the model belong together"
 

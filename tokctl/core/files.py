@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeGuard
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 
 
 class FilesRead:
@@ -49,8 +49,10 @@ class FilesRead:
     def refuse(self, path: str, found: str) -> TokctlError:
         """Return the error for an output that is the file `found`."""
         read = "" if found == path else f", {found}"
-        return TokctlError(
-            f"can't write {path}: it is one of the files to read{read}", "choose another place"
+        return BadOption(
+            f"can't write {path}: it is one of the files to read{read}",
+            "choose another place",
+            "output-taken",
         )
 
 
@@ -155,9 +157,10 @@ def whole_files() -> Iterator[WholeFiles]:
         if systems.is_closed_pipe(error) or not together.path:
             raise  # the pipe's reader has gone, or the error comes from something else
         close_it = "close the program that has it open, or " * systems.may_be_open(error)
-        raise TokctlError(
+        raise BadInput(
             f"can't write {together.path}: {error.strerror or error}",
             f"{close_it}choose another place with -o PATH",
+            "unreadable",
         ) from None
 
 
@@ -196,7 +199,7 @@ class WholeFiles:
         self.path = path = Path(path)
         status = _status(path)
         if status and stat.S_ISDIR(status.st_mode):
-            raise TokctlError(f"can't write {path}: it is a folder", "name a file in it")
+            raise BadInput(f"can't write {path}: it is a folder", "name a file in it", "unreadable")
         if status and not stat.S_ISREG(status.st_mode):
             device = path.open("wb")
             self._devices.append(device)
@@ -395,9 +398,10 @@ def _status(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except ValueError as error:  # a NUL in the name
-        raise TokctlError(
+        raise BadInput(
             f"can't write {str(path)!r}: {error}",
             "name another file, or look at the rights of the folder and the room on its disk",
+            "unreadable",
         ) from None
 
 

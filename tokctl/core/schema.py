@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.core.files import is_plain_name
 
 
@@ -95,7 +95,7 @@ def check(document: Any, schema: Any, name: str, hint: str) -> Any:
         check({"file": "a"}, {"file": str, "bytes?": COUNT}, "a.json", "write the file again")
     """
     if (found := mismatch(document, schema)) is not None:
-        raise TokctlError(f"{name}: {found}", hint)
+        raise BadInput(f"{name}: {found}", hint, "damaged")
     return document
 
 

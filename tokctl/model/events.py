@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import AGAIN, TokctlError
+from tokctl.core.errors import AGAIN, BadModel
 from tokctl.model import byte_level
 
 
@@ -125,35 +125,46 @@ class Events:
         for step, merge in enumerate(self.merges, 1):
             for side in (merge.left, merge.right):
                 if side not in ever:
-                    raise TokctlError(
-                        f"merge {step} names the token {side}, which is not there", AGAIN
+                    raise BadModel(
+                        f"merge {step} names the token {side}, which is not there",
+                        AGAIN,
+                        "damaged-model",
                     )
             if merge.token >= len(texts):
-                raise TokctlError(
-                    f"merge {step} makes the token {merge.token}, which is not there", AGAIN
+                raise BadModel(
+                    f"merge {step} makes the token {merge.token}, which is not there",
+                    AGAIN,
+                    "damaged-model",
                 )
             if texts[merge.left] + texts[merge.right] != texts[merge.token]:
-                raise TokctlError(
-                    f"merge {step} makes a token that is not spelled as its sides", AGAIN
+                raise BadModel(
+                    f"merge {step} makes a token that is not spelled as its sides",
+                    AGAIN,
+                    "damaged-model",
                 )
             present.add(merge.token)
             ever.add(merge.token)
             while removal and removal.step == step:
                 if removal.token not in present or removal.token not in made:
-                    raise TokctlError(
+                    raise BadModel(
                         f"after merge {step} the token {removal.token} is removed, which is not "
                         "there or is not a merged one",
                         AGAIN,
+                        "damaged-model",
                     )
                 present.remove(removal.token)
                 removal = next(waiting)
         if removal:
-            raise TokctlError(
-                f"a removal is out of order, or after a merge {removal.step} of none", AGAIN
+            raise BadModel(
+                f"a removal is out of order, or after a merge {removal.step} of none",
+                AGAIN,
+                "damaged-model",
             )
         if present != set(range(len(tokens))):
-            raise TokctlError(
-                "the tokens that the events leave are not those of the vocabulary", AGAIN
+            raise BadModel(
+                "the tokens that the events leave are not those of the vocabulary",
+                AGAIN,
+                "damaged-model",
             )
 
     def renumbered(self, ids: Sequence[int], size: int) -> Events:

@@ -9,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from tokctl.core.errors import AGAIN, TokctlError
+from tokctl.core.errors import AGAIN, BadModel
 from tokctl.core.values import cached_property, no_garbage
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -382,30 +382,43 @@ class FilledRecipe:
             needed = name == "scores" and self.recipe.traits.has_scores
             length = len(getattr(self, name)) if self.core is None else self.core.lengths[given]
             if (length or needed) and length != size:
-                raise TokctlError(f"there is not one of the {name} for each token", AGAIN)
+                raise BadModel(
+                    f"there is not one of the {name} for each token", AGAIN, "damaged-model"
+                )
         check_added(self.added)
         for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
             try:
                 text.encode()
             except UnicodeEncodeError:
                 message = f"what came with the model is not UTF-8: {text[:40]!r}"
-                raise TokctlError(message, "a lone surrogate is not a character") from None
+                raise BadModel(
+                    message, "a lone surrogate is not a character", "damaged-model"
+                ) from None
         for token in self.added:
             id_ = token.id
             if id_ >= size or (token.special and self.token(id_) != token.text.encode()):
-                raise TokctlError(f"the added token {token.text!r} is not in the vocabulary", AGAIN)
+                raise BadModel(
+                    f"the added token {token.text!r} is not in the vocabulary",
+                    AGAIN,
+                    "damaged-model",
+                )
         if (self.events is not None) != bool(self.recipe.removal):
             named = f"{self.recipe.algorithm} segmented by {self.recipe.segmentation}"
-            raise TokctlError(
+            raise BadModel(
                 f"{named} needs the events that removed tokens"
                 if self.events is None
                 else f"{named} removes no tokens, and this model has events that do",
                 AGAIN,
+                "damaged-model",
             )
         if self.events is not None:
             self.events.check(self.tokens)
         if missing := set(self.recipe.special_tokens) - self.special_ids.keys():
-            raise TokctlError(f"the special token {min(missing)!r} is not in the vocabulary", AGAIN)
+            raise BadModel(
+                f"the special token {min(missing)!r} is not in the vocabulary",
+                AGAIN,
+                "damaged-model",
+            )
 
     @cached_property
     def added(self) -> tuple[AddedToken, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.values import Brief, did_you_mean
 
 
@@ -46,33 +46,41 @@ class PartOption(NamedTuple):
             TokctlError: the value has the wrong type, is out of range, or is not UTF-8.
         """
         if type(given) is not self.type:
-            raise TokctlError(
+            raise BadOption(
                 f"{what} is {given!r}, and should be {_TYPES[self.type]}",
                 "write a value of that type",
+                "bad-value",
             )
         value: Any = given
         if self.choices and value not in self.choices:
-            raise TokctlError(
-                f"{what} can't be {value!r}", f"choose one of: {', '.join(self.choices)}"
+            raise BadOption(
+                f"{what} can't be {value!r}",
+                f"choose one of: {', '.join(self.choices)}",
+                "bad-value",
             )
         if self.type is int and not self.least <= value < 2**31:
-            raise TokctlError(f"{what} can't be {value}", f"it is a number from {self.least} up")
+            raise BadOption(
+                f"{what} can't be {value}", f"it is a number from {self.least} up", "bad-value"
+            )
         if self.type is tuple:
             for text in value:
                 PartOption(str, may_be_empty=False).check(f"a text of {what}", text)
         if self.type is str:
             if not value and not self.may_be_empty:
-                raise TokctlError(
-                    f"{what} can't be empty", "write a text in UTF-8 of one character or more"
+                raise BadOption(
+                    f"{what} can't be empty",
+                    "write a text in UTF-8 of one character or more",
+                    "bad-value",
                 )
             if self.one_character and len(value) != 1:
-                raise TokctlError(f"{what} can't be {value!r}", "it is one character")
+                raise BadOption(f"{what} can't be {value!r}", "it is one character", "bad-value")
             try:
                 value.encode()
             except UnicodeEncodeError:
-                raise TokctlError(
+                raise BadOption(
                     f"{what}, {value!r}, is not UTF-8",
                     "write a text in UTF-8 of one character or more",
+                    "bad-value",
                 ) from None
 
 
@@ -199,19 +207,23 @@ class PartFamily:
         if not isinstance(kind, str) or kind not in self.kinds:
             near = did_you_mean(kind, self.names()).rstrip()
             hint = near or f"choose one of: {', '.join(self.names())}"
-            raise TokctlError(f"no {self.name} is called {kind!r}", hint)
+            raise BadOption(f"no {self.name} is called {kind!r}", hint, "unknown-name")
         known = self.kinds[kind].options
         if unknown := options.keys() - known.keys():
             names = ", ".join(known) or "none"
-            raise TokctlError(
-                f"the {self.name} {kind} has no option {min(unknown)!r}", f"it has: {names}"
+            raise BadOption(
+                f"the {self.name} {kind} has no option {min(unknown)!r}",
+                f"it has: {names}",
+                "unknown-name",
             )
         values = []
         for name, option in known.items():
             value = options.get(name, option.default)
             if value is None:
-                raise TokctlError(
-                    f"the {self.name} {kind} needs the option {name!r}", self.example(kind)
+                raise BadOption(
+                    f"the {self.name} {kind} needs the option {name!r}",
+                    self.example(kind),
+                    "missing-option",
                 )
             if option.type is tuple and isinstance(value, list):
                 value = tuple(value)
@@ -236,9 +248,10 @@ class PartFamily:
             TokctlError: `data` is not an object with a kind, or describes no valid part.
         """
         if not isinstance(data, Mapping) or "kind" not in data:
-            raise TokctlError(
+            raise BadOption(
                 f"a {self.name} is described by an object with a kind, not {data!r}",
                 'write {"kind": NAME}, with its options beside',
+                "bad-value",
             )
         options = {name: value for name, value in data.items() if name != "kind"}
         return self.part(data["kind"], **options)
@@ -261,27 +274,34 @@ class PartFamily:
             for option, given in meant.items():
                 if given is None:
                     if not value:
-                        raise TokctlError(
-                            f"the {self.name} {name} needs a value", f"write {name}:VALUE"
+                        raise BadOption(
+                            f"the {self.name} {name} needs a value",
+                            f"write {name}:VALUE",
+                            "missing-option",
                         )
                     meant[option] = value
                     colon = ""
             if colon:
-                raise TokctlError(
+                raise BadOption(
                     f"the {self.name} {name} takes no value, and has {value!r}",
                     f"write {name} alone",
+                    "bad-value",
                 )
             return self.part(meant.pop("kind"), **meant)
         if not colon or name not in self.kinds:
             return self.part(name)
         kind = self.kinds[name]
         if not kind.main:
-            raise TokctlError(
-                f"the {self.name} {name} takes no value, and has {value!r}", f"write {name} alone"
+            raise BadOption(
+                f"the {self.name} {name} takes no value, and has {value!r}",
+                f"write {name} alone",
+                "bad-value",
             )
         values = value.split(kind.separator) if len(kind.main) > 1 else [value]
         if len(values) > len(kind.main):
-            raise TokctlError(f"{text!r} has too many {kind.separator!r}", self.example(name))
+            raise BadOption(
+                f"{text!r} has too many {kind.separator!r}", self.example(name), "bad-value"
+            )
         pairs = zip(kind.main, values, strict=False)
         return self.part(name, **{n: self._value(kind.options[n], v) for n, v in pairs})
 
@@ -298,9 +318,10 @@ class PartFamily:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise TokctlError(
+            raise BadOption(
                 f"the {self.name} {text!r} is no JSON: {error}",
                 'write {"kind": NAME}, with its options beside',
+                "bad-value",
             ) from None
         return self.from_dict(data)
 
@@ -342,9 +363,10 @@ class PartFamily:
         for step in steps:
             if isinstance(step, Part):
                 if step.family is not self:
-                    raise TokctlError(
+                    raise BadOption(
                         f"{step} is a {step.family.name}, not a {self.name}",
                         f"name a {self.name} there",
+                        "bad-value",
                     )
                 found.append(step)
             elif isinstance(step, str):
@@ -644,8 +666,10 @@ def template_pieces(template: str) -> list[TemplatePiece]:
         if text in ("$A", "$B"):
             pieces.append(TemplatePiece(text[1], None, type_id))
         elif text.startswith("$"):
-            raise TokctlError(
-                f"the template {template!r} names {text}", "a text is $A, a second one $B"
+            raise BadOption(
+                f"the template {template!r} names {text}",
+                "a text is $A, a second one $B",
+                "bad-value",
             )
         else:
             pieces.append(TemplatePiece(None, text, type_id))
@@ -679,9 +703,10 @@ def _word(token: str, type_id: int = 0) -> str:
         TokctlError: the token contains white space or starts with `$`.
     """
     if len(token.split()) != 1 or token != token.strip() or token.startswith("$"):
-        raise TokctlError(
+        raise BadOption(
             f"a template can't name the special token {token!r}",
             "it is a word without white space, and does not start with $",
+            "bad-value",
         )
     # An explicit type id keeps a token that ends like `:1` from being read as token and type id.
     return f"{token}:{type_id}" if type_id or re.search(r":[0-9]{1,9}$", token) else token
@@ -702,16 +727,18 @@ def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> N
         pieces = template_pieces(template)
         if sorted(piece.sequence for piece in pieces if piece.sequence) != texts:
             wanted = " and ".join(f"${text}" for text in texts)
-            raise TokctlError(
+            raise BadOption(
                 f"the template {template!r} should hold {wanted}, once",
                 "for instance: [CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1",
+                "bad-value",
             )
         for piece in pieces:
             if piece.token is not None and piece.token not in special_tokens:
                 names = ", ".join(special_tokens) or "none"
-                raise TokctlError(
+                raise BadOption(
                     f"the template {template!r} names {piece.token}, which is no special token",
                     f"special tokens: {names}",
+                    "unknown-name",
                 )
 
 
@@ -738,9 +765,10 @@ def _native(part: Part) -> dict[str, Any]:
         try:
             blob = base64.b64decode(part["rules"], validate=True)
         except ValueError as error:
-            raise TokctlError(
+            raise BadOption(
                 f"the precompiled rules are no base64: {error}",
                 "take them from a model file as they are",
+                "bad-value",
             ) from None
         found = {"kind": "chars-map", "blob": blob, "keep": list(part["keep"])}
         return {**found, "graphemes": part["graphemes"]}
@@ -798,37 +826,43 @@ def check_added(tokens: Sequence[AddedToken]) -> None:
         return
     texts, ids, *flags = zip(*tokens, strict=True)
     if set(map(type, texts)) != {str} or "" in texts:
-        raise TokctlError(
+        raise BadOption(
             "an added token can't be empty",
             _ADDED_TOKENS,
+            "bad-value",
         )
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
         wrong = next(text for text in texts if any("\ud800" <= c <= "\udfff" for c in text))
-        raise TokctlError(
+        raise BadOption(
             f"the added token {wrong!r} is not UTF-8",
             _ADDED_TOKENS,
+            "bad-value",
         ) from None
     if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= 2**32 - 1:
         wrong = next(t for t in tokens if type(t.id) is not int or not 0 <= t.id < 2**32 - 1)
-        raise TokctlError(
+        raise BadOption(
             f"the added token {wrong.text!r} can't have the id {wrong.id!r}",
             _ADDED_TOKENS,
+            "bad-value",
         )
     if {*map(type, chain.from_iterable(flags))} != {bool}:
-        raise TokctlError(
+        raise BadOption(
             "a flag of an added token is neither true nor false",
             _ADDED_TOKENS,
+            "bad-value",
         )
     if len(set(texts)) != len(texts):
-        raise TokctlError(
+        raise BadOption(
             "two added tokens have the same text",
             _ADDED_TOKENS,
+            "conflict",
         )
     if len(set(ids)) != len(ids):
         twice = next(one for one, two in pairwise(sorted(ids)) if one == two)
-        raise TokctlError(
+        raise BadOption(
             f"the id {twice} has two added tokens",
             _ADDED_TOKENS,
+            "conflict",
         )

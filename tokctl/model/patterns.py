@@ -11,7 +11,7 @@ from time import process_time
 from typing import Any
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 
 _CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -103,14 +103,17 @@ def compile_pattern(name: str) -> Any:
 
     pattern = name.removeprefix("regex:")
     if not pattern:
-        raise TokctlError("the pattern is empty", "give one after the colon: regex:\\w+|\\W+")
+        raise BadOption(
+            "the pattern is empty", "give one after the colon: regex:\\w+|\\W+", "bad-value"
+        )
     check_size(pattern)
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise TokctlError(
+        raise BadOption(
             f"the pattern {pattern!r} does not compile: {error}",
             "patterns are those of Python's regex package; quote them for the shell",
+            "bad-value",
         ) from None
 
 
@@ -133,9 +136,10 @@ def check_size(pattern: str) -> None:
         TokctlError: the pattern has too many characters, or too many parts after repetition.
     """
     if len(pattern) > _LONGEST:
-        raise TokctlError(
+        raise BadOption(
             f"the pattern {pattern[:40]!r}… has {len(pattern):,} characters",
             f"it can have {_LONGEST:,}; replacements and added tokens find many texts at once",
+            "bad-value",
         )
     outer: list[int] = []
     total = last = 0
@@ -150,9 +154,10 @@ def check_size(pattern: str) -> None:
         else:
             last *= max(int(number[:9] or 1) for number in (part[1], part[2] or ""))
         if total + last > _MOST_PARTS:
-            raise TokctlError(
+            raise BadOption(
                 f"the pattern {pattern!r:.80} is too large to compile",
                 f"its quantifiers make more than {_MOST_PARTS:,} parts of it: count less",
+                "bad-value",
             )
 
 
@@ -246,9 +251,10 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
     try:
         spans = matches(compile_pattern(name), text, limit)
     except TimeoutError:
-        raise TokctlError(
+        raise BadInput(
             takes_too_long(pattern, len(text.encode("utf-8", "surrogateescape"))),
             "write it so that a text can be matched in one way only: a+ for (a|aa)+",
+            "too-large",
         ) from None
     done = 0
     for start, end in spans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import did_you_mean
 from tokctl.model import ALGORITHMS, Marker, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
@@ -36,7 +36,7 @@ def preset(name: str) -> Recipe:
         return PRESETS[name][1]
     near = did_you_mean(name, PRESETS).rstrip()
     hint = near or f"the presets are: {', '.join(PRESETS)}"
-    raise TokctlError(f"no preset is called {name!r}", hint)
+    raise BadOption(f"no preset is called {name!r}", hint, "unknown-name")
 
 
 def default_recipe(algorithm: str, *, characters: bool = False) -> Recipe:
@@ -51,7 +51,7 @@ def default_recipe(algorithm: str, *, characters: bool = False) -> Recipe:
     """
     if algorithm not in DEFAULTS:
         hint = f"{did_you_mean(algorithm, ALGORITHMS)}choose one of: {', '.join(ALGORITHMS)}"
-        raise TokctlError(f"no algorithm is called {algorithm!r}", hint)
+        raise BadOption(f"no algorithm is called {algorithm!r}", hint, "unknown-name")
     if characters:
         return replace(DEFAULTS[algorithm], **ALGORITHMS[algorithm].default_characters)
     return DEFAULTS[algorithm]

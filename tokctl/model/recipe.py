@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields, replace
 from typing import Any, AnyStr, NamedTuple
 
-from tokctl.core.errors import AGAIN, CoreError, TokctlError
+from tokctl.core.errors import AGAIN, BadModel, BadOption, CoreError
 from tokctl.core.values import Brief, did_you_mean
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -133,12 +133,16 @@ class TrainingStage(Brief):
         if self.until:
             self.size(1)
         if self.max_words is not None and not 0 < self.max_words < 2**53:
-            raise TokctlError(
-                f"a token can't have {self.max_words} words at most", "it is a number from 1 up"
+            raise BadOption(
+                f"a token can't have {self.max_words} words at most",
+                "it is a number from 1 up",
+                "bad-value",
             )
         if not all(self.forbidden):
-            raise TokctlError(
-                "a forbidden text can't be empty", "give a text: every token contains the empty one"
+            raise BadOption(
+                "a forbidden text can't be empty",
+                "give a text: every token contains the empty one",
+                "bad-value",
             )
 
     @property
@@ -161,15 +165,18 @@ class TrainingStage(Brief):
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 16) or (
             decimals and not share
         ):
-            raise TokctlError(
+            raise BadOption(
                 f"a stage can't end at {self.until!r}",
                 "it is a number of ids, or a share of the vocabulary: 18000 or 90%",
+                "bad-value",
             )
         if not share:
             return min(int(whole), vocab_size)
         of = 100 * 10 ** len(decimals)
         if int(digits) > of:
-            raise TokctlError(f"a stage can't end at {self.until}", "100% is all of the vocabulary")
+            raise BadOption(
+                f"a stage can't end at {self.until}", "100% is all of the vocabulary", "bad-value"
+            )
         ids: int = vocab_size * int(digits) // of
         return ids
 
@@ -404,10 +411,11 @@ class Recipe(Brief):
             TokctlError: the number of ends is wrong, or an end is invalid.
         """
         if len(ends) != max(0, len(self.stages) - 1):
-            raise TokctlError(
+            raise BadOption(
                 f"the recipe {self.name} has {len(self.stages)} stages, and {len(ends)} ends are "
                 "given",
                 "there is one end for each stage but the last",
+                "bad-value",
             )
         stages = (replace(stage, until=end) for stage, end in zip(self.stages, ends, strict=False))
         return replace(self, stages=(*stages, *self.stages[-1:]))
@@ -444,7 +452,7 @@ class Recipe(Brief):
         known = {entry.name: entry for entry in fields(cls)}
         values = _of_format_1(data) if "pre_tokenizer" in data else dict(data)
         if unknown := set(values) - set(known):
-            raise TokctlError(
+            raise BadModel(
                 f"the recipe has a field {min(unknown)!r} that this tokctl lacks",
                 "use the tokctl that wrote the recipe, or a newer one",
             )
@@ -465,7 +473,9 @@ class Recipe(Brief):
                     raise TypeError(name)
             return cls(**values)
         except (KeyError, TypeError) as error:
-            raise TokctlError(f"the recipe's field {error} is missing or wrong", AGAIN) from None
+            raise BadModel(
+                f"the recipe's field {error} is missing or wrong", AGAIN, "damaged-model"
+            ) from None
 
 
 _FAMILIES = {
@@ -512,7 +522,9 @@ def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
     values = dict(data)
     splitting = values.pop("pre_tokenizer")
     if not isinstance(splitting, str):
-        raise TokctlError("the recipe's field 'pre_tokenizer' is missing or wrong", AGAIN)
+        raise BadModel(
+            "the recipe's field 'pre_tokenizer' is missing or wrong", AGAIN, "damaged-model"
+        )
     values["normalizers"] = [{"kind": kind} for kind in strings(data["normalizers"])]
     values["pre_tokenizers"] = [part.to_dict() for part in PRE_TOKENIZERS.steps(splitting)]
     return values
@@ -535,21 +547,24 @@ def check(recipe: Recipe) -> None:
         ("precision", recipe.precision, PRECISIONS),
     ):
         if value not in allowed:
-            raise TokctlError(
+            raise BadOption(
                 f"no {name} is called {value!r}",
                 f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}",
+                "unknown-name",
             )
     _check_patterns((*recipe.normalizers, *recipe.pre_tokenizers, *recipe.decoders))
     _check_rules(recipe.normalizers)
     if recipe.tie_break == "highest-text" and recipe.merges_by_likelihood:
-        raise TokctlError(
+        raise BadOption(
             "the tie break highest-text is for scores by count, and this is likelihood",
             "take another tie break, or the score count (--score count)",
+            "conflict",
         )
     if recipe.tie_break == "highest-text" and (recipe.removal or recipe.traits.learns_superwords):
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} can't be trained with the tie break highest-text",
             "take another tie break: --tie-break lowest-id",
+            "conflict",
         )
     _check_segmentation(recipe)
     _check_superwords(recipe)
@@ -560,9 +575,10 @@ def check(recipe: Recipe) -> None:
     _check_stages(recipe)
     _check_around(recipe)
     if recipe.max_input_chars is not None and not 0 <= recipe.max_input_chars < 2**53:
-        raise TokctlError(
+        raise BadOption(
             f"max_input_chars can't be {recipe.max_input_chars}",
             "it is a number from 0 up, or None for no limit",
+            "bad-value",
         )
 
 
@@ -585,9 +601,10 @@ def _check_rules(normalizers: tuple[Part, ...]) -> None:
             try:
                 _native.normalize(native_parts([part]), b"")
             except CoreError as error:
-                raise TokctlError(
+                raise BadOption(
                     f"the precompiled rules are damaged: {error.message}",
                     "take them from a model file as they are",
+                    "bad-value",
                 ) from None
 
 
@@ -595,20 +612,23 @@ def _check_segmentation(recipe: Recipe) -> None:
     allowed = recipe.traits.segmentations
     if recipe.segmentation not in allowed:
         every = {name for one in ALGORITHMS.values() for name in one.segmentations}
+        hint = f"choose one of: {', '.join(allowed)}"
         if recipe.segmentation not in every:
             message = f"no segmentation is called {recipe.segmentation!r}"
-        else:
-            message = f"{recipe.algorithm} can't be segmented by {recipe.segmentation}"
-        raise TokctlError(message, f"choose one of: {', '.join(allowed)}")
+            raise BadOption(message, hint, "unknown-name")
+        message = f"{recipe.algorithm} can't be segmented by {recipe.segmentation}"
+        raise BadOption(message, hint, "conflict")
     if recipe.byte_fallback and (recipe.is_byte_level or not recipe.traits.can_fall_back):
-        raise TokctlError(
+        raise BadOption(
             "only models of characters can fall back to bytes, and WordPiece can't",
             "leave byte fallback out, or take another algorithm",
+            "conflict",
         )
     if recipe.is_byte_level and not recipe.traits.reads_bytes:
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} reads characters, not bytes",
             "leave --bytes out; byte fallback gives unigram the bytes of unknown characters",
+            "conflict",
         )
 
 
@@ -616,33 +636,37 @@ def _check_superwords(recipe: Recipe) -> None:
     if not recipe.traits.learns_superwords:
         return
     if not recipe.is_byte_level or recipe.whole_words or recipe.merges_by_likelihood:
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} merges bytes by count, and nothing comes before its merges",
             "leave --chars and --score out, or take --algo bpe",
+            "conflict",
         )
 
 
 def _check_unknown(recipe: Recipe) -> None:
     merges = recipe.segments_by_merging or recipe.removal == "residue"
     if recipe.drops_unknown and not (merges or recipe.emits_symbols):
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} segmented by {recipe.segmentation} can't drop what has no token",
             "merges can: --algo bpe --chars, or --algo wordpiece --segment merges",
+            "conflict",
         )
     if recipe.drops_unknown and (recipe.unk_token is not None or recipe.has_every_byte):
-        raise TokctlError(
+        raise BadOption(
             "nothing is dropped if every byte has a token, or if there is an unknown token",
             "leave the unknown token out (--unk-token ''), or --unknown drop",
+            "conflict",
         )
 
 
 def _check_pre_tokenizers(recipe: Recipe) -> None:
     for part in recipe.pre_tokenizers:
         if recipe.is_byte_level and not is_lossless(part) and part.kind != "prefix-space":
-            raise TokctlError(
+            raise BadOption(
                 f"the pre-tokenizer {str(part)!r} does not keep the text as it is, so a "
                 "byte-level model could not give the text back",
                 "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)",
+                "conflict",
             )
 
 
@@ -651,72 +675,85 @@ def _check_marker(recipe: Recipe) -> None:
     # Only longest match can have continuations that look like starts of words.
     bare = kind == "continuation" and recipe.matches_longest
     if (kind == "none") != (text == "") and not bare:
-        raise TokctlError(
+        raise BadOption(
             "a word marker needs a kind and a text, or neither",
             "for instance Marker('end-fused', '</w>'), or Marker()",
+            "bad-value",
         )
     if recipe.is_byte_level and text:
-        raise TokctlError(
+        raise BadOption(
             "a byte-level model has no word marker: its tokens hold the spaces themselves",
             "leave the marker out, or train on characters (--chars)",
+            "conflict",
         )
     if recipe.traits.marks_continuations != recipe.marker.is_continuation:
-        raise TokctlError(
+        raise BadOption(
             "WordPiece needs a continuation marker, and only WordPiece has one",
             "give wordpiece Marker('continuation', '##'), and others another kind or none",
+            "conflict",
         )
     if kind not in recipe.traits.marker_kinds:
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} has no word marker",
             "leave it out: markers are for bpe and wordpiece",
+            "conflict",
         )
     fitting = ("bytes", "seen") if recipe.is_byte_level else ("seen", "characters")
     if recipe.alphabet not in fitting:
-        raise TokctlError(
+        raise BadOption(
             "a byte-level model has an alphabet of bytes, and no other has one",
             "set both units and alphabet to bytes, or neither",
+            "conflict",
         )
 
 
 def _check_special_tokens(recipe: Recipe) -> None:
     if len(set(recipe.special_tokens)) != len(recipe.special_tokens):
-        raise TokctlError("a special token is given twice", "give each once")
+        raise BadOption("a special token is given twice", "give each once", "conflict")
     if "" in recipe.special_tokens:
-        raise TokctlError("a special token can't be empty", "give it a text, such as <pad>")
+        raise BadOption(
+            "a special token can't be empty", "give it a text, such as <pad>", "bad-value"
+        )
     for token in recipe.special_tokens:
         try:
             token.encode()
         except UnicodeEncodeError:
-            raise TokctlError(
-                f"the special token {token!r} is not UTF-8", "a lone surrogate is not a character"
+            raise BadOption(
+                f"the special token {token!r} is not UTF-8",
+                "a lone surrogate is not a character",
+                "bad-value",
             ) from None
     if recipe.unk_token is not None and recipe.unk_token not in recipe.special_tokens:
-        raise TokctlError(
+        raise BadOption(
             f"the unknown token {recipe.unk_token!r} is no special token",
             "put it among the special tokens",
+            "unknown-name",
         )
 
 
 def _check_stages(recipe: Recipe) -> None:
     if recipe.stages and not (recipe.traits.is_plain_bpe and recipe.marker.kind == "none"):
-        raise TokctlError(
+        raise BadOption(
             "only BPE without a word marker is trained in stages",
             "leave the stages out, or take --algo superbpe",
+            "conflict",
         )
     *earlier, last = recipe.stages or (TrainingStage(),)
     if last.until or last.pre_tokenizers or not all(stage.until for stage in earlier):
-        raise TokctlError(
+        raise BadOption(
             "each stage but the last needs an end, and the last one splits as the recipe does",
             "an end is a number of ids, or a share of the vocabulary: 90%",
+            "bad-value",
         )
     _check_patterns(tuple(part for stage in recipe.stages for part in stage.pre_tokenizers))
     for stage in recipe.stages:
         for part in stage.pre_tokenizers:
             if not is_lossless(part):
-                raise TokctlError(
+                raise BadOption(
                     f"the pre-tokenizer {str(part)!r} does not keep the text as it is, so a stage "
                     "can't split by it",
                     "use gpt2, cl100k, none or regex:PATTERN",
+                    "conflict",
                 )
 
 
@@ -734,7 +771,8 @@ def _check_around(recipe: Recipe) -> None:
     for part in recipe.decoders:
         fits, needed = needs.get(part.kind, (True, ""))
         if not fits:
-            raise TokctlError(
+            raise BadOption(
                 f"the decoder {part} does not fit: it needs {needed}",
                 "leave the decoder out, and the recipe decodes as it should",
+                "conflict",
             )

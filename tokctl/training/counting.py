@@ -19,7 +19,7 @@ from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from tokctl import _native
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.values import Done, available_threads, brief
 from tokctl.model import Recipe
 from tokctl.model.parts import Part, native_parts
@@ -132,7 +132,7 @@ def count(
     def count_runs(words: _native.RunWords) -> _native.Counts:
         again = read_all(words)
         if again.digests != texts.digests:
-            raise TokctlError(
+            raise BadInput(
                 "the texts have changed while they were read, and this algorithm reads them twice",
                 "train again when nothing writes to them",
             )
@@ -229,14 +229,16 @@ def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
 def check_parts(recipe: Recipe, options: Options) -> None:
     """Raise TokctlError if the recipe or the options don't allow counting in parts."""
     if recipe.traits.learns_superwords:
-        raise TokctlError(
+        raise BadOption(
             f"{recipe.algorithm} is trained on one machine: it reads the texts twice",
             "leave --engine out, or take --algo bpe or superbpe",
+            "conflict",
         )
     if options.sample is not None:
-        raise TokctlError(
+        raise BadOption(
             "a sample is drawn from line to line, and a cluster reads many lines at a time",
             "leave --sample out, or name fewer files",
+            "conflict",
         )
 
 
@@ -513,16 +515,18 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
     for name, value in given.items():
         found = "stdin" if name == STDIN else _spelled(name)
         if found not in known:
-            raise TokctlError(
+            raise BadOption(
                 f"there is a weight for {name!r}, which is not read",
                 f"weights are for the sources of this training: {', '.join(names[:20])}",
+                "unknown-name",
             )
         weights[found] = exact(f"the weight of {name}", value)  # type: ignore[arg-type]
     scale = math.lcm(*(weight.denominator for weight in weights.values()))
     if scale >= MOST or any(weight * scale >= MOST for weight in weights.values()):
-        raise TokctlError(
+        raise BadOption(
             "the weights have no common measure that 64 bits can hold",
             "give weights with fewer decimals",
+            "bad-value",
         )
     return [weights.get(_spelled(name), Fraction(1)) for name in names], scale
 
@@ -554,9 +558,7 @@ def _checked(counts: Callable[[], _native.Counts]) -> _native.Counts:
     try:
         return counts()
     except CoreError as error:
-        raise TokctlError(
-            error.message, "train on less text, or give smaller weights or counts"
-        ) from None
+        raise error.reworded(hint="train on less text, or give smaller weights or counts") from None
 
 
 def count_mapping(
@@ -569,7 +571,9 @@ def count_mapping(
     if isinstance(words, _native.Counts):
         return _counted(words, recipe, options)
     if not isinstance(words, Mapping):
-        raise TokctlError(f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}")
+        raise BadOption(
+            f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}", "bad-value"
+        )
     counter = _native.Counter("none", [], 1)
     digest = hashlib.sha256()
     size = 0
@@ -653,10 +657,11 @@ def counted_lines(
                 progress("count", document.tell() if document.tell else done, document.size)
         lines.end(counter)
     except CoreError as error:
-        raise TokctlError(
+        raise BadInput(
             f"{document.name}: {error.message}",
             r"each line is a word, a tab and its count; \n, \r, \t, \\ and \xff in a word are "
             "escapes",
+            "too-large" if error.kind == "too-large" else "bad-record",
         ) from None
     return counter, TextStats(documents=1, bytes=done, digest=digest.hexdigest())
 
@@ -677,25 +682,28 @@ def check_count(word: str | bytes, times: int) -> None:
     """Raise TokctlError unless `word` is not empty and `times` is from 0 to 2^63 - 1."""
     is_word = isinstance(word, (str, bytes)) and word
     if type(times) is not int or not 0 <= times < MOST or not is_word:
-        raise TokctlError(
+        raise BadInput(
             f"the word {word!r} can't have the count {times!r}",
             "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
+            "bad-record",
         )
 
 
 def _not_utf8(word: str | bytes) -> TokctlError:
-    return TokctlError(
+    return BadInput(
         f"the word {word!r} is not UTF-8, which this recipe needs",
         "read the text with --errors replace, or count it with a model of bytes",
+        "not-utf8",
     )
 
 
 def refuse_text_options(options: Options) -> None:
     """Raise TokctlError for weights and a sample, which apply only to texts."""
     if options.weights or options.sample is not None:
-        raise TokctlError(
+        raise BadOption(
             "weights and a sample are for texts, and these words are counted already",
             "leave them out, or change the counts",
+            "conflict",
         )
 
 
@@ -781,8 +789,9 @@ class Scratch:
 
     def _fail(self, error: Exception) -> NoReturn:
         reason = getattr(error, "strerror", None) or str(error)
-        raise TokctlError(
+        raise BadInput(
             f"can't keep {self._what} in a temporary file in {self._folder or 'any folder'}: "
             f"{reason}",
             self._hint,
+            "unreadable",
         ) from None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.core.files import whole_file
 from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
 from tokctl.training import counting
@@ -79,9 +79,10 @@ def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> N
             try:
                 word.encode()
             except UnicodeEncodeError:
-                raise TokctlError(
+                raise BadInput(
                     f"the word {word!r} is not UTF-8",
                     "write the counts in UTF-8, or train a model of bytes",
+                    "not-utf8",
                 ) from None
     save(path, counts_to_lines(words))
 

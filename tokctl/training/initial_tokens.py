@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
@@ -34,28 +34,32 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
     try:
         given = text.encode()
     except (AttributeError, UnicodeEncodeError):
-        raise TokctlError(f"an initial token can't be {text!r}", "it is a text") from None
+        raise BadOption(
+            f"an initial token can't be {text!r}", "it is a text", "bad-value"
+        ) from None
     if not text:
-        raise TokctlError("an initial token can't be empty", "leave it out")
+        raise BadOption("an initial token can't be empty", "leave it out", "bad-value")
     if text in recipe.special_tokens:
-        raise TokctlError(
-            f"the initial token {text!r} is a special token", "leave one of the two out"
+        raise BadOption(
+            f"the initial token {text!r} is a special token", "leave one of the two out", "conflict"
         )
     normalized = _native.normalize(native_parts(recipe.normalizers), given)
     found = _split(recipe.pre_tokenizers, normalized)
     if not found:
-        raise TokctlError(
+        raise BadOption(
             f"nothing is left of the initial token {text!r}, as the recipe splits text",
             "leave it out",
+            "bad-value",
         )
     if len(found) > 1:
         steps = recipe.pre_tokenizers
         cuts = next(n for n in range(len(steps)) if len(_split(steps[: n + 1], normalized)) > 1)
         parts = [part.decode("utf-8", "replace") for part in found]
-        raise TokctlError(
+        raise BadOption(
             f"the initial token {text!r} would never be used: the pre-tokenizer "
             f"{steps[cuts]} cuts it into {', '.join(map(repr, parts[:8]))}",
             "no token crosses such a cut; leave it out, or choose another --pretokenize",
+            "conflict",
         )
     [pre_token] = found
     special = [
@@ -63,14 +67,15 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
         *(BYTE_TOKENS if recipe.byte_fallback else ()),
     ]
     if pre_token in special:
-        raise TokctlError(
+        raise BadOption(
             f"the initial token {text!r} is spelled like a special token",
             "leave one of the two out",
+            "conflict",
         )
     length = len(pre_token) if recipe.is_byte_level else len(pre_token.decode())
     most = options.max_token_length or recipe.traits.longest_token
     if most is not None and length > most:
-        raise TokctlError(
+        raise BadOption(
             f"the initial token {text!r} has {length} {recipe.units}, and a token may have {most}",
             "leave it out"
             + (
@@ -78,6 +83,7 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
                 if recipe.traits.longest_token == most
                 else f", or allow longer ones: --max-token-length {length}"
             ),
+            "bad-value",
         )
     return pre_token
 
@@ -99,8 +105,9 @@ def check(model: FilledRecipe) -> None:
         if len(ids) == 1 and ids[0] != unknown_id:
             continue
         found = [model.tokens[id_].decode("utf-8", "replace") for id_ in ids]
-        raise TokctlError(
+        raise BadOption(
             f"the model does not make the initial token {text!r} of its text, but "
             f"{', '.join(map(repr, found[:8]))}",
             "leave it out",
+            "conflict",
         )

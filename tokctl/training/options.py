@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import brief
 from tokctl.model import FilledRecipe, Recipe
 from tokctl.sources import check_errors
@@ -100,36 +100,46 @@ class Options:
         for name, what in _NUMBERS.items():
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 0 < value < MOST):
-                raise TokctlError(f"{what} can't be {value!r}", "it is a number from 1 to 2^63 - 1")
+                raise BadOption(
+                    f"{what} can't be {value!r}", "it is a number from 1 to 2^63 - 1", "bad-value"
+                )
         check_errors(self.errors)
         for name in ("coverage", "sample", "threshold"):
             share(name, getattr(self, name))
         if not (type(self.seed) is int and 0 <= self.seed < 2**64):
-            raise TokctlError(f"seed can't be {self.seed!r}", "it is a number from 0 to 2^64 - 1")
+            raise BadOption(
+                f"seed can't be {self.seed!r}", "it is a number from 0 to 2^64 - 1", "bad-value"
+            )
         if not isinstance(self.initial_alphabet, str):
-            raise TokctlError(
+            raise BadOption(
                 f"the initial alphabet can't be {brief(self.initial_alphabet)}",
                 "it is a text, whose characters they are",
+                "bad-value",
             )
         if type(self.whole_characters) is not bool:
-            raise TokctlError(
-                f"whole_characters can't be {brief(self.whole_characters)}", "it is True or False"
+            raise BadOption(
+                f"whole_characters can't be {brief(self.whole_characters)}",
+                "it is True or False",
+                "bad-value",
             )
         if isinstance(self.initial_tokens, str) or not isinstance(self.initial_tokens, Sequence):
-            raise TokctlError(
+            raise BadOption(
                 f"the initial tokens can't be {brief(self.initial_tokens)}",
                 "they are a list of texts: ['low', ' low']",
+                "bad-value",
             )
         if not isinstance(self.weights, Mapping):
-            raise TokctlError(
+            raise BadOption(
                 f"the weights can't be {brief(self.weights)}",
                 "they are a dict, by the sources' names: {'book.txt': 2}",
+                "bad-value",
             )
         for character in self.initial_alphabet:
             if "\ud800" <= character <= "\udfff":
-                raise TokctlError(
+                raise BadOption(
                     f"the initial alphabet can't have {character!r}",
                     "a lone surrogate is not a character, and UTF-8 can't hold it",
+                    "bad-value",
                 )
 
     @property
@@ -140,58 +150,67 @@ class Options:
     def check_against(self, recipe: Recipe) -> None:
         """Raise TokctlError if an option is meaningless for the recipe or conflicts with it."""
         if recipe.removal == "residue":
-            raise TokctlError(
+            raise BadOption(
                 "residues are taken away after a training, and none can be made by this recipe",
                 "train with the segmentation merges, then: tokctl adapt --residues RATIO",
+                "conflict",
             )
         if self.threshold is not None and not recipe.with_threshold().has_threshold:
-            raise TokctlError(
+            raise BadOption(
                 f"a threshold is for removals as by PickyBPE, and this is {recipe.algorithm}",
                 "leave it out, or take --algo picky or boundless",
+                "conflict",
             )
         longest, most = self.max_token_length, recipe.traits.longest_token
         if most is not None and longest is not None and longest > most:
-            raise TokctlError(
+            raise BadOption(
                 f"{_NUMBERS['max_token_length']} can't be {longest} for {recipe.algorithm}",
                 f"its pieces have up to {most} characters: --max-token-length {most}",
+                "bad-value",
             )
         if self.whole_characters and not recipe.is_byte_level:
-            raise TokctlError(
+            raise BadOption(
                 "whole characters are for models of bytes, and the tokens of this model have whole "
                 "characters anyway",
                 "leave --whole-characters out",
+                "conflict",
             )
         characters = recipe.traits.learns_characters and not recipe.looks_up_pre_tokens
         if self.initial_tokens and characters:
-            raise TokctlError(
+            raise BadOption(
                 "a character model can't have initial tokens: its tokens are characters",
                 "name them in --initial-alphabet",
+                "conflict",
             )
         if self.initial_tokens and recipe.traits.learns_superwords:
-            raise TokctlError(
+            raise BadOption(
                 f"{recipe.algorithm} can't have initial tokens: its supermerges are of words that "
                 "the texts have",
                 "leave them out, or take --algo bpe or superbpe",
+                "conflict",
             )
         if self.initial_tokens and recipe.removal:
-            raise TokctlError(
+            raise BadOption(
                 f"{recipe.algorithm} can't have initial tokens: its training may take them away",
                 "leave them out, or take --algo bpe or superbpe",
+                "conflict",
             )
         if not self.limits_alphabet:
             return
         options = "--coverage, --alphabet-limit and --initial-alphabet"
         if recipe.is_byte_level:
-            raise TokctlError(
+            raise BadOption(
                 "coverage and limits of the alphabet are for characters, and a byte-level model "
                 "has all 256 bytes",
                 f"leave {options} out, or train on characters (--chars)",
+                "conflict",
             )
         if recipe.looks_up_pre_tokens:
-            raise TokctlError(
+            raise BadOption(
                 "coverage and limits of the alphabet are for characters, and the tokens of this "
                 "model are whole pre-tokens",
                 f"leave {options} out; --vocab and --min-frequency limit a list of words",
+                "conflict",
             )
 
 
@@ -210,12 +229,16 @@ def exact(name: str, value: Number) -> Fraction:
             raise TypeError
         number = Fraction(str(value) if isinstance(value, (float, Decimal)) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise TokctlError(f"{name} can't be {value!r}", "it is a number above 0") from None
+        raise BadOption(
+            f"{name} can't be {value!r}", "it is a number above 0", "bad-value"
+        ) from None
     if number <= 0:
-        raise TokctlError(f"{name} can't be {value}", "it is a number above 0")
+        raise BadOption(f"{name} can't be {value}", "it is a number above 0", "bad-value")
     if number.numerator >= MOST or number.denominator >= MOST:
-        raise TokctlError(
-            f"{name} can't be {value}", "it is too large, too small or has too many decimals"
+        raise BadOption(
+            f"{name} can't be {value}",
+            "it is too large, too small or has too many decimals",
+            "bad-value",
         )
     return number
 
@@ -226,7 +249,9 @@ def share(name: str, value: Number | None) -> tuple[int, int] | None:
         return None
     number = exact(name, value)
     if number > 1:
-        raise TokctlError(f"{name} can't be {value}", "it is a share: above 0 and at most 1")
+        raise BadOption(
+            f"{name} can't be {value}", "it is a share: above 0 and at most 1", "bad-value"
+        )
     return number.numerator, number.denominator
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from tokctl import _native
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError
 from tokctl.core.values import brief
 from tokctl.model import FilledRecipe, ParityRecord, Recipe
 from tokctl.model.byte_level import IN_ID_ORDER
@@ -64,20 +64,24 @@ class Parity:
             ("measure of parity", self.measure, measures),
         ):
             if value not in allowed:
-                raise TokctlError(
+                raise BadOption(
                     f"no {what} is called {value!r}",
                     f"choose one of: {', '.join(filter(None, allowed))}",
+                    "unknown-name",
                 )
         if type(self.window) is not int or not 0 < self.window < MOST:
-            raise TokctlError(
-                f"the window can't be {self.window!r}", "it is a number of merges, from 1 up"
+            raise BadOption(
+                f"the window can't be {self.window!r}",
+                "it is a number of merges, from 1 up",
+                "bad-value",
             )
         exact("the window's limit", self.limit)
         self.first_merges()
         if not isinstance(self.targets, Mapping):
-            raise TokctlError(
+            raise BadOption(
                 f"the targets can't be {brief(self.targets)}",
                 "they are a dict, by the languages' names: {'hi': 2.5}",
+                "bad-value",
             )
 
     def first_merges(self) -> tuple[int, int | None]:
@@ -96,9 +100,10 @@ class Parity:
                 return _parts(part)
         except (AttributeError, ValueError, ZeroDivisionError):
             pass
-        raise TokctlError(
+        raise BadOption(
             f"the merges that all languages choose together can't be {brief(given)}",
             "give their number, or a share: 50%",
+            "bad-value",
         )
 
 
@@ -188,52 +193,62 @@ def check_parity(
     options.check_against(recipe)
     if not recipe.traits.learns_merges or recipe.merges_by_likelihood:
         why = "by likelihood" if recipe.merges_by_likelihood else "without merges"
-        raise TokctlError(
+        raise BadOption(
             f"parity-aware training chooses merges by count, and {recipe.algorithm} is trained "
             f"{why}",
             "take --algo bpe" + (", or --score count" if recipe.merges_by_likelihood else ""),
+            "conflict",
         )
     if recipe.removal or recipe.traits.learns_superwords:
         what = "removes tokens" if recipe.removal else "merges neighbouring words"
-        raise TokctlError(
+        raise BadOption(
             f"parity-aware training only merges pairs within words, and {recipe.algorithm} also "
             f"{what}",
             "take --algo bpe",
+            "conflict",
         )
     if recipe.stages:
-        raise TokctlError(
+        raise BadOption(
             "parity-aware training has neither stages nor limits of words",
             "take --algo bpe, without --max-words and --forbid",
+            "conflict",
         )
     if options.initial_tokens:
-        raise TokctlError("parity-aware training can't have initial tokens", "leave them out")
+        raise BadOption(
+            "parity-aware training can't have initial tokens", "leave them out", "conflict"
+        )
     if options.extend:
-        raise TokctlError(
+        raise BadOption(
             "parity-aware training starts anew, and can't extend a model",
             "leave the model to extend out; a finished model can be extended by ordinary training",
+            "conflict",
         )
     if options.weights:
-        raise TokctlError(
+        raise BadOption(
             "parity-aware training takes no weights: a language is served when it costs most, "
             "however long its text",
             "leave the weights out; targets say how languages shall differ",
+            "conflict",
         )
     if len(languages) < 2:
-        raise TokctlError(
+        raise BadOption(
             "parity-aware training needs two languages or more",
             "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
+            "missing-option",
         )
     known = set(languages)
     for what, names in (("development text", dev or ()), ("target", tuple(parity.targets))):
         if unknown := [name for name in names if name not in known]:
-            raise TokctlError(
+            raise BadOption(
                 f"there is a {what} for {unknown[0]}, and no text to train on",
                 f"the languages are {', '.join(languages)}",
+                "unknown-name",
             )
     if dev is not None and (missing := [name for name in languages if name not in dev]):
-        raise TokctlError(
+        raise BadOption(
             f"{missing[0]} has no development text",
             "give one for each language, or for none: then the training texts are measured",
+            "missing-option",
         )
     for name, target in parity.targets.items():
         exact(f"the target of {name}", target)
@@ -281,7 +296,7 @@ def _counted(
     for name, sources in languages.items():
         counts[name], read = count(sources, recipe, options, progress)
         if len(counts[name]) == 0:
-            raise TokctlError(
+            raise BadInput(
                 f"the {what} of {name} has no pre-token",
                 "it is empty or blank, or --min-count is higher than every count",
             )

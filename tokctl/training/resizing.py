@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, Unsupported
 from tokctl.model import FilledRecipe, Merge, Recipe
 from tokctl.model.byte_level import BYTES, unspell
 from tokctl.model.parts import AddedToken, check_added, is_lossless
@@ -27,18 +27,18 @@ _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"
 def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
     """Raise TokctlError if training can't continue from `old` with `recipe`."""
     if recipe.removal or old.recipe.removal:
-        raise TokctlError(
+        raise Unsupported(
             f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
             "others might have to go if training went on",
             "train a new one on the old and the new texts together",
         )
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
-        raise TokctlError(
+        raise Unsupported(
             "a unigram model can't be extended: its scores are those of one vocabulary",
             "train a new one on the old and the new texts together",
         )
     if recipe.traits.learns_superwords:
-        raise TokctlError(
+        raise Unsupported(
             "a model of superwords can't be extended: its supermerges compete with its merges",
             "train a new one on the old and the new texts together",
         )
@@ -50,20 +50,22 @@ def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
         theirs, ours = getattr(old.recipe, entry.name), getattr(recipe, entry.name)
         if theirs != ours:
             what = entry.name.replace("_", " ")
-            raise TokctlError(
+            raise BadOption(
                 f"the model to extend has {'other' if what.endswith('s') else 'another'} {what}: "
                 f"{_shown(theirs)}, not {_shown(ours)}",
                 "extend it with its own recipe; special tokens may be added",
+                "conflict",
             )
     if missing := [t for t in old.recipe.special_tokens if t not in recipe.special_tokens]:
-        raise TokctlError(
+        raise BadOption(
             f"the recipe lacks {missing[0]!r}, a special token of the model to extend",
             "special tokens may be added, not taken away",
+            "conflict",
         )
     made = {merge.token for merge in old.merges}
     symbols = recipe.traits.learns_merges
     if symbols and not made and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
-        raise TokctlError(
+        raise Unsupported(
             "the model to extend has no merges: its file does not say how its tokens were made",
             "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
             "tokctl convert --to huggingface makes such a file",
@@ -89,9 +91,10 @@ def _check_spellings(old: FilledRecipe, tokens: Iterable[str], what: str) -> Non
         if old.recipe.is_byte_level and set(token) <= BYTES.keys():
             spelled.add(unspell(token))
         if spelled & ordinary:
-            raise TokctlError(
+            raise BadOption(
                 f"the new {what} {token!r} is spelled like a token of the model",
                 f"choose another {what}",
+                "conflict",
             )
 
 
@@ -150,8 +153,10 @@ def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) ->
     """Return the model with the missing ones of `tokens`, as special or other added tokens."""
     there = {token.text for token in model.added if token.special == special}
     if both := [text for text in tokens if text in model.special_ids and not special]:
-        raise TokctlError(
-            f"{both[0]!r} is a special token of the model", "it can't be another added token, too"
+        raise BadOption(
+            f"{both[0]!r} is a special token of the model",
+            "it can't be another added token, too",
+            "conflict",
         )
     new = [text for text in dict.fromkeys(tokens) if text not in there]
     if not new:
@@ -195,17 +200,18 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
     """
     _check_size(len(model.tokens), size)
     if model.events is not None:
-        raise TokctlError(
+        raise Unsupported(
             f"a {model.recipe.algorithm} model can't be pruned where tokens were taken away: in a "
             "smaller one these would be others",
             "prune or train a smaller model, and take tokens away from that",
         )
     stays = _base(model)
     if size < len(stays):
-        raise TokctlError(
+        raise BadOption(
             f"{size} ids are too few: the special tokens and the alphabet of this model "
             f"are {len(stays)}",
             f"ask for {len(stays)} or more",
+            "bad-value",
         )
     if size == len(model.tokens):
         return model
@@ -228,9 +234,10 @@ def prune(model: FilledRecipe, size: int) -> FilledRecipe:
 def _check_size(most: int, size: int) -> None:
     """Raise TokctlError if `size` is not a number or is above `most`."""
     if type(size) is not int or size > most:
-        raise TokctlError(
+        raise BadOption(
             f"the model has {most:,} ids, and can't be pruned to {size:,}",
             "ask for fewer ids; to have more, train on from a model of merges (--extend)",
+            "bad-value",
         )
 
 
@@ -317,10 +324,11 @@ def kept_by_use(
         if size is None and not (leaves and leaves[0][0] < min_uses):
             break
         if not leaves:
-            raise TokctlError(
+            raise BadOption(
                 f"{size} ids are too few: the special tokens and the alphabet of this model, with "
                 f"what they are made of, are {len(kept)}",
                 f"ask for {len(kept)} or more",
+                "bad-value",
             )
         times, lowest = heappop(leaves)
         least = -lowest

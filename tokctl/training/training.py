@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tokctl import _native
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.values import available_threads
 from tokctl.model import (
     Events,
@@ -114,8 +114,10 @@ def train(
     options.check_against(recipe)
     initial_tokens.pre_tokens(recipe, options)
     if progress is not None and not callable(progress):
-        raise TokctlError(
-            f"progress can't be {progress!r}", "it is a function of a phase, what is done, and all"
+        raise BadOption(
+            f"progress can't be {progress!r}",
+            "it is a function of a phase, what is done, and all",
+            "bad-value",
         )
     counted = engine.count if engine else count
     counts, read = counted(opened(sources, reading), recipe, options, progress)
@@ -186,7 +188,7 @@ def fill(
     if options.extend:
         resizing.check_extension(options.extend, recipe)
     if len(counts) == 0:
-        raise TokctlError(
+        raise BadInput(
             "there is nothing to train on: no pre-token was found",
             "the text is empty or blank, or --min-count is higher than every count",
         )
@@ -336,9 +338,10 @@ def _by_merges(
                     raise
                 least = error.details[1]
                 if not stage.is_share and least <= _room(recipe, options):
-                    raise TokctlError(
+                    raise BadOption(
                         f"a stage can't end at {size} ids: alphabet and special tokens are {least}",
                         "let it end later: --transition 90%",
+                        "bad-value",
                     ) from None
                 # The share gives fewer ids than the alphabet needs, so the stage ends before its
                 # first merge.
@@ -468,9 +471,10 @@ def _by_superwords(
     The supermerges need a second pass over the texts.
     """
     if read.again is None:
-        raise TokctlError(
+        raise BadOption(
             "superwords need texts: counts of words don't say which words stand side by side",
             "train on the texts that were counted",
+            "conflict",
         )
     first = _learned(
         counts, read, recipe, options, report, TrainingStage(), options.vocab_size, None
@@ -627,12 +631,10 @@ def explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError
                 f"a vocabulary of {options.vocab_size} is too small: the model to extend, the "
                 f"new characters and the new special tokens need {least}"
             )
-        return TokctlError(message, f"ask for {least} or more: --vocab {least}")
-    hint = (
-        "choose another special token"
-        if "special token" in message
-        else "check that the text and the options go together"
-    )
+        return BadOption(message, f"ask for {least} or more: --vocab {least}", "bad-value")
     if "initial token" in message:
         hint = "a special token is spelled like a part of it: leave one of the two out"
-    return TokctlError(message, hint)
+        return BadOption(message, hint, "conflict")
+    if "special token" in message:
+        return BadOption(message, "choose another special token", "conflict")
+    return error.reworded(hint="check that the text and the options go together")

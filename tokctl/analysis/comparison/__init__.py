@@ -42,7 +42,7 @@ from tokctl.analysis.comparison.results import (
 )
 from tokctl.analysis.metrics import WORD_RULES
 from tokctl.analysis.texts import Text, read_texts, read_together
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.values import available_threads
 from tokctl.formats.saving import contents
 from tokctl.sources import Source
@@ -150,27 +150,34 @@ def compare(
     """
     named = named_models(models)
     if isinstance(texts, (str, bytes, Path)):
-        raise TokctlError("the texts of a comparison are a list", '["text.txt"], for instance')
+        raise BadOption(
+            "the texts of a comparison are a list", '["text.txt"], for instance', "bad-value"
+        )
     languages = dict(languages or {})
     if not named or not (texts or languages):
-        raise TokctlError(
+        raise BadOption(
             "a comparison needs a model and a text, at the least",
             "name a model with --model, and a text file",
+            "missing-option",
         )
     baseline = next(iter(named)) if baseline is None else baseline
     if baseline not in named:
-        raise TokctlError(
+        raise BadOption(
             f"no model of this comparison is called {baseline!r}",
             f"its models are: {', '.join(named)}",
+            "unknown-name",
         )
     if reference is not None and reference not in languages:
-        raise TokctlError(
+        raise BadOption(
             f"no language of this comparison is called {reference!r}",
             f"its languages are: {', '.join(languages)}" if languages else "name some with --lang",
+            "unknown-name",
         )
     if word_rule not in WORD_RULES:
-        raise TokctlError(
-            f"there is no rule {word_rule!r} for words", f"choose {' or '.join(WORD_RULES)}"
+        raise BadOption(
+            f"there is no rule {word_rule!r} for words",
+            f"choose {' or '.join(WORD_RULES)}",
+            "unknown-name",
         )
     if threads is not None:
         check_threads(threads)
@@ -182,7 +189,7 @@ def compare(
         for name, given in languages.items()
     ]
     if not read:
-        raise TokctlError("there are no texts to compare on", "name some that are there")
+        raise BadInput("there are no texts to compare on", "name some that are there")
     measured = {
         name: [
             measuring.measure_all(
@@ -301,8 +308,9 @@ def _checked(texts: Sequence[str]) -> Sequence[str]:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise TokctlError(
+            raise BadInput(
                 f"{text!r} is not UTF-8, so that it can't be shown",
                 "write it in UTF-8: the terminal or the script that gives it has another encoding",
+                "not-utf8",
             ) from None
     return texts

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tokctl.analysis.comparison.results import Comparison, SweepPoint
 from tokctl.analysis.comparison.samples import is_one_token
 from tokctl.analysis.metrics import Absent, Figure, metric_names
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.humanize import listed, percent, times
 from tokctl.tokenizer import Tokenizer
 
@@ -195,18 +195,20 @@ class Condition:
         """Parse METRIC OP NUMBER, or raise TokctlError."""
         match = _FORM.fullmatch(text)
         if match is None:
-            raise TokctlError(
+            raise BadOption(
                 f"{text!r} is no condition",
                 "write METRIC OP NUMBER with an OP of < <= > >=, for instance: 'nsl > 1.02'",
+                "bad-value",
             )
         condition = cls(*match.groups())
         names = [*metric_names(), *OF_LANGUAGES]
         if condition.metric not in names:
             close = difflib.get_close_matches(condition.metric, names, n=1)
             hint = f"did you mean {close[0]}? " if close else ""
-            raise TokctlError(
+            raise BadOption(
                 f"no metric is called {condition.metric!r}",
                 f"{hint}the metrics are: {', '.join(names)}",
+                "unknown-name",
             )
         return condition
 

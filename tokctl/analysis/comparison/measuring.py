@@ -366,7 +366,7 @@ def _resampled_figures(
     try:
         sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
     except CoreError as error:
-        raise TokctlError(
+        raise error.reworded(
             f"there are no intervals: {error.message}",
             "leave --intervals out, or give smaller counts",
         ) from None

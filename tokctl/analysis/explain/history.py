@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from tokctl import _native
 from tokctl._native import NO_ID
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, Unsupported
 from tokctl.core.humanize import plural
 from tokctl.model import Merge, Recipe, Round, byte_level
 
@@ -374,7 +374,7 @@ def step_count(tokenizer: Tokenizer) -> int:
 def check_states(tokenizer: Tokenizer) -> None:
     """Raise TokctlError if corpus states can't be shown because the model removed tokens."""
     if tokenizer.recipe.removal:
-        raise TokctlError(
+        raise Unsupported(
             f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
             "tokens were taken away beside its merges",
             "--merges lists its merges, --word TEXT shows how a word goes through them, and "
@@ -385,9 +385,10 @@ def check_states(tokenizer: Tokenizer) -> None:
 def check_symbols(count: int) -> None:
     """Raise TokctlError if a pre-token has more than `LONGEST` symbols."""
     if count > LONGEST:
-        raise TokctlError(
+        raise BadInput(
             f"a pre-token of {count:,} symbols is too long to explain step by step",
             f"give a part of it, up to {LONGEST:,} symbols; encode splits it at any length",
+            "too-large",
         )
 
 
@@ -395,22 +396,24 @@ def check_merges(tokenizer: Tokenizer) -> None:
     """Raise TokctlError if the model has no merge history."""
     recipe = tokenizer.recipe
     if recipe.has_ranks:
-        raise TokctlError(
+        raise Unsupported(
             "the merges of this model are not known: its file ranks tokens, and says nothing "
             "of pairs",
             "--word TEXT and --token TOKEN show the merges that follow from the ranks",
         )
     if recipe.traits.has_scores:
-        raise TokctlError(
+        raise BadOption(
             "a unigram model has no merges: its pieces are chosen by likelihood",
             "see the rounds of its training: --rounds"
             if tokenizer.model.rounds
             else "what its pieces are worth: --token PIECE",
+            "conflict",
         )
     if not recipe.traits.learns_merges:
-        raise TokctlError(
+        raise BadOption(
             f"a {recipe.algorithm} model has no merges: its tokens are chosen by count",
             "see how often a token was counted: --token TOKEN",
+            "conflict",
         )
 
 
@@ -426,18 +429,20 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     check_states(tokenizer)
     total = len(tokenizer.merges)
     if type(step) is int and total < step <= step_count(tokenizer):
-        raise TokctlError(
+        raise BadOption(
             f"step {step:,} is a supermerge, and states show the merges inside pre-tokens alone",
             f"choose a step from {lowest} to {total}; --merges lists the supermerges as well",
+            "bad-value",
         )
     _check_in_range(step, total, lowest)
 
 
 def _check_in_range(step: int, total: int, lowest: int) -> None:
     if type(step) is not int or not lowest <= step <= total:
-        raise TokctlError(
+        raise BadOption(
             f"there is no step {step!r}: this model has {plural(total, 'merge')}",
             f"choose a step from {lowest} to {total}" if total else "0 is before the first merge",
+            "bad-value",
         )
 
 
@@ -489,9 +494,9 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
         other = (
             "see its merges: --merges :" if step_count(tokenizer) else "see a token: --token TOKEN"
         )
-        raise TokctlError(f"a {algorithm} model is not trained in rounds", other)
+        raise BadOption(f"a {algorithm} model is not trained in rounds", other, "conflict")
     if not tokenizer.model.rounds:
-        raise TokctlError(
+        raise Unsupported(
             "this model's file says nothing about its training",
             "what its pieces are worth: --token PIECE",
         )

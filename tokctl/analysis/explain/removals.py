@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.history import History, Pair, check_symbols, history_of, name_symbols
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.model import Events, Removal
 
 if TYPE_CHECKING:
@@ -130,9 +130,10 @@ def refined_word(
     """
     events = tokenizer.model.events
     if events is None:
-        raise TokctlError(
+        raise BadOption(
             f"a {tokenizer.recipe.algorithm} model removes no tokens",
             "ask a model that removes tokens: picky, scaffold or bpe with --prune",
+            "conflict",
         )
     if tokenizer.recipe.whole_words and len(final) == 1:
         id_ = final[0]

@@ -40,7 +40,7 @@ from tokctl.analysis.explain.vocabulary import (
 )
 from tokctl.analysis.explain.words import Path, paths_of
 from tokctl.analysis.metrics import space_mark
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.values import Brief
 from tokctl.model import byte_level
 from tokctl.model.parts import AddedToken
@@ -345,8 +345,10 @@ def _uses(rules: MergeRules, id_: int) -> Iterator[Use]:
 
 def _check_id(tokenizer: Tokenizer, id_: int) -> None:
     if not 0 <= id_ < tokenizer.vocab_size:
-        raise TokctlError(
-            f"there is no id {id_}", f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
+        raise BadInput(
+            f"there is no id {id_}",
+            f"this model's ids are 0 to {tokenizer.vocab_size - 1}",
+            "bad-ids",
         )
 
 
@@ -375,7 +377,9 @@ def find_token(tokenizer: Tokenizer, token: str) -> int:
             return vocabulary[spelled]
     if (mark := space_mark(tokenizer.recipe)) and token.replace(" ", mark) in vocabulary:
         return vocabulary[token.replace(" ", mark)]
-    raise TokctlError(f"{token!r} is no token of this model", _close(tokenizer, token))
+    raise BadOption(
+        f"{token!r} is no token of this model", _close(tokenizer, token), "unknown-name"
+    )
 
 
 def _close(tokenizer: Tokenizer, token: str) -> str:
@@ -475,8 +479,10 @@ def _matching(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], TokenPa
         and any(map(fits, (name.encode(), token_text(tokenizer, id_), *_bare(tokenizer, id_))))
     )
     if not ids:
-        raise TokctlError(
-            f"no token of this model fits {token!r}", f"{MATCHES[how]} {text!r}: none"
+        raise BadOption(
+            f"no token of this model fits {token!r}",
+            f"{MATCHES[how]} {text!r}: none",
+            "unknown-name",
         )
     return ids, TokenPattern(how, text, frozenset(tokenizer.tokens[id_] for id_ in ids))
 

@@ -27,7 +27,7 @@ from tokctl.analysis.explain.history import (
     name_symbols,
 )
 from tokctl.analysis.explain.removals import RefinedWord, refined_word
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.core.values import Brief
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
@@ -354,9 +354,10 @@ def paths_of(tokenizer: Tokenizer, data: bytes, most: int = BEST) -> tuple[Path,
         TokctlError: the pre-token has more than `LONGEST` characters.
     """
     if (length := len(data.decode())) > LONGEST:
-        raise TokctlError(
+        raise BadInput(
             f"a pre-token of {length:,} characters is too long to explain",
             f"give a part of it, up to {LONGEST:,} characters; encode splits it at any length",
+            "too-large",
         )
     # With equal scores the n-best search may order paths differently; put the encoder's path first.
     taken = tokenizer.encoder.nbest(data, 1)[0]

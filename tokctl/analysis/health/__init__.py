@@ -24,7 +24,7 @@ from tokctl.analysis.health.results import (
     TextFacts,
 )
 from tokctl.analysis.health.subject import EncodedTexts, Subject, encode_texts
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import available_threads
 from tokctl.sources import Source, check_errors, open_sources
 from tokctl.tokenizer import Tokenizer
@@ -101,10 +101,12 @@ def check_health(
     """
     check_errors(errors)
     if embeddings is None and tensor is not None:
-        raise TokctlError("a tensor goes with embeddings", "name the file that it is in")
+        raise BadOption(
+            "a tensor goes with embeddings", "name the file that it is in", "missing-option"
+        )
     for name, number in (("limit", limit), ("rare", rare)):
         if number is not None and number < 0:
-            raise TokctlError(f"{name} can't be {number}", "it is a number from 0 up")
+            raise BadOption(f"{name} can't be {number}", "it is a number from 0 up", "bad-value")
     sources = None if texts is None else _sources(texts)
     if embeddings is not None:
         matrices.check_matrix(tokenizer, embeddings, tensor)  # fail before texts are encoded
@@ -130,7 +132,7 @@ def check_health(
 def _sources(texts: Sequence[str | Path | Source]) -> list[Source]:
     """Return the texts as sources; check each before any text is read."""
     if isinstance(texts, (str, bytes)):
-        raise TokctlError("texts are a list of files, not one", f"give [{texts!r}]")
+        raise BadOption("texts are a list of files, not one", f"give [{texts!r}]", "bad-value")
     found: list[Source] = []
     for text in texts:
         found += open_sources([text]) if isinstance(text, (str, Path)) else [text]

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 from tokctl.analysis.health.results import Answer
 from tokctl.analysis.health.subject import Subject, not_made
 from tokctl.analysis.metrics import Absent
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.formats.holes import filler
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
 from tokctl.model.byte_level import NEVER_IN_UTF8
@@ -152,8 +152,10 @@ def embedding_facts(
             than ids.
     """
     if indicator not in (None, *INDICATORS):
-        raise TokctlError(
-            f"the indicator can't be {indicator!r}", f"choose one of: {', '.join(INDICATORS)}"
+        raise BadOption(
+            f"the indicator can't be {indicator!r}",
+            f"choose one of: {', '.join(INDICATORS)}",
+            "bad-value",
         )
     size = subject.tokenizer.vocab_size
     groups = _groups(subject)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.usage import segmented
 from tokctl.analysis.metrics import space_mark
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, Unsupported
 from tokctl.core.files import whole_file
 from tokctl.core.values import Brief, brief, suggesting
 from tokctl.extras.adapt import residues as residue
@@ -227,12 +227,14 @@ def adapt(
         found.tokenizer.save("books.json", "huggingface")
     """
     if not isinstance(tokenizer, Tokenizer):
-        raise TokctlError(
-            f"the tokenizer can't be {brief(tokenizer)}", "Tokenizer.load(path) reads one"
+        raise BadOption(
+            f"the tokenizer can't be {brief(tokenizer)}",
+            "Tokenizer.load(path) reads one",
+            "bad-value",
         )
     model = tokenizer.model
     if model.events is not None or model.supermerges:
-        raise TokctlError(
+        raise Unsupported(
             f"a {model.recipe.traits.title} model can't be adapted where tokens were taken away, "
             "or whole pre-tokens were merged",
             "adapt the model that it was before, or train it again on the new texts",
@@ -240,41 +242,51 @@ def adapt(
     added = _Added(special_tokens, added_tokens)
     prunes = prune is not None or min_uses is not None or residues is not None
     if not (prunes or vocab_size is not None or added.texts):
-        raise TokctlError(
+        raise BadOption(
             "nothing is to be changed",
             "say --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
             "--add-token TOKEN",
+            "missing-option",
         )
     if prune is not None and min_uses is not None:
-        raise TokctlError(
+        raise BadOption(
             "a number of tokens and the least use of a token can't both say what goes",
             "leave --prune or --min-uses out",
+            "conflict",
         )
     if residues is not None:
         if not (prune is None and min_uses is None and vocab_size is None):
-            raise TokctlError(
+            raise BadOption(
                 "residues can't go together with other tokens, and nothing is learned beside them",
                 "leave --prune, --min-uses and --vocab out: adapt the model once with them, and "
                 "what comes of it with --residues",
+                "conflict",
             )
         highest = residue.limits(residues, residue_entropy)
         model = residue.with_merges(model)
     elif residue_entropy is not None:
-        raise TokctlError(
-            "residue_entropy is about residues, and none are taken away", "say --residues RATIO"
+        raise BadOption(
+            "residue_entropy is about residues, and none are taken away",
+            "say --residues RATIO",
+            "missing-option",
         )
     if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
-        raise TokctlError(f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up")
+        raise BadOption(
+            f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up", "bad-value"
+        )
     has_texts = bool(texts) or not isinstance(texts, Sequence)
     if prunes and not has_texts:
-        raise TokctlError(
+        raise BadOption(
             "the texts are missing that say which tokens are used",
             "give some; tokctl convert --prune takes tokens away without any",
+            "missing-option",
         )
     fillers = _fillers(model) if prunes or keep_ids else set()
     if vocab_size is not None:
         if new_texts is None and not has_texts:
-            raise TokctlError("there are no texts to learn new tokens from", "give some")
+            raise BadOption(
+                "there are no texts to learn new tokens from", "give some", "missing-option"
+            )
         model = _extensible(model)
         if min_uses is None:
             there = len(model.tokens) - len(fillers)
@@ -322,13 +334,19 @@ class _Added:
     def __init__(self, special: Sequence[str], always: Sequence[str]) -> None:
         for what, texts in (("special", special), ("added", always)):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise TokctlError(f"the {what} tokens can't be {brief(texts)}", "they are texts")
+                raise BadOption(
+                    f"the {what} tokens can't be {brief(texts)}", "they are texts", "bad-value"
+                )
             if "" in texts:
-                raise TokctlError(f"one of the {what} tokens is empty", "give each a text")
+                raise BadOption(
+                    f"one of the {what} tokens is empty", "give each a text", "bad-value"
+                )
         self.special, self.always = list(dict.fromkeys(special)), list(dict.fromkeys(always))
         if both := set(self.special) & set(self.always):
-            raise TokctlError(
-                f"{min(both)!r} can't be a special token and another added token", "leave one out"
+            raise BadOption(
+                f"{min(both)!r} can't be a special token and another added token",
+                "leave one out",
+                "conflict",
             )
         self.texts = [*self.special, *self.always]
 
@@ -373,7 +391,7 @@ def _extensible(model: FilledRecipe) -> FilledRecipe:
     try:
         model = merging.by_merges(model)
     except InexpressibleError as reason:
-        raise TokctlError(
+        raise Unsupported(
             f"new tokens can't be learned: {reason}",
             "adapt a model whose algorithm merges pairs, or leave --add-token out",
         ) from None
@@ -385,9 +403,10 @@ def _check_room(size: int, vocab_size: int, added: int) -> None:
     """Raise TokctlError if `vocab_size` leaves no token to learn."""
     if type(vocab_size) is not int or vocab_size - added <= size:
         more = f" and {added} that are added" if added else ""
-        raise TokctlError(
+        raise BadOption(
             f"{vocab_size} tokens in all leave nothing to learn: {size} stay{more}",
             f"ask for more than {size + added}",
+            "bad-value",
         )
 
 
@@ -491,9 +510,10 @@ def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, 
     total = max(new) + 1
     holes = sorted(set(range(total)).difference(new))
     if len(holes) > max(len(new), MOST_HOLES):
-        raise TokctlError(
+        raise BadOption(
             f"{len(holes):,} ids would be holes, and only {len(new):,} have a token",
             "number the tokens anew, without keeping ids",
+            "conflict",
         )
     if list(new) == list(range(total)):
         return model, set()

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.files import check_unread, watched
 from tokctl.extras.adapt.focus import Combination, combinations
 from tokctl.idfiles.safetensors import NewTensor
@@ -148,16 +148,20 @@ def check_new_rows(name: str, vectors: str | Path | None) -> None:
         TokctlError: the method is unknown, or vectors are missing or not needed.
     """
     if name not in NEW_ROWS:
-        raise TokctlError(f"new rows can't be {name!r}", f"choose one of: {', '.join(NEW_ROWS)}")
+        raise BadOption(
+            f"new rows can't be {name!r}", f"choose one of: {', '.join(NEW_ROWS)}", "bad-value"
+        )
     if name == "focus" and vectors is None:
-        raise TokctlError(
+        raise BadOption(
             "rows by FOCUS need a vector for each token of the new model",
             "name them: --vectors FILE.vec, or vectors= in Python",
+            "missing-option",
         )
     if name != "focus" and vectors is not None:
-        raise TokctlError(
+        raise BadOption(
             "vectors are for rows by FOCUS",
             "--new-rows focus takes them, new_rows='focus' in Python",
+            "conflict",
         )
 
 

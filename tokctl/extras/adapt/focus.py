@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.files import note_read
 from tokctl.core.humanize import plural, unspaced
 from tokctl.idfiles.weights import MOST_DIMENSIONS, TOO_LARGE, numpy_module
@@ -79,7 +79,7 @@ def combinations(
     rows = {id_: row for row, id_ in enumerate(ids)}
     kept = [(old, rows[new]) for old, new in enumerate(adaptation.ids) if new in rows]
     if not kept:
-        raise TokctlError(
+        raise BadInput(
             f"{path} has a vector for no token that stays",
             "train it on what tokctl encode --as tokens writes with the new model",
         )
@@ -185,19 +185,24 @@ def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise TokctlError(f"can't read {path}: {error.strerror or error}", _HINT) from None
+        raise BadInput(
+            f"can't read {path}: {error.strerror or error}", _HINT, "unreadable"
+        ) from None
 
 
 def _header(file: BinaryIO, path: Path) -> tuple[int, int]:
     """Return the number of vectors and the number of dimensions."""
     found = re.fullmatch(rb"(\d{1,18}) (\d{1,18})\s*\n", _line(file, path, _LONGEST_HEADER))
     if found is None:
-        raise TokctlError(f"{path} is no file of vectors: its first line says no sizes", _HINT)
+        raise BadInput(
+            f"{path} is no file of vectors: its first line says no sizes", _HINT, "bad-record"
+        )
     count, dimensions = map(int, found.groups())
     if not 0 < dimensions <= MOST_DIMENSIONS:
-        raise TokctlError(
+        raise BadInput(
             f"{path}: by its first line vectors have {plural(dimensions, 'number')}",
             f"they have 1 to {MOST_DIMENSIONS:,}",
+            "bad-record",
         )
     return count, dimensions
 
@@ -226,7 +231,9 @@ def _line(file: BinaryIO, path: Path, longest: int) -> bytes:
     try:
         return file.readline(longest)
     except OSError as error:
-        raise TokctlError(f"can't read {path}: {error.strerror or error}", _HINT) from None
+        raise BadInput(
+            f"can't read {path}: {error.strerror or error}", _HINT, "unreadable"
+        ) from None
 
 
 def _numbers(texts: Sequence[bytes]) -> list[float] | None:
@@ -240,7 +247,7 @@ def _numbers(texts: Sequence[bytes]) -> list[float] | None:
 
 
 def _bad(path: Path, line: int, what: str) -> TokctlError:
-    return TokctlError(f"{path}: line {line:,} {what}", _HINT)
+    return BadInput(f"{path}: line {line:,} {what}", _HINT, "bad-record")
 
 
 def _shown(name: bytes) -> str:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import fsum, log2
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError, Unsupported
 from tokctl.core.values import brief
 from tokctl.formats import merging
 from tokctl.formats.contract import InexpressibleError
@@ -103,8 +103,10 @@ def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
     assert highest is not None
     most = ENTROPY if entropy is None else entropy
     if isinstance(most, bool) or not isinstance(most, (int, float)) or not most >= 0:
-        raise TokctlError(
-            f"residue_entropy can't be {brief(most)}", "it is a number of bits from 0 up: 2"
+        raise BadOption(
+            f"residue_entropy can't be {brief(most)}",
+            "it is a number of bits from 0 up: 2",
+            "bad-value",
         )
     return Fraction(*highest), most
 
@@ -120,10 +122,11 @@ def with_merges(model: FilledRecipe) -> FilledRecipe:
     """
     recipe = model.recipe
     if not (recipe.traits.is_plain_bpe and recipe.segments_by_merging) or recipe.replays_merges:
-        raise TokctlError(
+        raise BadOption(
             f"residues are those of merges by rank, and this is a {recipe.algorithm} model "
             f"segmented by {recipe.segmentation}",
             "--prune takes away what the texts use least",
+            "conflict",
         )
     try:
         return merging.by_merges(model)
@@ -132,7 +135,7 @@ def with_merges(model: FilledRecipe) -> FilledRecipe:
 
 
 def _untold(reason: object) -> TokctlError:
-    return TokctlError(
+    return Unsupported(
         f"what its tokens are made of can't be told: {reason}",
         "--prune takes away what the texts use least",
     )
@@ -244,7 +247,7 @@ def _in_order(model: FilledRecipe, taken: Collection[int]) -> list[Merge]:
                 found.append(merge)
                 known.add(merge.token)
         elif is_made and merge.token not in known:
-            raise TokctlError(
+            raise Unsupported(
                 f"merge {step} takes a token that a later merge makes",
                 "--prune takes away what the texts use least",
             )

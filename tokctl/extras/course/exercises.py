@@ -16,7 +16,7 @@ from tokctl.analysis import metrics
 from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import explain, pair_counts, token_history, unreachable
 from tokctl.analysis.explain.words import MergedWord
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import listed
 from tokctl.extras.course.cases import ExerciseCase, first_case, read_cases
 from tokctl.model import FilledRecipe, Marker, Merge, Recipe, TrainingStage, byte_level
@@ -94,9 +94,10 @@ def exercise(number: str) -> Exercise:
         return EXERCISES[number]
     near = [one for one in EXERCISES if one.partition(".")[0] == number.partition(".")[0]]
     told = f"page {number.partition('.')[0]} has {listed(near)}; " if near else ""
-    raise TokctlError(
+    raise BadOption(
         f"no exercise has the number {number!r}",
         f"{told}tokctl check-exercise --list shows all",
+        "unknown-name",
     )
 
 

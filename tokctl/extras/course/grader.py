@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.core.schema import AnyOf, fits
 from tokctl.extras.course.cases import ExerciseCase
 from tokctl.extras.course.exercises import Exercise, written_call
@@ -267,18 +267,18 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
     hint = f"write the function {asked.signature}: {asked.task}"
     if not file.is_file():
         what = "it is a folder" if file.is_dir() else "there is no such file"
-        raise TokctlError(f"{path}: {what}", hint)
+        raise BadInput(f"{path}: {what}", hint, "unreadable")
     cases = asked.all_cases()
     lines, ended = _run(asked, file, cases, seconds)
     first = lines[0] if lines else {}
     if "unloaded" in first:
         trouble = _trouble(first["unloaded"])
         where = f", line {trouble.places[-1][0]}" if trouble.places else ""
-        raise TokctlError(f"{path}{where}: the file can't be run: {trouble.what}", hint)
+        raise BadInput(f"{path}{where}: the file can't be run: {trouble.what}", hint)
     if "missing" in first:
-        raise TokctlError(f"{path}: there is no function {asked.name} in it", hint)
+        raise BadInput(f"{path}: there is no function {asked.name} in it", hint)
     if "ready" not in first:
-        raise TokctlError(f"{path}: the file can't be run: {ended}", hint)
+        raise BadInput(f"{path}: the file can't be run: {ended}", hint)
     told = {line["case"]: line for line in lines[1:] if "case" in line}
     results = []
     for number, case in enumerate(cases):

@@ -29,7 +29,7 @@ from tokctl.analysis.explain.vocabulary import text_ids, written_text
 from tokctl.analysis.held_out import SHARE, split
 from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
-from tokctl.core.errors import CoreError, OutOfMemoryError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError, OutOfMemoryError, TokctlError
 from tokctl.core.humanize import listed, percent, plural, times
 from tokctl.core.values import available_threads
 from tokctl.model import Recipe
@@ -154,14 +154,17 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
     wanted: set[str] = set()
     for name in by_algorithm if names is None else names:
         if name not in CANDIDATES and name not in by_algorithm:
-            raise TokctlError(
+            raise BadOption(
                 f"no candidate is called {name!r}",
                 f"choose {', '.join(by_algorithm)}; or one of {', '.join(CANDIDATES)}; "
                 "tokctl compare --algo trains and measures every algorithm",
+                "unknown-name",
             )
         wanted.update(by_algorithm.get(name, [name]))
     if not wanted:
-        raise TokctlError("there is no candidate to try", "name one, or leave it to all")
+        raise BadOption(
+            "there is no candidate to try", "name one, or leave it to all", "missing-option"
+        )
     return [one for name, one in CANDIDATES.items() if name in wanted]
 
 
@@ -170,9 +173,11 @@ def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
     found = SIZES if sizes is None else tuple(sorted(set(sizes)))
     for size in found:
         if type(size) is not int or not 0 < size < 2**32:
-            raise TokctlError(f"a vocabulary of {size!r} can't be tried", "give a number of ids")
+            raise BadOption(
+                f"a vocabulary of {size!r} can't be tried", "give a number of ids", "bad-value"
+            )
     if not found:
-        raise TokctlError("there is no size to try", "name one, or leave it to all")
+        raise BadOption("there is no size to try", "name one, or leave it to all", "missing-option")
     return found
 
 
@@ -206,11 +211,12 @@ class ModelShape:
     def of(cls, parameters: int) -> ModelShape:
         """Return the shape for N parameters; raise TokctlError if N is out of range."""
         if type(parameters) is not int or not 1000 <= parameters <= 10**15:
-            raise TokctlError(
+            raise BadOption(
                 f"a model can't have {parameters!r} parameters",
                 "give a number from a thousand (1K) to a thousand billion and more: 125M, 7B"
                 if isinstance(parameters, int)
                 else "give a whole number: 1_000_000_000",
+                "bad-value",
             )
         width = max(64, 64 * round((ASPECT * parameters / 12) ** (1 / 3) / 64))
         return cls(parameters, width, max(1, round(parameters / (12 * width**2))))
@@ -408,17 +414,18 @@ def read_corpus(
     sampler, count, read = _read(sources, sample_size, seed, errors, progress)
     documents = sampler.documents()
     if not documents and read:
-        raise TokctlError(
+        raise BadOption(
             f"a sample of {sample_size:,} bytes is too small: no piece of the text fits into it",
             f"pieces have up to {2 * _PIECE >> 10} kB: take a larger sample (--sample-size)",
+            "bad-value",
         )
     if not documents:
-        raise TokctlError("the text is empty", "name a text to train a tokenizer on")
+        raise BadInput("the text is empty", "name a text to train a tokenizer on")
     sampled = None if sampler.is_all else sum(len(text) for text, _ in documents)
     if not isinstance(held_out, (int, float)):
         other, _, _ = _read(held_out, sample_size, seed, errors, progress)
         if not other.kept:
-            raise TokctlError("the text to measure on is empty", "name another with --held-out")
+            raise BadInput("the text to measure on is empty", "name another with --held-out")
         parts = [_text(documents)], [_text(other.documents())], ""
     else:
         parts = _apart(documents, held_out, seed)
@@ -432,10 +439,11 @@ def _apart(
 ) -> tuple[list[Text], list[Text], str]:
     """Return the texts to train on, the held-out texts, and the unit of the held-out part."""
     if not share:
-        raise TokctlError(
+        raise BadOption(
             "nothing is held out, and a model measured on the text that it was trained on seems "
             "the better the larger it is",
             "hold out a share of the text: --held-out 0.1",
+            "bad-value",
         )
     if len(documents) < _MANY:
         texts = [Text("", text, None, None, is_utf8=True) for text, _ in documents]
@@ -452,7 +460,7 @@ def _apart(
         one = split(_text(parts), share, seed=seed)
         if one.unit:
             return [one.training], [one.measured], unit
-    raise TokctlError(
+    raise BadInput(
         "the text is too short: no part of it can be held out",
         "give more of it: candidates are measured on text that they were not trained on",
     )
@@ -871,7 +879,9 @@ def recommend(
     if threads is not None:
         check_threads(threads)
     if type(sample_size) is not int or sample_size < 1:
-        raise TokctlError(f"a sample can't have {sample_size!r} bytes", "give a number from 1 up")
+        raise BadOption(
+            f"a sample can't have {sample_size!r} bytes", "give a number from 1 up", "bad-value"
+        )
     other = list(opened(held_out)) if isinstance(held_out, (str, Path)) else held_out
     corpus = read_corpus(
         opened(texts),
@@ -896,7 +906,7 @@ def recommend(
         curves = {one.name: curves.get(one.name) or bench.curve(one, grid) for one in tried}
     curves = {name: curve for name, curve in curves.items() if curve.points}
     if not curves:
-        raise bench.failed or TokctlError("the text has no words", "name another text")
+        raise bench.failed or BadInput("the text has no words", "name another text")
     # A candidate that loses text is eligible only if no lossless one was tried.
     eligible = {name for name, curve in curves.items() if curve.round_trip == 1} or set(curves)
     name, size = _choose([curves[name] for name in eligible], shape)

@@ -28,7 +28,7 @@ from tokctl.analysis.comparison.results import (
 from tokctl.analysis.health.embeddings import EmbeddingFacts
 from tokctl.analysis.metrics import Absent, Counts, Figure, Range, range_of
 from tokctl.analysis.texts import Text, read_texts
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.humanize import file_names, listed, percent, plural
 from tokctl.core.values import available_threads
 from tokctl.extras.suite import splits, stability, undertrained
@@ -194,16 +194,22 @@ def run_suite(
     """
     named = named_models(models)
     if not named:
-        raise TokctlError("the suite needs a model", "name one, or a text to train some on")
+        raise BadOption(
+            "the suite needs a model", "name one, or a text to train some on", "missing-option"
+        )
     baseline = next(iter(named)) if baseline is None else baseline
     if baseline not in named:
-        raise TokctlError(
-            f"no model of the suite is called {baseline!r}", f"its models are: {', '.join(named)}"
+        raise BadOption(
+            f"no model of the suite is called {baseline!r}",
+            f"its models are: {', '.join(named)}",
+            "unknown-name",
         )
     gold, embeddings = dict(gold or {}), dict(embeddings or {})
     if unknown := [name for name in embeddings if name not in named]:
-        raise TokctlError(
-            f"no model of the suite is called {unknown[0]!r}", f"its models are: {', '.join(named)}"
+        raise BadOption(
+            f"no model of the suite is called {unknown[0]!r}",
+            f"its models are: {', '.join(named)}",
+            "unknown-name",
         )
     if threads is not None:
         check_threads(threads)

@@ -37,7 +37,7 @@ from pathlib import Path
 
 from tokctl._native import NO_ID
 from tokctl.analysis.metrics import Figure, mean, ratio
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.tokenizer import Tokenizer
 
 _FORMS = "a line is a word, a tab, and its morphemes: un happi ness, un@@ happi@@ ness, un|happi"
@@ -80,24 +80,27 @@ def read_gold(path: str | Path) -> tuple[GoldWord, ...]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise TokctlError(f"can't read {path}: {error.strerror or error}", "name a file") from None
+        raise BadInput(
+            f"can't read {path}: {error.strerror or error}", "name a file", "unreadable"
+        ) from None
     words = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
             text = line.removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
-            raise TokctlError(
+            raise BadInput(
                 f"{path}, line {number}: byte {error.start + 1} is not UTF-8",
                 "convert the list to UTF-8",
+                "not-utf8",
             ) from None
         if not text.strip() or (text.startswith("#") and "\t" not in text):
             continue
         try:
             words.append(_gold_word(text))
         except ValueError as error:
-            raise TokctlError(f"{path}, line {number}: {error}", _FORMS) from None
+            raise BadInput(f"{path}, line {number}: {error}", _FORMS, "bad-record") from None
     if not words:
-        raise TokctlError(f"{path} has no words", _FORMS)
+        raise BadInput(f"{path} has no words", _FORMS)
     return tuple(words)
 
 

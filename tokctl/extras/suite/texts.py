@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokctl.analysis.texts import Text
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.sources.corpora import corpus_path
 
 
@@ -76,7 +76,9 @@ def parallel_texts() -> list[ParallelText]:
         try:
             language, script, sentence = line.split("\t")
         except ValueError:
-            raise TokctlError(f"the corpus {_PARALLEL} is damaged", "reinstall tokctl") from None
+            raise BadInput(
+                f"the corpus {_PARALLEL} is damaged", "reinstall tokctl", "damaged"
+            ) from None
         lines.setdefault((language, script), []).append(f"{sentence}\n")
     return [
         ParallelText(language, script, _text(language, "".join(own).encode()))

@@ -21,7 +21,7 @@ from tokctl.analysis.health.embeddings import EmbeddingFacts, embedding_facts
 from tokctl.analysis.health.subject import Subject
 from tokctl.analysis.health.use import usable_ids
 from tokctl.analysis.metrics import Absent, Figure, ratio
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.tokenizer import Tokenizer
 
 
@@ -77,7 +77,9 @@ def undertrained(
         TokctlError: As in `embedding_facts`; or a tensor is named without embeddings.
     """
     if embeddings is None and tensor is not None:
-        raise TokctlError("a tensor goes with embeddings", "name the file that it is in")
+        raise BadOption(
+            "a tensor goes with embeddings", "name the file that it is in", "missing-option"
+        )
     subject = Subject(tokenizer, None, limit=None, rare=rare)
     ids = usable_ids(subject)
     reach = subject.reach_beside_added

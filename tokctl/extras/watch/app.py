@@ -27,7 +27,7 @@ from tokctl.analysis.replay import (
     RoundReplay,
     Stage,
 )
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.humanize import plural
 from tokctl.extras.watch.drawing import (
     bar,
@@ -586,7 +586,7 @@ class WatchApp(App[None]):
         if not text.strip():
             return
         if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            raise TokctlError(f"{text!r} is no number", "type one, 120 for instance")
+            raise BadOption(f"{text!r} is no number", "type one, 120 for instance", "bad-value")
         self.replay.check(int(digits))
         self.show(int(digits))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 
 #: Chart names of each command with their descriptions, the most useful first.
 COMPARE = {
@@ -42,6 +42,8 @@ def check_extra() -> None:
     """
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
-        raise TokctlError(
-            f"pages and charts need {' and '.join(missing)}", "pip install 'tokctl[report]'"
+        raise Unsupported(
+            f"pages and charts need {' and '.join(missing)}",
+            "pip install 'tokctl[report]'",
+            "missing-package",
         )

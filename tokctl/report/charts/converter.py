@@ -21,7 +21,7 @@ from typing import Any
 
 import tokctl
 from tokctl.core import systems
-from tokctl.core.errors import OutOfMemoryError, TokctlError
+from tokctl.core.errors import OutOfMemoryError, Unsupported
 
 #: Time limit for drawing a chart, in seconds; an ordinary chart takes less than one.
 SECONDS = 120
@@ -55,7 +55,7 @@ class Converter:
             TokctlError: the system can't start a process.
         """
         if not sys.executable:
-            raise TokctlError(
+            raise Unsupported(
                 "charts can't be drawn: this program does not know its Python interpreter",
                 "set sys.executable, or run tokctl from the command line",
             )
@@ -71,7 +71,7 @@ class Converter:
         except MemoryError:
             raise OutOfMemoryError from None
         except OSError as error:
-            raise TokctlError(
+            raise Unsupported(
                 f"charts can't be drawn: the system starts no process: {error}", _HINT
             ) from None
 
@@ -112,10 +112,10 @@ class Converter:
         drawn, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (False, 0)
         data = answer.read(length)
         if not length or len(data) < length:
-            raise TokctlError(f"charts can't be drawn: {_ending(self._process)}", _HINT)
+            raise Unsupported(f"charts can't be drawn: {_ending(self._process)}", _HINT)
         if not drawn:
             reason = data.decode(errors="replace")
-            raise TokctlError(f"a chart can't be drawn: {reason}", _HINT)
+            raise Unsupported(f"a chart can't be drawn: {reason}", _HINT)
         return data
 
 

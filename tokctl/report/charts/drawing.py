@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.report.charts.converter import Converter
 from tokctl.report.visible import visible
 
@@ -226,8 +226,10 @@ def ending_of(path: str) -> str:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         what = f"{path} ends in {ending}" if ending else f"{path} has no ending"
-        raise TokctlError(
-            f"a chart can't be written so: {what}", f"choose one of {', '.join(ENDINGS)}"
+        raise BadOption(
+            f"a chart can't be written so: {what}",
+            f"choose one of {', '.join(ENDINGS)}",
+            "bad-value",
         )
     return ending
 
