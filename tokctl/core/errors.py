@@ -49,7 +49,7 @@ CODES = {
     "not-utf8": "a text is not UTF-8, and the model needs characters",
     "bad-record": "a line, record, row or field of an input is malformed",
     "bad-ids": "ids are malformed, or no token has them",
-    "damaged": "a file other than a text or a model is cut off, or a field of it is wrong",
+    "damaged": "a file other than a text or a model is cut off, changed, or has a wrong field",
     "no-id": "a character of a text has no id, and no token stands for it",
     "too-large": "an input exceeds a limit",
     # BadModel

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokctl import _native
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.values import brief, suggesting
 from tokctl.model import Recipe
 from tokctl.model.algorithms import ALGORITHMS
@@ -104,12 +104,15 @@ def encode_table(
     check_threads(threads)
     given = _table(pa, table)
     if ids == count:
-        raise TokctlError(f"both columns can't be called {ids}", "ids=… and count=… name them")
+        raise BadOption(
+            f"both columns can't be called {ids}", "ids=… and count=… name them", "conflict"
+        )
     for name in (ids, count):
         if name in given.column_names and not replace:
-            raise TokctlError(
+            raise BadOption(
                 f"the table has a column {name} already",
                 "ids=… and count=… name the new ones, or replace=True replaces it",
+                "output-taken",
             )
     cut = Truncation.of(truncation)
     around = tokenizer.post_processor.template(False, add_special).around
@@ -466,9 +469,7 @@ def _too_large() -> Iterator[None]:
     try:
         yield
     except CoreError as error:
-        raise TokctlError(
-            error.message, "train on less text, or give smaller weights or counts"
-        ) from None
+        raise error.reworded(hint="train on less text, or give smaller weights or counts") from None
 
 
 def _count_columns(pa: Any, counted: Any) -> pa.Table:
@@ -479,18 +480,21 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
     """
     table = _table(pa, counted)
     if missing := [name for name in _COUNTED if table.column_names.count(name) != 1]:
-        raise TokctlError(
+        raise BadInput(
             f"the table of counts has no column {missing[0]}, or several",
             f"count_table makes one, with the columns {', '.join(_COUNTED)}",
+            "bad-record",
         )
     table = table.select(list(_COUNTED))
     for name in _COUNTED:
         if nulls := table.column(name).null_count:
-            raise TokctlError(f"the column {name} has {nulls} nulls", "leave such rows out")
+            raise BadInput(
+                f"the column {name} has {nulls} nulls", "leave such rows out", "bad-record"
+            )
     try:
         return table.cast(_schema(pa))
     except (pa.ArrowException, ValueError) as error:
-        raise TokctlError(
+        raise BadInput(
             f"this is not a table of counts: {_reason(error)}", "count_table makes one"
         ) from None
 
@@ -511,7 +515,7 @@ def _table(pa: Any, given: Any) -> pa.Table:
     try:
         return pa.table(given)
     except (TypeError, ValueError, AttributeError, pa.ArrowException) as error:
-        raise TokctlError(
+        raise BadInput(
             f"the table can't be {brief(given)}: {_reason(error)}",
             "it is a table of pyarrow, or a DataFrame of polars, or of pandas from 2.2 on",
         ) from None
@@ -523,7 +527,7 @@ def in_part(name: str) -> Iterator[None]:
     try:
         yield
     except TokctlError as error:
-        raise TokctlError(f"{name}: {error.message}", error.hint, error.exit_code) from None
+        raise error.reworded(f"{name}: {error.message}") from None
 
 
 @contextlib.contextmanager
@@ -532,7 +536,9 @@ def _damaged(pa: Any) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, ValueError) as error:
-        raise TokctlError(f"the table is damaged: {_reason(error)}", "make it again") from None
+        raise BadInput(
+            f"the table is damaged: {_reason(error)}", "make it again", "damaged"
+        ) from None
 
 
 def _reason(error: Exception) -> str:
@@ -541,8 +547,10 @@ def _reason(error: Exception) -> str:
 
 def _check_number(name: str, value: object, least: int, end: int) -> None:
     if type(value) is not int or not least <= value < end:
-        raise TokctlError(
-            f"{name} can't be {brief(value)}", f"it is a whole number from {least} to {end - 1:,}"
+        raise BadOption(
+            f"{name} can't be {brief(value)}",
+            f"it is a whole number from {least} to {end - 1:,}",
+            "bad-value",
         )
 
 

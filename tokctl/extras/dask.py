@@ -18,7 +18,7 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.extras import arrow
 from tokctl.model import Recipe
 from tokctl.tokenizer import Tokenizer
@@ -28,9 +28,10 @@ try:
     import pandas as pd
     import pyarrow as pa
 except ImportError as error:
-    raise TokctlError(
+    raise Unsupported(
         "tokctl.extras.dask needs Dask",
         "pip install 'dask[dataframe]', which has pandas and pyarrow",
+        "missing-package",
     ) from error
 
 if TYPE_CHECKING:

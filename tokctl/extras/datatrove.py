@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.core.values import cached_property
 from tokctl.extras import arrow
 from tokctl.idfiles.dtypes import unsigned_for
@@ -33,8 +33,10 @@ try:
     from datatrove.pipeline.tokens.tokenizer import TokenizedFile
     from datatrove.utils.batching import batched
 except ImportError as error:
-    raise TokctlError(
-        "tokctl.extras.datatrove needs datatrove", "pip install 'datatrove[io,processing]'"
+    raise Unsupported(
+        "tokctl.extras.datatrove needs datatrove",
+        "pip install 'datatrove[io,processing]'",
+        "missing-package",
     ) from error
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
         """
         super().__init__(output_folder, os.fspath(tokenizer_name_or_path), *args, **options)
         if self.save_loss_metadata:
-            raise TokctlError(
+            raise Unsupported(
                 "tokctl writes no loss masks", "leave save_loss_metadata out, or take datatrove's"
             )
         self._special = special

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.extras import arrow
 from tokctl.model import Recipe
 from tokctl.sources import tables
@@ -31,7 +31,9 @@ try:
     from pyspark import TaskContext
     from pyspark.sql import types
 except ImportError as error:
-    raise TokctlError("tokctl.extras.spark needs pyspark", "pip install pyspark pyarrow") from error
+    raise Unsupported(
+        "tokctl.extras.spark needs pyspark", "pip install pyspark pyarrow", "missing-package"
+    ) from error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

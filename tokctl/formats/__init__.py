@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.values import did_you_mean, no_garbage
 from tokctl.formats.contract import (
     LARGEST_FILE,
@@ -127,7 +127,9 @@ def named(name: str) -> Format:
     names = ", ".join(one.name for one in FORMATS if one.writes)
     called = _CALLED.get(name)
     near = f"did you mean {called}? " if called else did_you_mean(name, (f.name for f in FORMATS))
-    raise TokctlError(f"no format is called {name!r}", f"{near}choose one of: {names}")
+    raise BadOption(
+        f"no format is called {name!r}", f"{near}choose one of: {names}", "unknown-name"
+    )
 
 
 class Loaded(NamedTuple):
@@ -245,9 +247,10 @@ def _check_hints(source: Source, known: Format) -> None:
     for name, value in source.hints._asdict().items():
         if value is not None and name not in known.hints:
             what = "how text is split" if name == "pattern" else "its special tokens"
-            raise TokctlError(
+            raise BadOption(
                 f"{source.name} ({known.title}) says itself {what}",
                 f"leave the {'pattern' if name == 'pattern' else 'special tokens'} out",
+                "conflict",
             )
 
 
@@ -257,11 +260,12 @@ def _no_model(source: Source) -> TokctlError:
 
     if source.is_folder:
         files = [name for name in _ALONE if source.beside(name)]
-        return TokctlError(
+        return BadModel(
             f"the folder {source.name} holds no model",
             f"without a tokenizer_config.json, name the file: {source.name}/{files[0]}"
             if files
             else "name a folder with a tokenizer.json, or a model file",
+            "not-a-model",
         )
     if (found := unread.named(source)) is not None:
         return found
@@ -269,10 +273,11 @@ def _no_model(source: Source) -> TokctlError:
         return damaged(source.name, "it has no model in it")
     if not source.head:
         return damaged(source.name, "it is empty")
-    return TokctlError(
+    return BadModel(
         f"{source.name} is no model file, or a damaged one: it begins like none of the formats "
         "that tokctl reads",
         f"tokctl convert --list-formats shows them; of a text: tokctl train {source.name}",
+        "not-a-model",
     )
 
 
@@ -334,7 +339,7 @@ def _writer(name: str, model: FilledRecipe) -> Any:
             "residues were taken away, and it has nothing that takes these apart and merges again"
         )
     if not known.writes:
-        raise TokctlError(
+        raise Unsupported(
             f"tokctl reads {known.title}, and does not write it",
             f"choose one of: {', '.join(one.name for one in FORMATS if one.writes)}",
         )

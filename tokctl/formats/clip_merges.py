@@ -11,7 +11,7 @@ import gzip
 import zlib
 from dataclasses import replace
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel
 from tokctl.formats import vocab_merges
 from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files
@@ -43,7 +43,7 @@ def read(source: Source) -> FilledRecipe:
     Raises:
         TokctlError: the file is damaged; the message names the file.
     """
-    with unless_damaged(source.name):
+    with unless_damaged(source.name, hinted=source.hints.are_given):
         plain = Source(source.name, data=_unpacked(source))
         pairs = [line.split() for line in vocab_files.lines(plain)[1:][:_MOST_MERGES]]
         step = next((step for step, pair in enumerate(pairs, 1) if len(pair) != 2), None)
@@ -74,8 +74,9 @@ def _unpacked(source: Source) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(source.name, f"it can't be unpacked ({error})") from None
     if len(text) > LARGEST_VOCABULARY:
-        raise TokctlError(
+        raise BadModel(
             f"{source.name} is too large for a list of merges",
             f"unpacked, it may have at most {LARGEST_VOCABULARY:,} bytes",
+            "too-large",
         )
     return text

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tokctl.core.errors import AGAIN as AGAIN
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadModel, BadOption, CoreError, TokctlError
 from tokctl.core.files import note_read
 from tokctl.core.values import cached_property
 from tokctl.model.parts import Part, with_invalid_bytes
@@ -107,6 +107,11 @@ class Hints(NamedTuple):
 
     pattern: str | None = None
     special: dict[str, int] | None = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether the caller gave at least one."""
+        return self != Hints()
 
 
 class Source:
@@ -272,9 +277,10 @@ def _orjson(size: int) -> Any:
 
 
 def _too_large(name: str, most: int) -> TokctlError:
-    return TokctlError(
+    return BadModel(
         f"{name} is too large for a model file",
         f"tokctl reads files of this format of up to {most >> 20} MiB",
+        "too-large",
     )
 
 
@@ -288,20 +294,26 @@ def unreadable(name: str, error: Exception) -> TokctlError:
             hint += f"; a model of the Hugging Face Hub: hf:{name}"
         if re.fullmatch(r"\w+_base|o200k_harmony", name):
             hint = f"tiktoken's ranks are a file: {name}.tiktoken"
-    return TokctlError(f"can't read the model {name}: {reason}", hint)
+    return BadModel(f"can't read the model {name}: {reason}", hint, "unreadable")
 
 
 def damaged(name: str, why: str) -> TokctlError:
     """Return the error for a file that is incomplete or not what its beginning suggests."""
-    return TokctlError(
+    return BadModel(
         f"{name} is no model file, or a damaged one: {why}",
         AGAIN,
+        "damaged-model",
     )
 
 
 @contextmanager
-def unless_damaged(name: str) -> Iterator[None]:
-    """Turn errors in the block into TokctlErrors that name the file `name`."""
+def unless_damaged(name: str, *, hinted: bool = False) -> Iterator[None]:
+    """Turn errors in the block into TokctlErrors that name the file.
+
+    Args:
+        name: the name of the file.
+        hinted: whether `Hints` can be the cause of an error: a BadOption is raised as one.
+    """
     try:
         yield
     except KeyError as error:
@@ -315,5 +327,20 @@ def unless_damaged(name: str) -> Iterator[None]:
     except TokctlError as error:
         if error.message.startswith(name):
             raise
-        message = f"tokctl can't use {name}: {error.message}"
-        raise TokctlError(message, error.hint) from None
+        raise unusable(name, error, hinted=hinted) from None
+
+
+def unusable(name: str, error: TokctlError, *, hinted: bool = False) -> TokctlError:
+    """Return the error for a file whose content causes an error.
+
+    A recipe with a wrong value, for instance, is a BadOption, and in a file it is a BadModel.
+
+    Args:
+        name: the name of the file.
+        error: the cause.
+        hinted: see `unless_damaged`.
+    """
+    message = f"tokctl can't use {name}: {error.message}"
+    if isinstance(error, (BadOption, BadInput)) and not hinted:
+        return BadModel(message, error.hint)
+    return error.reworded(message)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl import formats
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
 from tokctl.model import Origin
 
 PREFIX = "hf:"
@@ -76,8 +76,10 @@ def repository(name: str) -> Repository:
     """
     found = _NAME.fullmatch(name)
     if not found:
-        raise TokctlError(
-            f"{name!r} names no repository", "spell it hf:ORG/NAME or hf:ORG/NAME@REVISION"
+        raise BadOption(
+            f"{name!r} names no repository",
+            "spell it hf:ORG/NAME or hf:ORG/NAME@REVISION",
+            "bad-value",
         )
     return Repository(found[1], found[2])
 
@@ -114,9 +116,10 @@ def _model_in(folder: Path, name: str) -> Path:
         for pattern in ALONE:
             for file in sorted(folder.glob(pattern)):
                 return file
-    raise TokctlError(
+    raise BadModel(
         f"{name} has no tokenizer that tokctl reads",
         "it looks for tokenizer.json first, then for the files of older tokenizers",
+        "not-a-model",
     )
 
 
@@ -129,9 +132,10 @@ def fetch(asked: Repository) -> Path:
     try:
         import huggingface_hub
     except ImportError:
-        raise TokctlError(
+        raise Unsupported(
             f"hf:{asked.name}: fetching from the Hugging Face Hub needs huggingface_hub",
             "pip install 'tokctl[hub]'",
+            "missing-package",
         ) from None
     with _silence(huggingface_hub):
         folder = _fetch(huggingface_hub, asked, FILES)
@@ -183,32 +187,38 @@ def _explained(asked: Repository, error: Exception) -> TokctlError:
 
     name = f"hf:{asked.name}"
     if isinstance(error, errors.GatedRepoError):
-        return TokctlError(
+        return BadModel(
             f"{name} is gated: its authors say who may fetch it",
             "accept its terms on its page, then log in: hf auth login",
+            "unreadable",
         )
     if isinstance(error, errors.RepositoryNotFoundError):
-        return TokctlError(
+        return BadModel(
             f"the Hugging Face Hub has no repository {asked.name}, or does not show it to you",
             "check the spelling; for a private one, log in: hf auth login",
+            "unreadable",
         )
     if isinstance(error, errors.RevisionNotFoundError):
-        return TokctlError(
-            f"{name} has no revision {asked.revision!r}", "name a branch, a tag or a commit"
+        return BadModel(
+            f"{name} has no revision {asked.revision!r}",
+            "name a branch, a tag or a commit",
+            "unreadable",
         )
     if isinstance(error, errors.LocalEntryNotFoundError):
         if constants.HF_HUB_OFFLINE:
-            return TokctlError(
+            return BadModel(
                 f"{name} is not in the cache, and HF_HUB_OFFLINE says not to fetch it",
                 "unset HF_HUB_OFFLINE, or check HF_HOME, where the cache is",
+                "unreadable",
             )
-        return TokctlError(
+        return BadModel(
             f"the Hugging Face Hub can't be reached, and {name} is not in the cache",
             "check the network; what has been fetched once is read without one",
+            "unreadable",
         )
     lines = str(error).strip().splitlines()
     reason = lines[0] if lines else type(error).__name__
-    return TokctlError(f"can't fetch {name}: {reason}", "check the name and the network")
+    return BadModel(f"can't fetch {name}: {reason}", "check the name and the network", "unreadable")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import CoreError
 from tokctl.formats.contract import InexpressibleError
 from tokctl.model import FilledRecipe, Merge
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -60,7 +60,7 @@ def pairs(model: FilledRecipe) -> list[Triple]:
     try:
         return encoder(model).made(tokens)
     except CoreError as error:
-        raise TokctlError(error.message, error.hint) from None
+        raise error.reworded() from None
 
 
 def _check_apart(model: FilledRecipe) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tokctl import formats
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError, Unsupported
 from tokctl.core.files import whole_files, whole_folder
 from tokctl.formats.contract import Files, InexpressibleError, Loss
 from tokctl.model import FilledRecipe
@@ -42,7 +42,7 @@ def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> F
     """
     lost = [loss.what for loss in losses(model, format_name) if not loss.minor]
     if lost and not lossy:
-        raise TokctlError(
+        raise Unsupported(
             f"{formats.named(format_name).title} can't hold {lost[0]}"
             + (f", and {len(lost) - 1} more" if len(lost) > 1 else ""),
             "lossy=True leaves it out; Tokenizer.losses lists all",
@@ -77,7 +77,7 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
 def _nothing_like(model: FilledRecipe, format_name: str, reason: InexpressibleError) -> TokctlError:
     whole, part = holders(model)
     hint = f"these hold it: {', '.join(whole)}"
-    return TokctlError(
+    return Unsupported(
         f"{formats.named(format_name).title} can't express this model: {reason}",
         hint + (f"; with losses: {', '.join(part)}" if part else ""),
     )
@@ -123,9 +123,10 @@ def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> No
         return
     for name in getattr(form.load(), "NEIGHBOURS", ()):
         if name not in files and Path(path, name).exists():
-            raise TokctlError(
+            raise BadOption(
                 f"the folder {path} holds {name}, which would also apply to the new model",
                 "name a new folder, or take that file out of this one",
+                "output-taken",
             )
 
 
@@ -139,9 +140,10 @@ def _write_folder(files: Files, path: Path) -> None:
                     together.open(path / name).write(files[name])
             return
         if path.exists():
-            raise TokctlError(
+            raise BadOption(
                 f"can't write the folder {path}: a file has that name",
                 "name another folder, or move that file away",
+                "output-taken",
             )
         with whole_folder(path) as made:
             for name, data in files.items():
@@ -150,6 +152,8 @@ def _write_folder(files: Files, path: Path) -> None:
                 target.write_bytes(data)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise TokctlError(
-            f"can't write the folder {path}: {reason}", "choose another place with -o PATH"
+        raise BadInput(
+            f"can't write the folder {path}: {reason}",
+            "choose another place with -o PATH",
+            "unreadable",
         ) from None

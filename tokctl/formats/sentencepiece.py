@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.formats import charsmap, merging
 from tokctl.formats.contract import (
     ANOTHER,
@@ -119,9 +119,10 @@ def _message() -> Any:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError:
-        raise TokctlError(
+        raise Unsupported(
             "a SentencePiece model needs the package protobuf",
             "install it: pip install 'tokctl[sentencepiece]'",
+            "missing-package",
         ) from None
     package = "tokctl.sentencepiece"
     file = descriptor_pb2.FileDescriptorProto(
@@ -322,7 +323,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
     if algorithm is None:
         raise ValueError(f"its model type is {trained.model_type}")
     if proto.denormalizer_spec.precompiled_charsmap:
-        raise TokctlError("it has rules for denormalizing, which tokctl lacks", ANOTHER)
+        raise Unsupported("it has rules for denormalizing, which tokctl lacks", ANOTHER)
     tokens = [bytes(piece.piece) for piece in proto.pieces]
     falls_back = proto.trainer_spec.byte_fallback
     texts = _texts(tokens, falls_back=falls_back)
@@ -419,7 +420,7 @@ def _check(proto: Any, traits: Algorithm, texts: list[str], types: list[int]) ->
     unused = (text for text, kind in zip(texts, types, strict=True) if kind == UNUSED)
     made = next((text for text in unused if text != NUL), None)
     if traits.is_plain_bpe and made is not None:
-        raise TokctlError(
+        raise Unsupported(
             f"its piece {made!r} is unused, and is taken apart again where merges make it",
             "use the model without a restricted vocabulary",
         )
@@ -429,7 +430,7 @@ def _check_kept_spaces(spaces: Spaces, keep: list[str]) -> None:
     """Raise TokctlError if a user-defined piece contains spaces that would be joined elsewhere."""
     for text in keep:
         if spaces.tidy and "  " in text:
-            raise TokctlError(
+            raise Unsupported(
                 f"its user-defined piece {text!r} keeps spaces side by side, which are joined "
                 "everywhere else",
                 "train it with --remove_extra_whitespaces=false, or without that piece",
@@ -455,7 +456,7 @@ def _surface(trained: Any) -> str:
     except UnicodeDecodeError:
         raise ValueError("what it writes for an unknown piece is not UTF-8") from None
     if MARK in surface:
-        raise TokctlError(
+        raise Unsupported(
             f"it writes {surface!r} for an unknown piece, with a {MARK} that is no space there",
             f"train it with an --unk_surface without {MARK}",
         )

@@ -12,7 +12,7 @@ import math
 import re
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, TokctlError
 from tokctl.formats import sentencepiece
 from tokctl.formats.contract import (
     LARGEST_VOCABULARY,
@@ -49,7 +49,7 @@ def read(source: Source) -> FilledRecipe:
         TokctlError: the file is damaged, or leaves open what type a piece has.
     """
     data = source.within(LARGEST_VOCABULARY)
-    with unless_damaged(source.name):
+    with unless_damaged(source.name, hinted=source.hints.are_given):
         special = source.hints.special or {}
         return _filled(data, {text.encode(): id_ for text, id_ in special.items()})
 
@@ -205,7 +205,7 @@ def _types(listed: list[tuple[bytes, float]], special: dict[bytes, int]) -> list
     """
     names = {piece for piece, _ in listed}
     if _UNKNOWN not in names:
-        raise TokctlError(
+        raise BadModel(
             "it has no piece <unk>, and does not say which piece is for unknown characters",
             "read the .model that belongs to it",
         )
@@ -241,7 +241,7 @@ def _check_learned(listed: list[tuple[bytes, float]], types: list[int]) -> None:
         zero.pop()
     if zero:
         name = listed[zero[0]][0].decode(errors="replace")
-        raise TokctlError(
+        raise BadModel(
             f"its piece {name!r} has the score 0: a control piece or a user-defined one, and the "
             "file does not say which",
             "read the .model that belongs to it, or name the special tokens",

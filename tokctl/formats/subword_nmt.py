@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import Source, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files
 from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe
@@ -66,7 +66,7 @@ def _vocabulary_of(source: Source) -> Source:
     wanted = names(own)
     found = next((one for name in wanted if (one := source.beside(name))), None)
     if found is None:
-        raise TokctlError(
+        raise BadModel(
             f"{source.name} holds merges of subword-nmt, and their vocabulary is not beside it",
             f"put it there as {wanted[0]}: subword-nmt get-vocab writes one, with TOKEN COUNT in "
             "each line; a merges.txt needs its vocab.json",
@@ -79,12 +79,12 @@ def _codes(source: Source) -> list[tuple[str, str]]:
     lines = [line.strip("\r\n ") for line in vocab_files.lines(source)]
     version = _VERSION.match(lines[0])
     if version is None or version[1] in ("0.1", "0.1.0"):
-        raise TokctlError(
+        raise Unsupported(
             "its merges are of version 0.1, in which </w> is a symbol that no token shows",
             "learn the codes again with subword-nmt 0.3, which writes version 0.2",
         )
     if version[1] not in ("0.2", "0.2.0"):
-        raise TokctlError(
+        raise Unsupported(
             f"its merges are of version {version[1]}, and tokctl reads 0.2",
             "learn the codes again with subword-nmt 0.3, which writes version 0.2",
         )
@@ -187,7 +187,7 @@ def _check_apart(pairs: list[tuple[str, str]], removed: set[str]) -> None:
     for text in sorted(removed & others.keys(), key=len):
         least = sum(map(size, first[text]))
         if any(sum(map(size, pair)) < least for pair in others[text]):
-            raise TokctlError(
+            raise Unsupported(
                 f"its token {text!r}, which the vocabulary lacks, is merged in several ways, and "
                 "the first one is not the one with the fewest parts",
                 "apply the codes with subword-nmt",

@@ -19,7 +19,7 @@ import re
 from typing import Any
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.formats.contract import ANOTHER, InexpressibleError, Source, unless_damaged
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
@@ -91,7 +91,7 @@ def read(source: Source) -> FilledRecipe:
         with unless_damaged(source.name):
             return _filled(source.document)
     except InexpressibleError as reason:
-        raise TokctlError(
+        raise Unsupported(
             f"tokctl can't split a text as {source.name} says: {reason}", ANOTHER
         ) from None
 

@@ -23,11 +23,10 @@ from typing import NamedTuple
 
 from tokctl import _native
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
 from tokctl.formats import holes, merging
 from tokctl.formats.contract import (
     AGAIN,
-    ANOTHER,
     LARGEST_VOCABULARY,
     Files,
     InexpressibleError,
@@ -37,6 +36,7 @@ from tokctl.formats.contract import (
     damaged,
     lengths_lost,
     training_lost,
+    unusable,
 )
 from tokctl.model import FilledRecipe, Origin, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken, Part, template_pieces
@@ -201,7 +201,7 @@ def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
     try:
         pre_tokenizer = pre_tokenizers_of(pattern)
     except InexpressibleError as reason:
-        raise TokctlError(
+        raise Unsupported(
             f"tokctl can't split a text as {source.name} says: {reason}",
             "say how it is split: tokctl convert --pattern cl100k, or --pattern 'regex:…'",
         ) from None
@@ -248,16 +248,15 @@ def read(source: Source) -> FilledRecipe:
     try:
         return fill(ranks, encoding._replace(special=special))
     except ValueError as error:
-        if any(said is not None for said in source.hints):
-            raise TokctlError(
+        if source.hints.are_given:
+            raise BadOption(
                 f"{source.name} does not fit the pattern or the special tokens given: {error}",
                 "check whether it is the file of that encoding, and the ids",
+                "conflict",
             ) from None
         raise damaged(source.name, str(error)) from None
     except TokctlError as error:
-        raise TokctlError(
-            f"tokctl can't use {source.name}: {error.message}", error.hint or ANOTHER
-        ) from None
+        raise unusable(source.name, error, hinted=source.hints.are_given) from None
 
 
 def _sidecar(source: Source) -> Sidecar | None:
@@ -301,7 +300,7 @@ def _parts(pattern: str) -> str | tuple[Part, ...]:
     try:
         return pre_tokenizers_of(pattern.removeprefix("regex:"))
     except InexpressibleError as reason:
-        raise TokctlError(
+        raise Unsupported(
             f"tokctl can't split a text as that pattern does: {reason}",
             "name a pattern that every text is made of, or a pre-tokenizer: cl100k",
         ) from None
@@ -312,13 +311,14 @@ def _known(source: Source) -> TiktokenEncoding:
     if digest in KNOWN:
         return KNOWN[digest]
     names = ", ".join(known.name for known in KNOWN.values())
-    raise TokctlError(
+    raise BadOption(
         f"{source.name} holds ranks of tiktoken's, and tokctl does not know of which encoding: "
         f"its sha256 is {digest}",
         "the file says neither how text is split nor its special tokens. Say it once: tokctl "
         "convert --pattern cl100k_base (or another encoding), llama3 (or another pre-tokenizer) "
         "or 'regex:…'. "
         f"The published files of {names} are known: copy it again if it should be one of these",
+        "missing-option",
     )
 
 
@@ -385,23 +385,28 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
             if not digits.isdigit() or (text[:1] == b"=" and token):
                 raise ValueError
         except ValueError:
-            raise TokctlError(
-                f"{name}, line {number}: no token in base64 and its rank", AGAIN
+            raise BadModel(
+                f"{name}, line {number}: no token in base64 and its rank", AGAIN, "damaged-model"
             ) from None
         rank = int(digits[:20])
         if len(digits) > 20 or rank >= _MOST_TOKENS:
-            raise TokctlError(
-                f"{name}, line {number}: the rank {digits[:20].decode()} is too large", AGAIN
+            raise BadModel(
+                f"{name}, line {number}: the rank {digits[:20].decode()} is too large",
+                AGAIN,
+                "damaged-model",
             )
         if rank in places:
-            raise TokctlError(
-                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too", AGAIN
+            raise BadModel(
+                f"{name}, line {number}: line {places[rank]} has the rank {rank}, too",
+                AGAIN,
+                "damaged-model",
             )
         if token in ranks:
-            raise TokctlError(
+            raise BadModel(
                 f"{name}, line {number}: line {places[ranks[token]]} has the token {token!r:.80}, "
                 "too",
                 AGAIN,
+                "damaged-model",
             )
         ranks[token] = rank
         places[rank] = number

@@ -12,7 +12,7 @@ from itertools import starmap
 from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import TokctlError, Unsupported
 from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.components import read_lengths
@@ -154,7 +154,7 @@ def read(source: Source) -> FilledRecipe:
 def _check_format(model: dict[str, Any], name: str) -> None:
     found = model["tokctl"].get("format", FORMAT)
     if found not in _READ or type(found) is not int:
-        raise TokctlError(
+        raise Unsupported(
             f"{name} has format {found!r:.40}, and this tokctl reads {FORMAT}",
             "it was written by another version of tokctl: install that one, or a newer one",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, TokctlError
 from tokctl.formats.contract import Source
 
 
@@ -50,7 +50,9 @@ def named(source: Source) -> TokctlError | None:
     found = _of_json(source.document) if source.is_json else _of_text(source.head)
     if found is None:
         return None
-    return TokctlError(f"{source.name} {found.what}", found.hint.format(name=source.name))
+    return BadModel(
+        f"{source.name} {found.what}", found.hint.format(name=source.name), "not-a-model"
+    )
 
 
 def _of_text(head: bytes) -> UnreadFormat | None:

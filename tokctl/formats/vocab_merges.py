@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Any
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption, TokctlError
 from tokctl.formats import merging
 from tokctl.formats.contract import (
     Files,
@@ -91,7 +91,7 @@ def read(source: Source) -> FilledRecipe:
     files = _pair(source)
     assert files is not None
     vocab, merges = files
-    with unless_damaged(source.name):
+    with unless_damaged(source.name, hinted=True):
         model = model_of(
             vocab_files.vocab_json(vocab), vocab_files.merges_txt(merges), source.hints
         )
@@ -124,10 +124,11 @@ def model_of(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> Fill
         model |= {"end_of_word_suffix": _SUFFIX}
         model |= {"unk_token": next((one for one in _UNKNOWN if one in vocabulary), None)}
     elif hints.pattern is None:
-        raise TokctlError(
+        raise BadOption(
             "its vocabulary has neither the bytes of text nor words that end with </w>, so "
             "nothing says how a text is split",
             "tokctl convert --pattern SPLIT says it; or take the tokenizer.json that belongs to it",
+            "missing-option",
         )
     document["added_tokens"] = _special(hints, vocabulary, pairs)
     filled = read_document(document)
@@ -179,9 +180,10 @@ def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list
     if given is not None:
         for text, id_ in given.items():
             if vocabulary.get(text, id_) != id_:
-                raise TokctlError(
+                raise BadOption(
                     f"{text!r} has the id {vocabulary[text]} there, not {id_}",
                     "give each special token its id in the vocabulary, or leave it out",
+                    "conflict",
                 )
         special = sorted(given.items(), key=lambda item: item[1])
         return [_entry(text, id_) for text, id_ in special]

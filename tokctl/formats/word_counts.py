@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from tokctl import _native
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadModel, CoreError
 from tokctl.formats.contract import (
     HEAD,
     Files,
@@ -40,9 +40,10 @@ def is_one(source: Source) -> bool:
 
 def read(source: Source) -> FilledRecipe:
     """Raise TokctlError, because the file contains counts and no model."""
-    raise TokctlError(
+    raise BadModel(
         f"{source.name} holds word counts, and no model",
         f"train one on them: tokctl train --word-counts {source.name}",
+        "not-a-model",
     )
 
 
@@ -76,7 +77,7 @@ def write(model: FilledRecipe) -> Files:
     try:
         return {"": counter.finish(0).to_lines()}
     except CoreError as error:
-        raise TokctlError(error.message, error.hint) from None
+        raise error.reworded() from None
 
 
 def _check(model: FilledRecipe) -> None:

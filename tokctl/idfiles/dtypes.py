@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 
 class Dtype(NamedTuple):
@@ -88,16 +88,21 @@ def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
             return DTYPES["uint16" if vocab_size < _MEGATRON_16_BITS else "int32"]
         return unsigned_for(vocab_size)
     if forced not in WRITTEN:
-        raise TokctlError(f"--dtype can't be {forced!r}", f"choose one of: {', '.join(WRITTEN)}")
+        raise BadOption(
+            f"--dtype can't be {forced!r}", f"choose one of: {', '.join(WRITTEN)}", "bad-value"
+        )
     dtype = DTYPES[forced]
     if vocab_size - 1 > dtype.largest:
-        raise TokctlError(
+        raise BadOption(
             f"--dtype {forced} can't hold every id of this model: they go up to "
             f"{vocab_size - 1:,}, and {forced} to {dtype.largest:,}",
             "take --dtype uint32, or leave --dtype out",
+            "conflict",
         )
     if form == "megatron" and dtype.megatron is None:
-        raise TokctlError(f"Megatron's files know no {forced}", "take --dtype int32 or uint16")
+        raise BadOption(
+            f"Megatron's files know no {forced}", "take --dtype int32 or uint16", "conflict"
+        )
     return dtype
 
 
@@ -109,7 +114,9 @@ def unsigned_for(vocab_size: int) -> Dtype:
 def dtype_named(name: str) -> Dtype:
     """Return the type with this name; raise TokctlError if the name is unknown."""
     if name not in DTYPES:
-        raise TokctlError(f"the dtype can't be {name!r}", f"choose one of: {', '.join(DTYPES)}")
+        raise BadOption(
+            f"the dtype can't be {name!r}", f"choose one of: {', '.join(DTYPES)}", "bad-value"
+        )
     return DTYPES[name]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.sources.blocks import whole_lines
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def from_decimal(
                 )
             elif error.kind == "not-an-id":
                 hint += "; from text to ids: tokctl encode"
-            raise TokctlError(f"{name}: {error.message}", hint) from None
+            raise BadInput(f"{name}: {error.message}", hint, "bad-ids") from None
         line += block.count(b"\n")
 
 
@@ -123,14 +123,14 @@ def _of_object(
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise TokctlError(f"{place} is no JSON: {error}", hint) from None
+        raise BadInput(f"{place} is no JSON: {error}", hint, "bad-record") from None
     ids = found.get(field) if isinstance(found, dict) else None
     if not isinstance(ids, list):
-        raise TokctlError(f'{place} has no list of "{field}"', hint)
+        raise BadInput(f'{place} has no list of "{field}"', hint, "bad-record")
     for position, id_ in enumerate(ids, 1):
         if type(id_) is not int or not 0 <= id_ < tokenizer.vocab_size:
             what = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
-            raise TokctlError(f"{place}, number {position}: {what}", known_ids(tokenizer))
+            raise BadInput(f"{place}, number {position}: {what}", known_ids(tokenizer), "bad-ids")
     return tokenizer.decode_bytes(ids, skip_special=skip_special)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, Unsupported
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.random_access import ByteMeter, InputFile, RandomAccessFile, Window
@@ -53,7 +53,7 @@ class MegatronWriter(IdFileWriter):
             lengths.append(before + end - begin)
             begin = before + end
         if before + chunk.count - begin > _LONGEST:
-            raise TokctlError(
+            raise Unsupported(
                 f"a document has more than {_LONGEST:,} ids, which Megatron's index can't hold",
                 "make each line a document with --lines, or take another form",
             )
@@ -120,9 +120,10 @@ def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
     """
     names = pair(path)
     if names is None:
-        raise TokctlError(
+        raise BadInput(
             f"{name}: Megatron's ids are two files, a .bin and an .idx of the same name",
             "name either of them, or what both names begin with",
+            "unreadable",
         )
     data, index = (InputFile(name, path=name, meter=meter) for name in names)
     with data.opened() as ids, index.opened() as idx:
@@ -132,21 +133,22 @@ def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
 def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     name = idx.name
     if idx.size < _HEADER.size or idx.read(0, len(MAGIC)) != MAGIC:
-        raise TokctlError(f"{name} is no index of Megatron's", _HINT)
+        raise BadInput(f"{name} is no index of Megatron's", _HINT, "damaged")
     _, version, code, sequences, documents = _HEADER.unpack(idx.read(0, _HEADER.size))
     if version != _VERSION:
-        raise TokctlError(f"{name}: it is of version {version} of Megatron's index", _HINT)
+        raise Unsupported(f"{name}: it is of version {version} of Megatron's index", _HINT)
     dtype = next((dtype for dtype in DTYPES.values() if dtype.megatron == code), None)
     if dtype is None:
-        raise TokctlError(
-            f"{name}: its numbers are of kind {code}, which are no whole numbers", _HINT
+        raise BadInput(
+            f"{name}: its numbers are of kind {code}, which are no whole numbers", _HINT, "bad-ids"
         )
     size = _HEADER.size + 12 * sequences + 8 * documents
     if idx.size != size:
-        raise TokctlError(
+        raise BadInput(
             f"{name}: it has {idx.size:,} bytes, and {sequences:,} sequences and {documents:,} "
             f"ends of documents take {size:,}",
             "is it cut off, or still being written?",
+            "damaged",
         )
     window = Window(ids, 0, ids.size // dtype.width, dtype)
     start, width = _HEADER.size, dtype.width
@@ -156,21 +158,25 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     ends = 0  # byte after the last sequence so far
     before = next(firsts, 0)
     if before != 0:
-        raise TokctlError(f"{name}: its first document begins with sequence {before}", _HINT)
+        raise BadInput(
+            f"{name}: its first document begins with sequence {before}", _HINT, "damaged"
+        )
     for document, behind in enumerate(firsts, 1):
         if not before <= behind <= sequences:
-            raise TokctlError(
+            raise BadInput(
                 f"{name}: document {document} ends with sequence {behind} of {sequences:,}, "
                 f"and begins with {before}",
                 _HINT,
+                "damaged",
             )
         for number in range(before, behind):
             length, begin = next(lengths), next(begins)
             if length < 0 or begin < 0 or begin % width or begin + length * width > ids.size:
-                raise TokctlError(
+                raise BadInput(
                     f"{name}: sequence {1 + number} has {length:,} ids from byte {begin:,} "
                     f"on, and {ids.name} has {ids.size:,} bytes",
                     "is it cut off, or not the .bin of this .idx?",
+                    "damaged",
                 )
             ends = max(ends, begin + length * width)
             first = begin // width
@@ -180,11 +186,12 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
             yield from window.parts(0, 0, "document", document)
         before = behind
     if before != sequences:
-        raise TokctlError(
-            f"{name}: its documents end with sequence {before:,} of {sequences:,}", _HINT
+        raise BadInput(
+            f"{name}: its documents end with sequence {before:,} of {sequences:,}", _HINT, "damaged"
         )
     if ends != ids.size:
-        raise TokctlError(
+        raise BadInput(
             f"{name}: its sequences end at byte {ends:,}, and {ids.name} has {ids.size:,} bytes",
             "the two do not belong together: take the .bin that was written with this .idx",
+            "damaged",
         )

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, Unsupported
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.raw import read_numbers
@@ -125,11 +125,12 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
     done = yield from read_numbers(stream, name, dtype, start, end)
     if done < end:
         ids = (done - start) // dtype.width
-        raise TokctlError(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT_OFF)
+        raise BadInput(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT_OFF, "damaged")
     if stream.read(1):
-        raise TokctlError(
+        raise BadInput(
             f"{name}: there is more data after the array, at byte {end}",
             "arrays that were joined are not an array: name each file",
+            "damaged",
         )
 
 
@@ -137,29 +138,31 @@ def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
     """Return the type of the numbers, their count, and the byte where the first one is."""
     front = stream.read(8)
     if not front.startswith(MAGIC) or len(front) < 8:
-        raise TokctlError(f"{name} is no .npy file", "which form is it? --from names it")
+        raise BadInput(f"{name} is no .npy file", "which form is it? --from names it", "damaged")
     major = front[6]
     if major not in (1, 2, 3):
-        raise TokctlError(f"{name}: it is of version {major} of the .npy format", _HINT)
+        raise Unsupported(f"{name}: it is of version {major} of the .npy format", _HINT)
     width = 2 if major == 1 else 4
     size = int.from_bytes(stream.read(width), "little")
     if size > _LONGEST_HEADER:
-        raise TokctlError(f"{name}: its header claims {size:,} bytes", _HINT)
+        raise BadInput(f"{name}: its header claims {size:,} bytes", _HINT, "damaged")
     text = stream.read(size)
     if len(text) < size:
-        raise TokctlError(f"{name}: it ends inside its header", _CUT_OFF)
+        raise BadInput(f"{name}: it ends inside its header", _CUT_OFF, "damaged")
     try:
         fields = ast.literal_eval(text.decode("latin-1" if major < 3 else "utf-8").strip())
         descr, shape = fields["descr"], fields["shape"]
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
-        raise TokctlError(f"{name}: its header can't be read", _HINT) from None
+        raise BadInput(f"{name}: its header can't be read", _HINT, "damaged") from None
     dtype = _dtype(descr)
     if dtype is None:
-        raise TokctlError(f"{name} holds {descr!r}, which are no whole numbers", _HINT)
+        raise BadInput(f"{name} holds {descr!r}, which are no whole numbers", _HINT, "bad-ids")
     if not isinstance(shape, tuple) or len(shape) != 1:
-        raise TokctlError(f"{name} holds an array of shape {shape!r}, not a row of ids", _HINT)
+        raise BadInput(
+            f"{name} holds an array of shape {shape!r}, not a row of ids", _HINT, "bad-ids"
+        )
     if type(shape[0]) is not int or not 0 <= shape[0] < 2**63:
-        raise TokctlError(f"{name}: its header claims {shape[0]!r} ids", _HINT)
+        raise BadInput(f"{name}: its header claims {shape[0]!r} ids", _HINT, "damaged")
     return dtype, shape[0], 8 + width + size
 
 

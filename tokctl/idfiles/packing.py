@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 #: Largest number of open sequences.
 OPEN = 64
@@ -44,7 +44,7 @@ class Packer:
 
     def __init__(self, size: int) -> None:
         if size < 1:
-            raise TokctlError(f"a sequence can't have {size} ids", "take 1 or more")
+            raise BadOption(f"a sequence can't have {size} ids", "take 1 or more", "bad-value")
         self._size = size
         self._open: list[_Open] = []
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, Unsupported
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, numbers
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
@@ -41,7 +41,7 @@ def pyarrow(needed_for: str) -> Any:
     try:
         import pyarrow  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise TokctlError(needed_for, "pip install 'tokctl[parquet]'") from None
+        raise Unsupported(needed_for, "pip install 'tokctl[parquet]'", "missing-package") from None
     return pyarrow
 
 
@@ -79,7 +79,7 @@ class ParquetWriter(IdFileWriter):
         before = self._group_ids
         self._group_ids += chunk.count
         if self._group_ids > _LONGEST:
-            raise TokctlError(
+            raise Unsupported(
                 "a document has about two billion ids, too many for a row of Parquet",
                 "make each line a document with --lines, or take another form",
             )
@@ -202,9 +202,10 @@ def _read(
                 row += len(lists)
         except (pa.ArrowException, *_DAMAGE) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise TokctlError(
+            raise BadInput(
                 f"{name} can't be read from row {row:,} on: {reason}",
                 "is it damaged, cut off, or of another form? --from names it",
+                "damaged",
             ) from None
 
 
@@ -245,7 +246,7 @@ def _column(name: str, names: list[str], field: str | None) -> str:
     found = next((each for each in wanted if names.count(each) == 1), None)
     if found is None:
         hint = f"it has: {', '.join(names[:20]) or 'none'}; --ids-field names one"
-        raise TokctlError(f"{name} has no column {' or '.join(map(repr, wanted))}", hint)
+        raise BadInput(f"{name} has no column {' or '.join(map(repr, wanted))}", hint, "bad-record")
     return found
 
 
@@ -253,9 +254,10 @@ def _check_type(pa: Any, name: str, column: str, kind: Any) -> None:
     types = pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     if not is_list or not types.is_integer(kind.value_type):
-        raise TokctlError(
+        raise BadInput(
             f"{name}: the column {column!r} is {kind}, not lists of whole numbers",
             "--ids-field names another column",
+            "bad-record",
         )
 
 
@@ -305,7 +307,8 @@ def _ends(pa: Any, lists: Any) -> Iterator[int]:
 def _refuse_nulls(name: str, lists: Any, first: int) -> None:
     for row, ids in enumerate(lists, first):
         if not ids.is_valid or ids.values.null_count:
-            raise TokctlError(
+            raise BadInput(
                 f"{name}: row {row} has no ids, or a number is missing in it",
                 "leave such rows out",
+                "bad-record",
             )

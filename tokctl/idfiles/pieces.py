@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
 from tokctl.idfiles.places import Place
@@ -57,7 +57,7 @@ class StoredPiece(NamedTuple):
     documents: int
 
 
-class DamagedPieceError(TokctlError):
+class DamagedPieceError(BadInput):
     """Error for a piece that is missing or has changed since it was written.
 
     Attributes:
@@ -68,6 +68,7 @@ class DamagedPieceError(TokctlError):
         super().__init__(
             f"{folder.file(file)} is damaged: {problem}",
             "repeat the command with --resume: it is made again",
+            "damaged",
         )
         self.piece = file
 

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.core.files import scratch_folder, sweep, sync_folder, whole_file
 from tokctl.sources import remote
 
@@ -260,12 +260,15 @@ class LocalPlace(Place):
             if not path.exists():
                 if path.parent.is_dir():
                     return None
-                raise TokctlError(
+                raise BadInput(
                     f"can't write {path}: there is no folder {path.parent}",
                     f"make it first: mkdir -p {path.parent}",
+                    "unreadable",
                 )
             if not path.is_dir():
-                raise TokctlError(f"can't write shards to {path}: it is no folder", ELSEWHERE)
+                raise BadOption(
+                    f"can't write shards to {path}: it is no folder", ELSEWHERE, "output-taken"
+                )
             return sorted(os.listdir(path))  # noqa: PTH208
         except (OSError, ValueError) as error:
             raise cannot(self.name, error) from None
@@ -347,7 +350,9 @@ class LocalPlace(Place):
                 os.fsync(file.fileno())
         except OSError as error:
             reason = error.strerror or str(error)
-            raise TokctlError(f"can't write {path}: {reason}", "free some space") from None
+            raise BadInput(
+                f"can't write {path}: {reason}", "free some space", "unreadable"
+            ) from None
 
     def has_lines(self) -> bool:
         """Return whether the journal does not have exactly one line; False if it does not exist."""
@@ -585,8 +590,10 @@ def cannot(name: str, error: Exception, verb: str = "write to") -> TokctlError:
         verb: what can't be done.
     """
     reason = getattr(error, "strerror", None) or str(error)
-    return TokctlError(f"can't {verb} {name}: {reason}", ELSEWHERE)
+    return BadInput(f"can't {verb} {name}: {reason}", ELSEWHERE, "unreadable")
 
 
 def _somebody_else(name: str) -> TokctlError:
-    return TokctlError(f"another process is writing to {name}", f"wait for it, or {ELSEWHERE}")
+    return BadOption(
+        f"another process is writing to {name}", f"wait for it, or {ELSEWHERE}", "output-taken"
+    )

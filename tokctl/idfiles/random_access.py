@@ -10,7 +10,7 @@ from io import FileIO
 from typing import TYPE_CHECKING
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.files import note_read
 from tokctl.idfiles.dtypes import Dtype, numbers
 
@@ -114,9 +114,10 @@ class RandomAccessFile:
             while size:
                 part = systems.read_at(self.file, min(size, BLOCK), start)
                 if not part:
-                    raise TokctlError(
+                    raise BadInput(
                         f"{self.name}: it ends at byte {start}, before its header is complete",
                         "is it still being written, or cut off?",
+                        "damaged",
                     )
                 parts.append(part)
                 start, size = start + len(part), size - len(part)
@@ -134,7 +135,9 @@ class RandomAccessFile:
 
 
 def _unreadable(name: str, error: OSError) -> TokctlError:
-    return TokctlError(f"can't read {name}: {error.strerror or error}", "check that file")
+    return BadInput(
+        f"can't read {name}: {error.strerror or error}", "check that file", "unreadable"
+    )
 
 
 class Window:
@@ -214,10 +217,11 @@ class Window:
         begin = None
         for number, end in enumerate(offsets):
             if not (begin or 0) <= end <= self.count:
-                raise TokctlError(
+                raise BadInput(
                     f"{self._file.name}: offset {number} is {end}, which is not a position in "
                     f"{self.count:,} ids after the one before",
                     "it was damaged, or is of other ids",
+                    "damaged",
                 )
             if begin is not None:
                 yield from self.parts(begin, end, "document", number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import BinaryIO
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import Dtype, numbers
 from tokctl.sources.blocks import BlockStream
@@ -41,11 +41,12 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
     """
     done = yield from read_numbers(stream, name, dtype, 0)
     if left := stream.read(dtype.width):
-        raise TokctlError(
+        raise BadInput(
             f"{name}: {done + len(left)} bytes are no whole number of ids of {dtype.width} bytes "
             "each",
             "is it cut off, or not what tokctl encode --as bin writes with this model? --dtype "
             "says how wide ids are",
+            "damaged",
         )
 
 

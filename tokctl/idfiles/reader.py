@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokctl._native import DecodeStream
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.idfiles import lines
 from tokctl.idfiles.dtypes import Dtype, dtype_named, unsigned_for
 from tokctl.idfiles.random_access import ByteMeter, InputFile
@@ -110,12 +110,14 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             hint = f"choose one of: {', '.join(FORMS)}"
-            raise TokctlError(f"ids can't be read as {self.form!r}", hint)
+            raise BadOption(f"ids can't be read as {self.form!r}", hint, "bad-value")
         if self.dtype is not None:
             dtype_named(self.dtype)
             if self.form not in ("auto", "bin"):
-                raise TokctlError(
-                    f"a dtype is for bin, and the form is {self.form}", "leave one of them out"
+                raise BadOption(
+                    f"a dtype is for bin, and the form is {self.form}",
+                    "leave one of them out",
+                    "conflict",
                 )
 
     def bin_dtype(self, tokenizer: Tokenizer, from_manifest: str | None = None) -> Dtype:
@@ -223,13 +225,16 @@ class IdSource:
     def _text_of_shards(self, tokenizer: Tokenizer, found: ShardList) -> Iterator[bytes]:
         options = self._options
         if options.form not in ("auto", found.form):
-            raise TokctlError(
-                f"{self.name} holds {found.form}, not {options.form}", "leave --from out"
+            raise BadOption(
+                f"{self.name} holds {found.form}, not {options.form}",
+                "leave --from out",
+                "conflict",
             )
         if found.form not in FORMS[1:]:
-            raise TokctlError(
+            raise BadInput(
                 f"{self.name} holds {found.form!r}, which is no form of ids",
                 f"its manifest must name one of: {', '.join(FORMS[1:])}",
+                "damaged",
             )
         self._check_eos(self.name, found.form)
         files = (
@@ -257,9 +262,10 @@ class IdSource:
 
     def _check_eos(self, name: str, form: str) -> None:
         if self._options.eos is not None and form in ("ids", "jsonl"):
-            raise TokctlError(
+            raise BadOption(
                 f"{name}: --eos is for forms of numbers, and this is {form}: a line is a document",
                 "--skip-special leaves special tokens out",
+                "conflict",
             )
 
     def _from_jsonl(
@@ -314,8 +320,10 @@ def read_parts(
         from tokctl.idfiles.megatron import read_megatron
 
         if path is None:
-            raise TokctlError(
-                f"{file.name}: Megatron's ids are two files, a .bin and an .idx", "name them"
+            raise BadOption(
+                f"{file.name}: Megatron's ids are two files, a .bin and an .idx",
+                "name them",
+                "conflict",
             )
         return read_megatron(file.name, path, file.meter)
     from tokctl.idfiles.safetensors import read_safetensors
@@ -461,8 +469,10 @@ def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
     """Return the error for the first number of a part that is not an id of the model."""
     size = tokenizer.vocab_size
     place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)
-    return TokctlError(
-        f"{part.place(place)}: id {id_} is outside the vocabulary", lines.known_ids(tokenizer)
+    return BadInput(
+        f"{part.place(place)}: id {id_} is outside the vocabulary",
+        lines.known_ids(tokenizer),
+        "bad-ids",
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.core.schema import COUNT, OneOf, Satisfies, check, fits
 from tokctl.idfiles.chunks import Chunk, IdFileWriter, IdPart
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
@@ -169,13 +169,14 @@ def _row(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: str) ->
     if name not in tensors:
         known = ", ".join(sorted(tensors)[:20]) or "none"
         hint = f"it has: {known}; --ids-field names one"
-        raise TokctlError(f"{file.name} has no tensor {name!r}", hint)
+        raise BadInput(f"{file.name} has no tensor {name!r}", hint, "bad-record")
     tensor = tensors[name]
     dimensions = (1, 2) if name != OFFSETS else (1,)
     if tensor.numbers is None or len(tensor.shape) not in dimensions:
-        raise TokctlError(
+        raise BadInput(
             f"{file.name}: the tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}",
             "ids are a row of whole numbers, or a table with a row for each document",
+            "bad-ids",
         )
     return tensor
 
@@ -200,17 +201,19 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         bits = math.prod(tensor.shape) * _BITS[tensor.dtype]
         if tensor.begin != place or bits != 8 * (tensor.end - tensor.begin):
-            raise TokctlError(
+            raise BadInput(
                 f"{file.name}: the tensor {name!r}, {tensor.dtype} of shape "
                 f"{list(tensor.shape)}, can't lie at bytes {tensor.begin} to {tensor.end}",
                 hint,
+                "damaged",
             )
         place = tensor.end
     if 8 + size + place != file.size:
-        raise TokctlError(
+        raise BadInput(
             f"{file.name}: it has {file.size:,} bytes, and its tensors end at byte "
             f"{8 + size + place:,}",
             "is it cut off, or still being written?",
+            "damaged",
         )
     return {
         name: replace(tensor, begin=8 + size + tensor.begin, end=8 + size + tensor.end)
@@ -222,14 +225,16 @@ def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
     """Return the size of the header in bytes, and the header; the offsets in it are not checked."""
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
-        raise TokctlError(f"{file.name} is no safetensors file: no header fits into it", hint)
+        raise BadInput(
+            f"{file.name} is no safetensors file: no header fits into it", hint, "damaged"
+        )
     from tokctl.core import orjson
 
     unreadable = f"{file.name}: its header can't be read"
     try:
         header = orjson.loads(file.read(8, size))
     except ValueError as error:
-        raise TokctlError(f"{unreadable}: {error}", hint) from None
+        raise BadInput(f"{unreadable}: {error}", hint, "damaged") from None
     check(header, {f"{_METADATA}?": {str: str}}, unreadable, hint)
     tensors = {name: one for name, one in header.items() if name != _METADATA}
     check(tensors, {str: _TENSOR}, unreadable, hint)
@@ -279,7 +284,9 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
     try:
         written = orjson.dumps(header)
     except TypeError as error:  # an unknown field that is nested too deeply
-        raise TokctlError(f"{file.name}: its header can't be written: {error}", hint) from None
+        raise BadInput(
+            f"{file.name}: its header can't be written: {error}", hint, "damaged"
+        ) from None
     written = written.ljust(len(written) + -len(written) % 8)
     yield len(written).to_bytes(8, "little") + written
     for name in order:

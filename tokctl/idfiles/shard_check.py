@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
 from tokctl.idfiles.npy import read_npy
@@ -60,7 +60,7 @@ def check_shards(path: str | Path) -> ShardCheck:
     found = check_manifest(read_manifest(place, name), manifest)
     shards, totals, size, form = (found[key] for key in ("shards", "totals", "shard_size", "form"))
     if form not in SHARDED or not (found["dtype"] in WRITTEN or form == "jsonl"):
-        raise TokctlError(
+        raise Unsupported(
             f"{manifest} is of the form {form} and the dtype {found['dtype']}, which this release "
             "does not know",
             "check it with the release of tokctl that made it",
@@ -139,9 +139,10 @@ def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
                 try:
                     ids += len(orjson.loads(line)["ids"])
                 except (LookupError, TypeError, ValueError):
-                    raise TokctlError(
+                    raise BadInput(
                         f"{name}: line {documents} has no list of ids",
                         "write the shard again: tokctl encode --resume",
+                        "damaged",
                     ) from None
         return ids, documents
     assert dtype is not None

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
 from tokctl.idfiles.places import JOURNAL, Place
@@ -145,15 +145,18 @@ class Provenance:
         hint = "give the same as before, or write to another folder"
         if found := _difference(before, self.job):
             key, old, new = found
-            raise TokctlError(f"{folder} {what} with {key} {old}, and now it is {new}", hint)
+            raise BadOption(
+                f"{folder} {what} with {key} {old}, and now it is {new}", hint, "conflict"
+            )
         known = before["sources"]
         names = [one["name"] if isinstance(one, dict) and "name" in one else one for one in known]
         for number, (old, new) in enumerate(zip_longest(names, self.names), 1):
             if old != new:
-                raise TokctlError(
+                raise BadOption(
                     f"{folder} {what} from other sources: number {number} was {_shown(old)}, and "
                     f"now it is {_shown(new)}",
                     hint,
+                    "conflict",
                 )
 
     def check_finished(self, folder: str, manifest: dict[str, Any]) -> None:
@@ -177,7 +180,7 @@ class Provenance:
         """
         for number, (size, changed, *_) in facts.items():
             if self._check_size(folder, number, size) != changed:
-                raise TokctlError(
+                raise BadInput(
                     f"{self.sources[number].name} was changed after it was read",
                     _as_it_was(folder),
                 )
@@ -186,7 +189,7 @@ class Provenance:
         """Return the time of a source's last change; raise TokctlError if its size differs."""
         now, changed = self.facts(number)
         if now != size:
-            raise TokctlError(
+            raise BadInput(
                 f"{self.sources[number].name} has {now} bytes now; it had {size} when it was read",
                 _as_it_was(folder),
             )
@@ -198,10 +201,11 @@ class Provenance:
         if number >= len(self.sources) or not position.is_inside:
             return
         if self.is_stream(number):
-            raise TokctlError(
+            raise BadInput(
                 f"{self.sources[number].name} can't be read again: a part of it is in the shards "
                 f"of {folder}",
                 "write to another folder; from a file, a run can be resumed",
+                "unreadable",
             )
 
     def is_stream(self, number: int) -> bool:
@@ -475,15 +479,17 @@ def check_manifest(found: Any, name: str) -> dict[str, Any]:
     try:
         unsealed(found)
     except ValueError:
-        raise TokctlError(f"{name} was changed after it was written", MANIFEST_HINT) from None
+        raise BadInput(
+            f"{name} was changed after it was written", MANIFEST_HINT, "damaged"
+        ) from None
     manifest: dict[str, Any] = found
     return manifest
 
 
 def _damaged(place: Place, line: int) -> TokctlError:
     """Return the error for a damaged line of a journal."""
-    return TokctlError(
-        f"{place.file(JOURNAL)}: line {line} is damaged", "begin again in another folder"
+    return BadInput(
+        f"{place.file(JOURNAL)}: line {line} is damaged", "begin again in another folder", "damaged"
     )
 
 

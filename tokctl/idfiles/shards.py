@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.schema import check
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
 from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, Place, cannot, place_at
@@ -92,13 +92,40 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
 class StoppedError(TokctlError):
     """An error during the work: complete shards stay in the folder, and a later run can resume."""
 
-    @classmethod
-    def by(cls, error: TokctlError) -> StoppedError:
-        """Return a StoppedError with the message and the exit code of another error."""
+    @staticmethod
+    def by(error: TokctlError) -> StoppedError:
+        """Return a StoppedError of the same kind, with the message and the code of the error."""
         hint = error.hint
         if error.message.startswith("can't write"):
             hint = "make room there, or look at its rights"
-        return cls(error.message, hint, error.exit_code)
+        stopped = next(
+            (_STOPPED[kind] for kind in _STOPPED if isinstance(error, kind)), StoppedError
+        )
+        return stopped(error.message, hint, error.code, exit_code=error.exit_code)
+
+
+class _StoppedByOption(StoppedError, BadOption):
+    """A `BadOption` during the work."""
+
+
+class _StoppedByInput(StoppedError, BadInput):
+    """A `BadInput` during the work."""
+
+
+class _StoppedByModel(StoppedError, BadModel):
+    """A `BadModel` during the work."""
+
+
+class _StoppedUnsupported(StoppedError, Unsupported):
+    """An `Unsupported` during the work."""
+
+
+_STOPPED: dict[type[TokctlError], type[StoppedError]] = {
+    BadOption: _StoppedByOption,
+    BadInput: _StoppedByInput,
+    BadModel: _StoppedByModel,
+    Unsupported: _StoppedUnsupported,
+}
 
 
 #: Forms whose shards have exactly the given number of ids. They need an index that says where
@@ -378,13 +405,14 @@ class ShardFolder:
         provenance.check_finished(self.name, found)
         shards = found["shards"]
         for extra in unlisted(self.place, shards, manifest):
-            raise TokctlError(extra, "remove it")
+            raise BadInput(extra, "remove it", "damaged")
         for fault in self.faults(shards):
             if fault is not None:
-                raise TokctlError(
+                raise BadInput(
                     fault,
                     "copy the file again from where it came, or remove the folder "
                     f"{self.name} and encode again",
+                    "damaged",
                 )
         self.clean(keep=None)
         return self.written(found, kept=len(shards), was_there=True)
@@ -431,7 +459,9 @@ class ShardFolder:
                 continue
             lost = journal.sources_after(number)
             if any(map(provenance.is_stream, lost)):
-                raise TokctlError(fault, "begin again in another folder: stdin can't be read again")
+                raise BadInput(
+                    fault, "begin again in another folder: stdin can't be read again", "damaged"
+                )
             self.tell_damage(fault, "it and the shards after it are encoded again")
             return journal.keep(number)
         return journal
@@ -485,7 +515,9 @@ class ShardFolder:
         if (PART_SIZE in journal.header) != (PART_SIZE in header):
             where = "on a cluster" if PART_SIZE in journal.header else "on one machine"
             verb = "add" if PART_SIZE in journal.header else "leave out"
-            raise TokctlError(f"{self.name} was begun {where}", f"{verb} --engine, or {ELSEWHERE}")
+            raise BadOption(
+                f"{self.name} was begun {where}", f"{verb} --engine, or {ELSEWHERE}", "conflict"
+            )
         return journal
 
     def clean(self, *, keep: set[str] | None, pieces: bool = False) -> None:
@@ -516,8 +548,10 @@ class ShardFolder:
         for file in files_in(shards):
             if sizes.get(file["file"]) != file["bytes"]:
                 path = self.place.file(file["file"])
-                raise TokctlError(
-                    f"{path} is not as it was written", "repeat the command with --resume"
+                raise BadInput(
+                    f"{path} is not as it was written",
+                    "repeat the command with --resume",
+                    "damaged",
                 )
 
     def finish(self, manifest: dict[str, Any]) -> None:
@@ -543,7 +577,7 @@ def check_folder(name: str | Path, *, resume: bool) -> None:
         TokctlError: the name is empty, the folder is in use, or its content does not allow it.
     """
     if not str(name):
-        raise TokctlError("-o is empty", "name a folder for the shards")
+        raise BadOption("-o is empty", "name a folder for the shards", "bad-value")
     place = place_at(name)
     if isinstance(place, LocalPlace) and place.path.is_dir():
         with place.locked():
@@ -574,8 +608,8 @@ def _check_empty(place: Place, *, resume: bool) -> None:
             "holds finished shards" if MANIFEST in entries else "holds shards of a run that stopped"
         )
         hint = "continue with --resume" if MANIFEST not in entries else "remove it first"
-        raise TokctlError(f"{place} {begun}", f"{hint}, or {ELSEWHERE}")
-    raise TokctlError(f"{place} is not empty", ELSEWHERE)
+        raise BadOption(f"{place} {begun}", f"{hint}, or {ELSEWHERE}", "output-taken")
+    raise BadOption(f"{place} is not empty", ELSEWHERE, "output-taken")
 
 
 def has_shards(path: str | Path) -> bool:
@@ -653,10 +687,14 @@ def manifest_at(path: str) -> tuple[Place, str]:
         return place_at(above if "://" in above else Path(path).parent), name
     if place.size(MANIFEST) is None:
         if place.size(JOURNAL) is not None:
-            raise TokctlError(
-                f"{path} holds shards of a run that stopped", "finish it: tokctl encode --resume"
+            raise BadInput(
+                f"{path} holds shards of a run that stopped",
+                "finish it: tokctl encode --resume",
+                "damaged",
             )
-        raise TokctlError(f"{path} is a folder without {MANIFEST}", "name the files in it")
+        raise BadInput(
+            f"{path} is a folder without {MANIFEST}", "name the files in it", "unreadable"
+        )
     return place, name
 
 
@@ -673,11 +711,13 @@ def read_manifest(place: Place, name: str) -> dict[str, Any]:
     manifest = place.file(name)
     data = place.read(name)
     if data is None:
-        raise TokctlError(f"can't read {manifest}: No such file or directory", "check that file")
+        raise BadInput(
+            f"can't read {manifest}: No such file or directory", "check that file", "unreadable"
+        )
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise TokctlError(f"{manifest} is no JSON: {error}", MANIFEST_HINT) from None
+        raise BadInput(f"{manifest} is no JSON: {error}", MANIFEST_HINT, "damaged") from None
     said: dict[str, Any] = check(
         found, LISTED, f"{manifest} is not a manifest of shards", MANIFEST_HINT
     )
@@ -704,4 +744,4 @@ _SHARD_HINT = "copy it again from where it came, or make the shards again"
 def _check_shard(place: Place, file: dict[str, Any]) -> None:
     """Raise TokctlError if a file of a shard has a fault."""
     if (fault := file_fault(place, file)) is not None:
-        raise TokctlError(f"the shard {fault}", _SHARD_HINT)
+        raise BadInput(f"the shard {fault}", _SHARD_HINT, "damaged")

@@ -26,7 +26,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.schema import COUNT, AnyOf
 from tokctl.core.values import Done
 from tokctl.idfiles.chunks import Chunk, ResumePoint
@@ -181,16 +181,12 @@ class Failure(NamedTuple):
     """An error of a task that its input caused.
 
     Attributes:
-        message: message of the error.
-        hint: hint of the error.
-        exit_code: exit code of the error.
+        error: the error to raise in the driver.
         unit: index of the unit that can't be encoded; None for any other error.
         piece: file name of a damaged piece; None if no piece is damaged.
     """
 
-    message: str
-    hint: str
-    exit_code: int
+    error: TokctlError
     unit: int | None = None
     piece: str | None = None
 
@@ -198,11 +194,7 @@ class Failure(NamedTuple):
     def of(cls, error: TokctlError, unit: int | None = None) -> Failure:
         """Return the failure for an error."""
         piece = error.piece if isinstance(error, DamagedPieceError) else None
-        return cls(error.message, error.hint, error.exit_code, unit, piece)
-
-    def error(self) -> TokctlError:
-        """Return the error to raise in the driver."""
-        return TokctlError(self.message, self.hint, self.exit_code)
+        return cls(error.reworded(), unit, piece)
 
 
 def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCounts]] | Failure:
@@ -288,10 +280,11 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
     ids, planned = sum(shard["ids"] for shard in writer.shards), group.stop - group.start
     if (len(writer.shards), ids) != (group.shards, planned):
         return Failure.of(
-            TokctlError(
+            BadInput(
                 f"{job.place}: {len(writer.shards):,} shards from number {group.shard} on have "
                 f"{ids:,} ids; {planned:,} in {group.shards:,} are planned",
                 "begin again in another folder",
+                "damaged",
             )
         )
     return writer.shards
@@ -466,10 +459,11 @@ class _Run:
         totals = made["totals"]
         for key in ("documents", "ids"):
             if totals[key] != sum(source[key] for source in made["sources"]):
-                raise TokctlError(
+                raise BadInput(
                     f"{self._folder.name}: the shards have {totals[key]:,} {key}, and the sources "
                     "another number",
                     "begin again in another folder",
+                    "damaged",
                 )
         return made
 
@@ -606,18 +600,20 @@ class _Run:
         """Record a piece that was written."""
         if self._pieces.size(task.file) != piece.bytes:
             self._folder.place.check_writer()
-            raise TokctlError(
+            raise BadInput(
                 f"{self._pieces.file(task.file)} was written, and is not here",
                 "the folder of the shards must be one that all workers and this machine share",
+                "unreadable",
             )
         documents = self._job.encoder.documents
         documents.bytes_read += sum(unit.bytes for unit in units)
         documents.tokens += piece.ids
         if (before := self._record.pieces.get(task.file)) is not None:
             if (before.piece, before.units) != (piece, units):
-                raise TokctlError(
+                raise BadInput(
                     f"{task.name} was encoded again, and not to the same ids",
                     "begin again in another folder",
+                    "damaged",
                 )
             return
         facts = {str(unit.source): self._facts[unit.source] for unit in task.units}
@@ -632,7 +628,7 @@ class _Run:
         source again, from the part on, which raises the error that one machine raises.
         """
         if failure.unit is None:
-            raise failure.error()
+            raise failure.error
         number, part = task.units[failure.unit]
         if part.number:
             encoder, source = self._job.encoder, part.source
@@ -651,7 +647,7 @@ class _Run:
             assert not isinstance(source, Archive)
             for _ in encoder.chunks(source, start):
                 pass
-        raise failure.error()
+        raise failure.error
 
     def _check_unchanged(self) -> None:
         for known in self._record.pieces.values():
@@ -659,7 +655,7 @@ class _Run:
                 self._provenance.check_sources(self._folder.name, known.facts)
             except TokctlError as error:
                 hint = "repeat the command with --resume when nothing writes to it"
-                raise TokctlError(error.message, hint) from None
+                raise error.reworded(hint=hint) from None
 
     # -- pieces to shards ------------------------------------------------------------------
 
@@ -733,7 +729,7 @@ class _Run:
         """Raise the error; a damaged piece is removed, so that a later run makes it again."""
         if failure.piece:
             self._pieces.remove(failure.piece)
-        raise failure.error()
+        raise failure.error
 
     def _tell(self, phase: str, done: int, total: int) -> None:
         if self._stream.progress is not None:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, Unsupported
 from tokctl.core.files import WholeFiles, note_read, whole_files, whole_folder
 from tokctl.core.humanize import plural
 from tokctl.core.schema import PLAIN_NAME, Whole, check, fits
@@ -55,8 +55,8 @@ def numpy_module() -> Any:
     try:
         import numpy
     except ImportError:
-        raise TokctlError(
-            "reading embeddings needs NumPy", "pip install 'tokctl[embeddings]'"
+        raise Unsupported(
+            "reading embeddings needs NumPy", "pip install 'tokctl[embeddings]'", "missing-package"
         ) from None
     return numpy
 
@@ -78,7 +78,7 @@ class Weights:
             names = ("model.safetensors", _INDEX)
             found = [path / name for name in names if (path / name).exists()]
             if not found:
-                raise TokctlError(f"{path} has no model.safetensors", _HINT)
+                raise BadInput(f"{path} has no model.safetensors", _HINT, "unreadable")
             path = found[0]
         note_read(path)
         self.whole = True
@@ -120,9 +120,10 @@ class Weights:
             inputs = self._called(_INPUTS) or outputs
             if len(inputs) != 1:
                 found = f"has {len(inputs)}" if inputs else "has no"
-                raise TokctlError(
+                raise BadOption(
                     f"{self.path} {found} tensors that are called as embeddings are",
                     f"name one with --tensor: {self._names(inputs or None)}",
+                    "missing-option",
                 )
             name = inputs[0]
         chosen = self.matrix(name, size)
@@ -130,7 +131,7 @@ class Weights:
         if self.is_output(name):
             others = self._called(_INPUTS)
         if not (others or self.whole or indicator):
-            raise TokctlError(
+            raise BadInput(
                 f"{self.path} is one of several files: whether {name!r} is input and output can't "
                 "be told",
                 f"name the model's {_INDEX}",
@@ -157,7 +158,9 @@ class Weights:
         path = self.files[name]
         tensor = self._tensors(path).get(name)
         if tensor is None:
-            raise TokctlError(f"{path} has no tensor {name!r}", f"{self.path} says that it has")
+            raise BadInput(
+                f"{path} has no tensor {name!r}", f"{self.path} says that it has", "damaged"
+            )
         return self._opened[path][0], tensor
 
     def _called(self, endings: Sequence[str]) -> list[str]:
@@ -185,9 +188,10 @@ class Weights:
         """
         names = [*self._called(_INPUTS), *self._called(_OUTPUTS)]
         if not names:
-            raise TokctlError(
+            raise BadOption(
                 f"{self.path} has no tensors that are called as embeddings are",
                 f"name one with --tensor: {self._names(None)}",
+                "missing-option",
             )
         return [self.matrix(name, size) for name in names]
 
@@ -204,23 +208,28 @@ class Weights:
                 `size` ids.
         """
         if name not in self.files:
-            raise TokctlError(f"{self.path} has no tensor {name!r}", f"it has: {self._names(None)}")
+            raise BadOption(
+                f"{self.path} has no tensor {name!r}",
+                f"it has: {self._names(None)}",
+                "unknown-name",
+            )
         path = self.files[name]
         file, tensor = self._place(name)
         if len(tensor.shape) not in dimensions or tensor.dtype not in _TYPES:
-            raise TokctlError(
+            raise BadInput(
                 f"{path}: the tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}",
                 f"embeddings are a table of {', '.join(_TYPES)}: {self._names(None)}",
+                "bad-record",
             )
         rows, width = tensor.shape[0], math.prod(tensor.shape[1:])
         if rows < size or rows - size > max(size, MOST_HOLES):
-            raise TokctlError(
+            raise BadInput(
                 f"{path}: the tensor {name!r} has {plural(rows, 'row')}, and the model "
                 f"{plural(size, 'id')}",
                 "is it of another model, or not the embeddings? --tensor names one",
             )
         if not 0 < width <= MOST_DIMENSIONS:
-            raise TokctlError(
+            raise BadInput(
                 f"{path}: the tensor {name!r} has {plural(width, 'number')} in each row",
                 f"embeddings have 1 to {MOST_DIMENSIONS:,}",
             )
@@ -267,9 +276,10 @@ class Weights:
                 self._write(dict.fromkeys(self.files.values(), target), changed, together, progress)
             return [target]
         if target.exists() and not target.is_dir():
-            raise TokctlError(
+            raise BadOption(
                 f"can't write the folder {target}: a file has that name",
                 f"{self._list} names several files: name a folder for them",
+                "output-taken",
             )
         paths = sorted(set(self.files.values()))
         try:
@@ -281,8 +291,10 @@ class Weights:
                 targets = {path: folder / path.name for path in paths}
                 self._write(targets, changed, together, progress)
         except OSError as error:
-            raise TokctlError(
-                f"can't write the folder {target}: {error.strerror or error}", "name another one"
+            raise BadInput(
+                f"can't write the folder {target}: {error.strerror or error}",
+                "name another one",
+                "unreadable",
             ) from None
         return [target / path.name for path in (self._list, *paths)]
 
@@ -320,7 +332,9 @@ class Weights:
         try:
             return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         except TypeError as error:  # an unknown field that is nested too deeply
-            raise TokctlError(f"{self._list} can't be written anew: {error}", _HINT) from None
+            raise BadInput(
+                f"{self._list} can't be written anew: {error}", _HINT, "damaged"
+            ) from None
 
 
 def _index(path: Path) -> dict[str, Path]:
@@ -330,12 +344,14 @@ def _index(path: Path) -> dict[str, Path]:
     none = f"{path} is not an index of safetensors files"
     try:
         if path.stat().st_size > _LONGEST_INDEX:
-            raise TokctlError(f"{none}: it has over {_LONGEST_INDEX:,} bytes", _HINT)
+            raise BadInput(f"{none}: it has over {_LONGEST_INDEX:,} bytes", _HINT, "too-large")
         document = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise TokctlError(f"can't read {path}: {error.strerror or error}", _HINT) from None
+        raise BadInput(
+            f"can't read {path}: {error.strerror or error}", _HINT, "unreadable"
+        ) from None
     except ValueError as error:
-        raise TokctlError(f"{none}: {error}", _HINT) from None
+        raise BadInput(f"{none}: {error}", _HINT, "damaged") from None
     check(document, {"weight_map": {str: PLAIN_NAME}}, none, _HINT)
     return {name: path.parent / file for name, file in document["weight_map"].items()}
 
@@ -389,7 +405,7 @@ class EmbeddingMatrix:
         sound = (abs(rows) < TOO_LARGE).all(axis=1)  # False for NaN, too
         if not sound.all():
             row = first + int(numpy.argmin(sound))
-            raise TokctlError(
+            raise BadInput(
                 f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
                 f"finite number, or one beyond {TOO_LARGE:g}",
                 "the file is damaged, or the training went wrong",

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from tokctl.core import systems
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.core.files import WholeFiles, note_read, watched, whole_files
 from tokctl.idfiles import FORMS
 from tokctl.idfiles.chunks import (
@@ -152,7 +152,9 @@ def write(
     from tokctl.sources import AUTO
 
     if form not in FORMS:
-        raise TokctlError(f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}")
+        raise BadOption(
+            f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}", "unknown-name"
+        )
     kind = dtype_for(form, tokenizer.vocab_size, dtype)
     last_id = None if eos is None else end_id(tokenizer, eos)
     tokenizer.special_matcher(special)  # reports an unknown token before any other error
@@ -214,7 +216,9 @@ def write_stream(stream: ChunkStream, target: Target, engine: ShardEngine | None
     check_target(target)
     if engine is not None:
         if target.shard_size is None:
-            raise TokctlError("a cluster writes shards", "also give the size of a shard")
+            raise BadOption(
+                "a cluster writes shards", "also give the size of a shard", "missing-option"
+            )
         return engine.write_shards(stream, target)
     if target.shard_size is None:
         with open_writer(target.form, target.path, target.dtype, index=target.index) as writer:
@@ -237,16 +241,21 @@ def check_target(target: Target) -> None:
     """
     if target.index is not None:
         if target.form not in ("bin", "npy"):
-            raise TokctlError(
+            raise BadOption(
                 f"an index is for bin and npy: {target.form} holds its documents itself",
                 "leave the index out",
+                "conflict",
             )
         if target.shard_size is not None:
-            raise TokctlError("each shard has its own index", "leave the index out")
+            raise BadOption("each shard has its own index", "leave the index out", "conflict")
     if target.resume and target.shard_size is None:
-        raise TokctlError("only shards can be resumed", "also give the size of a shard")
+        raise BadOption(
+            "only shards can be resumed", "also give the size of a shard", "missing-option"
+        )
     if target.shard_size is not None and target.shard_size < 1:
-        raise TokctlError(f"a shard can't have {target.shard_size} ids", "take 1 or more")
+        raise BadOption(
+            f"a shard can't have {target.shard_size} ids", "take 1 or more", "bad-value"
+        )
     if target.form == "parquet":
         from tokctl.idfiles.parquet import WRITING_NEEDS_PYARROW, pyarrow
 
@@ -540,7 +549,7 @@ def _opened(
         from tokctl.idfiles.megatron import MegatronWriter
 
         if not isinstance(target, (str, Path)):
-            raise TokctlError("Megatron's files are two", "name them: -o PREFIX")
+            raise BadOption("Megatron's files are two", "name them: -o PREFIX", "missing-option")
         data, idx = files_of(form, target)
         second = together.open(idx)
         first = together.open(data)
@@ -601,7 +610,8 @@ def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
 
 
 def _no_room(error: OSError) -> TokctlError:
-    return TokctlError(
+    return BadInput(
         f"can't keep ids in {tempfile.gettempdir()}: {os.strerror(error.errno or 0)}",
         "name a folder with room in $TMPDIR, or write to a file: -o PATH",
+        "unreadable",
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, cast
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.sources.blocks import BLOCK_SIZE, BlockStream, ByteSource
 from tokctl.sources.document import Archive, Document, Records
 
@@ -38,7 +38,9 @@ def members(
     """
     name = data.name
     if depth > _DEEPEST:
-        raise TokctlError(f"{name}: archives in archives, more than {_DEEPEST} deep", "unpack it")
+        raise BadInput(
+            f"{name}: archives in archives, more than {_DEEPEST} deep", "unpack it", "too-large"
+        )
     with closing(_Forward(blocks(), name)) as stream:
         if not stream.peek(1):
             raise _cut(name)
@@ -57,9 +59,10 @@ def members(
                 yield source
             stream.turn += 1
         if any(block.strip(b"\0") for block in stream.rest()):
-            raise TokctlError(
+            raise BadInput(
                 f"{name}: there is more data after the end of the archive",
                 "joined archives are not one archive: name each, or tar --concatenate",
+                "damaged",
             )
 
 
@@ -75,7 +78,7 @@ def _member_data(
             left = member.size
             while left:
                 if stream.turn != turn:
-                    raise TokctlError(
+                    raise BadOption(
                         f"{path}: the archive has been read on since",
                         "read its members in their order",
                     )
@@ -110,7 +113,7 @@ class _Forward(BlockStream):
 
     def seek(self, place: int) -> int:
         if place < self.place:
-            raise TokctlError(
+            raise BadOption(
                 f"{self.name}: the archive has been read on since",
                 "read its members in their order",
             )
@@ -167,12 +170,16 @@ class _damage:  # noqa: N801  (a context manager, called like a function)
 
 
 def _cut(name: str) -> TokctlError:
-    return TokctlError(
-        f"{name} is cut short: the archive has no end", "fetch or write it again; tar -t lists it"
+    return BadInput(
+        f"{name} is cut short: the archive has no end",
+        "fetch or write it again; tar -t lists it",
+        "damaged",
     )
 
 
 def _damaged(name: str, error: BaseException) -> TokctlError:
-    return TokctlError(
-        f"{name} is damaged, or no tar: {error}", "fetch or write it again; tar -t lists it"
+    return BadInput(
+        f"{name} is damaged, or no tar: {error}",
+        "fetch or write it again; tar -t lists it",
+        "damaged",
     )

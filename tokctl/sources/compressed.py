@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from typing import Protocol
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.sources.blocks import BLOCK_SIZE
 
 #: Most bytes given to a decompressor at a time, because it copies the input that it does not use;
@@ -80,18 +80,21 @@ def decompressed(
             if ready:
                 yield b"".join(ready)
     except damages as error:
-        raise TokctlError(
+        raise BadInput(
             f"{name} is damaged: its {kind} data can't be decompressed ({error})",
             _DAMAGED + (_LONG if kind == "zstd" else ""),
+            "damaged",
         ) from None
     if member is not None:
-        raise TokctlError(
-            f"{name} is cut short: its {kind} data has no end", "fetch or write it again"
+        raise BadInput(
+            f"{name} is cut short: its {kind} data has no end", "fetch or write it again", "damaged"
         )
 
 
 def _followed(name: str, kind: str) -> TokctlError:
-    return TokctlError(f"{name} is damaged: behind its {kind} data stands something else", _DAMAGED)
+    return BadInput(
+        f"{name} is damaged: behind its {kind} data stands something else", _DAMAGED, "damaged"
+    )
 
 
 def _decompressor_of(
@@ -117,9 +120,10 @@ def _decompressor_of(
         else:
             from backports import zstd
     except ImportError:
-        raise TokctlError(
+        raise Unsupported(
             f"{name} is zstd data, which this Python can't decompress",
             "pip install backports.zstd, or: zstdcat FILE | tokctl …",
+            "missing-package",
         ) from None
     return zstd.ZstdDecompressor, (zstd.ZstdError,)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError, Unsupported
 from tokctl.core.files import WholeFiles
 
 Progress = Callable[[int, int], None]  # arguments: bytes done, bytes expected
@@ -67,7 +67,9 @@ def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
         entries = json.loads(manifest.read_text(encoding="utf-8"))["corpora"]
         return [_corpus(entry, manifest.parent, cache) for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise TokctlError(f"cannot read {manifest}: {problem!r}", "reinstall tokctl") from problem
+        raise BadInput(
+            f"cannot read {manifest}: {problem!r}", "reinstall tokctl", "damaged"
+        ) from problem
 
 
 def corpus_path(name: str, *, cache: Path | None = None) -> Path:
@@ -84,8 +86,12 @@ def corpus_path(name: str, *, cache: Path | None = None) -> Path:
     if corpus.path is not None:
         return corpus.path
     if corpus.address is None:
-        raise TokctlError(f"{name}: missing from this installation", hint="reinstall tokctl")
-    raise TokctlError(f"{name}: not fetched, or damaged", f"run `tokctl corpora fetch {name}`")
+        raise BadInput(
+            f"{name}: missing from this installation", hint="reinstall tokctl", code="unreadable"
+        )
+    raise BadInput(
+        f"{name}: not fetched, or damaged", f"run `tokctl corpora fetch {name}`", "unreadable"
+    )
 
 
 def fetch_corpus(
@@ -122,7 +128,7 @@ def fetch_corpus(
     except OSError as problem:
         hint = "free some space, or set TOKCTL_CACHE to a folder that you can write to"
         message = f"cannot keep {name} in {target.parent}: {problem.strerror or problem}"
-        raise TokctlError(message, hint) from problem
+        raise BadInput(message, hint, "unreadable") from problem
     return target
 
 
@@ -150,12 +156,13 @@ class _Received:
         self.out.flush()
 
     def wrong(self) -> TokctlError:
-        return TokctlError(
+        return BadInput(
             f"{self.source} is not the file that tokctl knows as {self.corpus.name}: expected "
             f"sha256 {self.corpus.sha256} ({self.corpus.bytes} bytes), got "
             f"{self.digest.hexdigest()} ({self.size} bytes); nothing was kept",
             "Project Gutenberg re-issues its files now and then, and a proxy may answer in its "
             "place: try again, update tokctl, or download the book yourself and give its path",
+            "damaged",
         )
 
 
@@ -163,7 +170,9 @@ def _download(received: _Received) -> None:
     try:  # requests is a dependency of pooch, which passes its errors on
         pooch, requests = map(importlib.import_module, ("pooch", "requests"))
     except ImportError as problem:
-        raise TokctlError("fetching needs pooch", "pip install 'tokctl[fetch]'") from problem
+        raise Unsupported(
+            "fetching needs pooch", "pip install 'tokctl[fetch]'", "missing-package"
+        ) from problem
     answers: list[Any] = []  # pooch doesn't close responses after an error
     hooks = {"response": lambda answer, **_: answers.append(answer)}
     try:  # chunk_size in bytes; timeout in seconds without data
@@ -174,7 +183,9 @@ def _download(received: _Received) -> None:
         if (bad := problem.response) is not None:
             reason = f"the server answered {bad.status_code} {bad.reason}"
         hint = "check the network and try again, or download the book yourself and give its path"
-        raise TokctlError(f"cannot download {received.source}: {reason}", hint) from problem
+        raise BadInput(
+            f"cannot download {received.source}: {reason}", hint, "unreadable"
+        ) from problem
     finally:
         for answer in answers:
             answer.close()
@@ -210,4 +221,4 @@ def _find(name: str, cache: Path | None) -> Corpus:
         return known[name]
     close = difflib.get_close_matches(name.lower(), known, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-    raise TokctlError(f"no corpus is named {name!r}", hint=hint)
+    raise BadOption(f"no corpus is named {name!r}", hint=hint, code="unknown-name")

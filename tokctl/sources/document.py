@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError
 
 
 class Places(NamedTuple):
@@ -167,7 +167,7 @@ AUTO = Reading()
 def check_errors(errors: str) -> None:
     """Raise TokctlError if `errors` is not `strict` or `replace`."""
     if errors not in ("strict", "replace"):
-        raise TokctlError(f"errors can't be {errors!r}", "choose strict or replace")
+        raise BadOption(f"errors can't be {errors!r}", "choose strict or replace", "bad-value")
 
 
 class Utf8Checker:
@@ -231,9 +231,10 @@ def invalid_utf8(name: str, line: int, byte: int) -> TokctlError:
         line: number of the line, from 1.
         byte: index of the byte in the whole text, from 0.
     """
-    return TokctlError(
+    return BadInput(
         f"{name}: line {line}, byte {byte} is not UTF-8, and this model reads characters",
         "use --errors replace to put U+FFFD in its place, or a byte-level model",
+        "not-utf8",
     )
 
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.core.humanize import plural
 from tokctl.sources.blocks import unreadable
 from tokctl.sources.document import Reading
@@ -168,8 +168,8 @@ def nothing_in(folder: str, files: int) -> TokctlError:
         files: number of files in it.
     """
     if not files:
-        return TokctlError(f"{folder} has no files", "name a folder with texts in it")
-    return TokctlError(
+        return BadInput(f"{folder} has no files", "name a folder with texts in it")
+    return BadInput(
         f"{folder} has no file to read: {plural(files, 'file')} in it, none of them wanted",
         "hidden files need an --include that starts with a dot; see --include and --exclude",
     )
@@ -196,8 +196,10 @@ def expand(pattern: str) -> list[str]:
     if "**" in parts:
         paths = [path for path in paths if not os.path.isdir(path)]  # noqa: PTH112
     if not paths:
-        raise TokctlError(
-            f"no file matches {pattern}", "check the pattern; a name is taken as it is with ./"
+        raise BadInput(
+            f"no file matches {pattern}",
+            "check the pattern; a name is taken as it is with ./",
+            "unreadable",
         )
     return sorted(paths, key=os.fsencode)
 
@@ -306,7 +308,7 @@ def _files_of(folder: Path) -> list[str]:
 
     state = _read_json(path, {"_data_files": [{"filename": PLAIN_NAME}]})
     if state.get("_indices_files") or state.get("_indices_data_files"):
-        raise TokctlError(
+        raise Unsupported(
             f"{folder} keeps the order of its rows apart, as `datasets` did before 2.0",
             "load it with such a version and save it again",
         )
@@ -322,6 +324,6 @@ def _read_json(path: Path, schema: Any) -> dict[str, Any]:
     except OSError as error:
         raise unreadable(str(path), error) from None
     except (ValueError, RecursionError) as error:
-        raise TokctlError(f"{damaged}: {error}", hint) from None
+        raise BadInput(f"{damaged}: {error}", hint, "damaged") from None
     said: dict[str, Any] = check(found, schema, damaged, hint)
     return said

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, NoReturn
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput
 from tokctl.sources.blocks import whole_lines
 from tokctl.sources.document import Batch
 
@@ -168,4 +168,4 @@ def _shown(line: bytes) -> str:
 
 
 def _refuse(name: str, line: int, problem: str, hint: str) -> NoReturn:
-    raise TokctlError(f"{name}: line {line}: {problem}", hint)
+    raise BadInput(f"{name}: line {line}: {problem}", hint, "bad-record")

@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, Unsupported
 from tokctl.core.values import brief
 from tokctl.sources.blocks import (
     HEAD,
@@ -76,9 +76,10 @@ def open_sources(
     found = [source for path in paths for source in _sources_at(str(path), reading, stdin)]
     texts = all(isinstance(source, Document) for source in found)
     if reading.text_field is not None and reading.format == "auto" and texts and found:
-        raise TokctlError(
+        raise BadOption(
             f"there is no field {reading.text_field} to be read: {found[0].name} is plain text",
             "JSON Lines are known by their name (.jsonl, .ndjson); else add --format jsonl",
+            "conflict",
         )
     return found
 
@@ -98,13 +99,16 @@ def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[So
     if isinstance(sources, (str, os.PathLike, Document, Records, Archive)):
         sources = [sources]
     if not isinstance(sources, Iterable):
-        raise TokctlError(
-            f"the sources can't be {brief(sources)}", "they are paths: one, or a list of them"
+        raise BadOption(
+            f"the sources can't be {brief(sources)}",
+            "they are paths: one, or a list of them",
+            "bad-value",
         )
     if not isinstance(reading, Reading):
-        raise TokctlError(
+        raise BadOption(
             f"reading can't be {brief(reading)}",
             "it is a Reading of tokctl.sources: Reading('jsonl', text_field='body')",
+            "bad-value",
         )
     found: list[Source] = []
     for are_paths, some in groupby(sources, lambda source: isinstance(source, (str, os.PathLike))):
@@ -141,7 +145,7 @@ def documents(
 
 def _check_stdin(paths: Sequence[str | Path]) -> None:
     if sum(str(path) == STDIN for path in paths) > 1:
-        raise TokctlError("stdin (-) is named twice", "it can be read only once")
+        raise BadOption("stdin (-) is named twice", "it can be read only once")
 
 
 def _sources_at(path: str, reading: Reading, stdin: BinaryIO | None) -> Iterator[Source]:
@@ -190,7 +194,7 @@ def _plain(data: ByteSource) -> Generator[bytes, None, None]:
 
     head, text = _peek(decompressed(blocks, kind, data.name), _may_be_compressed)
     if inner := _compression(head):
-        raise TokctlError(
+        raise Unsupported(
             f"{data.name} is compressed twice: its {kind} data holds {inner} data",
             "unpack it once before: zcat FILE | tokctl …, or zstdcat, xzcat, bzcat",
         )
@@ -316,9 +320,10 @@ def _is_empty_tar(name: str, head: bytes) -> bool:
 def _check_is_text(name: str, head: bytes) -> None:
     """Raise TokctlError for a file with the name of a table whose first bytes are wrong."""
     if without_compression_suffix(name).endswith(_TABLES) and not _NO_TEXT.isdisjoint(head):
-        raise TokctlError(
+        raise BadInput(
             f"{name} does not start like the format in its name, and is not text",
             "download or write it again; --format overrides the format",
+            "damaged",
         )
 
 
@@ -405,7 +410,7 @@ def _surely_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
         if len(head) < HEAD:
             head += block[:HEAD]
             if form := _form_of(head):
-                raise TokctlError(
+                raise BadInput(
                     f"{name} was taken for text, and what comes out of it is {form}",
                     f"say so with --format {form}: the first bytes of a pipe are not waited for",
                 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.sources.blocks import BLOCK_SIZE, HEAD, ByteSource
 from tokctl.sources.document import Reading
 from tokctl.sources.folders import FileFilter, has_magic, nothing_in
@@ -62,7 +62,7 @@ def files_at(address: str, reading: Reading) -> list[ByteSource]:
         # With `**` the files of a folder match on their own.
         files = {each: about for each, about in found.items() if about.get("type") != "directory"}
         if not files:
-            raise TokctlError(f"no file matches {name}", "check the pattern")
+            raise BadInput(f"no file matches {name}", "check the pattern", "unreadable")
         return _named(system, files)
 
 
@@ -101,7 +101,9 @@ def _file(system: Any, path: str, name: str, about: dict[str, Any]) -> ByteSourc
                 done += len(block)
                 yield block
         if size is not None and done < size:
-            raise TokctlError(f"{name} is cut short: {done} of {size} bytes came", _TRY_AGAIN)
+            raise BadInput(
+                f"{name} is cut short: {done} of {size} bytes came", _TRY_AGAIN, "unreadable"
+            )
 
     # A web server may ignore the range and send everything.
     head = None if web else system.cat_file(path, start=0, end=HEAD)
@@ -132,8 +134,8 @@ def file_system(address: str, name: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise TokctlError(
-            f"{name}: an address needs fsspec", "pip install 'tokctl[remote]'"
+        raise Unsupported(
+            f"{name}: an address needs fsspec", "pip install 'tokctl[remote]'", "missing-package"
         ) from error
     protocol = _protocol(address)
     try:
@@ -141,11 +143,13 @@ def file_system(address: str, name: str) -> tuple[Any, str]:
     except ImportError:
         package = _PACKAGES.get(protocol)
         install = f"pip install {package}" if package else "pip install 'tokctl[remote]'"
-        raise TokctlError(f"{name}: fsspec needs a package for {protocol}://", install) from None
+        raise Unsupported(
+            f"{name}: fsspec needs a package for {protocol}://", install, "missing-package"
+        ) from None
     except Exception as error:
         if "not known" in str(error):
             hint = "a file of that name is named with ./ before it"
-            raise TokctlError(f"{name}: there is no protocol {protocol}", hint) from None
+            raise BadInput(f"{name}: there is no protocol {protocol}", hint, "unreadable") from None
         raise _failed(name, error) from None
     return system, path
 
@@ -173,6 +177,10 @@ class network:  # noqa: N801  (a context manager, called like a function)
 
 def _failed(name: str, error: Exception, verb: str = "read") -> TokctlError:
     if isinstance(error, FileNotFoundError) and verb == "read":
-        return TokctlError(f"can't read {name}: there is no such file", "check the address")
+        return BadInput(
+            f"can't read {name}: there is no such file", "check the address", "unreadable"
+        )
     reason = shown(str(error)).strip().partition("\n")[0]
-    return TokctlError(f"can't {verb} {name}: {reason or type(error).__name__}", _TRY_AGAIN)
+    return BadInput(
+        f"can't {verb} {name}: {reason or type(error).__name__}", _TRY_AGAIN, "unreadable"
+    )

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, Unsupported
 from tokctl.sources.blocks import BlockStream, ByteSource, opened_file, spooled
 from tokctl.sources.document import Batch, Places
 
@@ -35,8 +35,10 @@ def pyarrow(name: str) -> ModuleType:
     try:
         import pyarrow as module
     except ImportError as error:
-        raise TokctlError(
-            f"{name}: reading Parquet and Arrow needs pyarrow", "pip install 'tokctl[parquet]'"
+        raise Unsupported(
+            f"{name}: reading Parquet and Arrow needs pyarrow",
+            "pip install 'tokctl[parquet]'",
+            "missing-package",
         ) from error
     return module  # type: ignore[no-any-return, unused-ignore]
 
@@ -165,8 +167,10 @@ def _parquet(
                 if data is not None and data.size:
                     data.done = data.size * (row - 1) // max(1, about.num_rows)
     if groups is None and row - 1 != about.num_rows:
-        raise TokctlError(
-            f"{name} is damaged: {row - 1} of {about.num_rows} rows came", "fetch it again"
+        raise BadInput(
+            f"{name} is damaged: {row - 1} of {about.num_rows} rows came",
+            "fetch it again",
+            "damaged",
         )
     if data is not None and data.size:
         data.done = data.size
@@ -246,9 +250,10 @@ def _stream(name: str, field: Field, source: BlockStream) -> Iterator[Batch]:
             yield from _texts(batch, field, name, row)
             row += batch.num_rows
     if source.tail != _END:
-        raise TokctlError(
+        raise BadInput(
             f"{name} is cut short: its Arrow stream has no end",
             "write it again; a writer that is closed marks the end",
+            "damaged",
         )
     source.skip_rest()
 
@@ -282,9 +287,10 @@ class _named:  # noqa: N801  (a context manager, called like a function)
         if isinstance(error, (pa.ArrowException, OSError, ValueError, LookupError)):
             reason = str(error).strip().partition("\n")[0].rstrip(".")
             what = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
-            raise TokctlError(
+            raise BadInput(
                 f"{self.name} is damaged, or no {what}: {reason}",
                 "download or write it again; --format overrides the format",
+                "damaged",
             ) from None
 
 
@@ -310,14 +316,17 @@ def path_to(schema: Any, field: str, name: str, option: str = "--text-field") ->
     if found is None:
         columns = ", ".join(map(str, schema.names[:20])) or "none"
         more = ", …" if len(schema.names) > 20 else ""
-        raise TokctlError(
-            f"{name} has no column {field}", f"{option} names it; there is: {columns}{more}"
+        raise BadInput(
+            f"{name} has no column {field}",
+            f"{option} names it; there is: {columns}{more}",
+            "bad-record",
         )
     path, last = found
     if not _is_text(last.type):
-        raise TokctlError(
+        raise BadInput(
             f"{name}: column {field} holds {last.type}, and no text",
             f"{option} names the column of the texts",
+            "bad-record",
         )
     return path
 
@@ -329,9 +338,10 @@ def _columns(schema: Any, field: Field, name: str) -> list[int]:
     found = [place for place, column in enumerate(schema.names) if column in field]
     if not found:
         there = ", ".join(map(str, schema.names[:20])) or "none"
-        raise TokctlError(
+        raise BadInput(
             f"{name} has no column {field[0]}; there is: {there}",
             f"these are read: {', '.join(field)}; rename the one that you mean",
+            "bad-record",
         )
     return found
 
@@ -350,9 +360,10 @@ def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
         rows = batch.select(names).to_pylist()
         yield Batch([orjson.dumps(each) for each in rows], first=row)
     except TypeError as error:
-        raise TokctlError(
+        raise BadInput(
             f"{name}: rows from {row} on hold what is no JSON: {error}",
             f"the columns {', '.join(names)} hold texts, numbers, lists and structs of these",
+            "bad-record",
         ) from None
 
 
@@ -372,7 +383,9 @@ def column_batches(
     """
     texts = texts_at(column, path)
     if null := _first_null(texts):
-        raise TokctlError(f"{name}: row {row + null - 1}: {field} is null", "leave such rows out")
+        raise BadInput(
+            f"{name}: row {row + null - 1}: {field} is null", "leave such rows out", "bad-record"
+        )
     for some in text_column(texts).batches(BATCH_SIZE):
         yield Batch(some, first=row)
         row += len(some)

@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, IdCollector, IdWriter
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadOption, CoreError, TokctlError
 from tokctl.core.values import Done, cached_property
 from tokctl.sources import (
     BLOCK_SIZE,
@@ -503,7 +503,7 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
     if isinstance(token, int):
         if not 0 <= token < tokenizer.vocab_size:
             hint = f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
-            raise TokctlError(f"eos can't be the id {token}", hint)
+            raise BadOption(f"eos can't be the id {token}", hint, "bad-value")
         return token
     found = tokenizer.special_ids.get(token)
     if found is None:
@@ -515,7 +515,7 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
             if known
             else "it has no special token at all: train it with --special-token '<|endoftext|>'"
         )
-        raise TokctlError(f"{token!r} is no token of this model", hint)
+        raise BadOption(f"{token!r} is no token of this model", hint, "unknown-name")
     return found
 
 

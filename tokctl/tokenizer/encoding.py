@@ -9,7 +9,7 @@ from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, CoreError, TokctlError
 from tokctl.core.foreign_names import Answering
 from tokctl.core.values import brief, cached_property
 
@@ -339,17 +339,19 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
                 return text.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError:
                 pass
-        raise TokctlError(
+        raise BadInput(
             f"character {error.start} of the text is a lone surrogate, which UTF-8 can't hold",
             "remove lone surrogates: text.encode('utf-8', 'replace').decode()",
+            "not-utf8",
         ) from None
 
 
 def no_id_error(what: str) -> TokctlError:
     """Return the error for text outside the alphabet, in a model without an unknown token."""
-    return TokctlError(
+    return BadInput(
         f"{what} is not in the model's alphabet, and it has no unknown token",
         "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')",
+        "no-id",
     )
 
 
@@ -370,11 +372,13 @@ def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError
     # An id that the decoder could read is named by its index, for every type of array.
     no_ids = not isinstance(ids, Iterable) or isinstance(ids, str)
     if no_ids and not isinstance(error, CoreError):
-        return TokctlError(f"the ids can't be {brief(ids)}", "they are a list or an array: [5]")
+        return BadInput(
+            f"the ids can't be {brief(ids)}", "they are a list or an array: [5]", "bad-ids"
+        )
     message = "one of the ids is no whole number from 0 to 2^32 - 1"
     if isinstance(error, CoreError):
         message = error.message
-    return TokctlError(message, f"this model's ids are 0 to {vocab_size - 1}")
+    return BadInput(message, f"this model's ids are 0 to {vocab_size - 1}", "bad-ids")
 
 
 def character_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:

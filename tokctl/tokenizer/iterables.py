@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadOption, CoreError, TokctlError
 from tokctl.sources import Batch, Records
 from tokctl.tokenizer.encoding import native_error, utf8_of
 
@@ -125,7 +125,9 @@ def most_ahead(batch_size: int | None, threads: int) -> int:
     if batch_size is None:
         return AHEAD if threads == 1 else AHEAD_FOR_THREADS
     if type(batch_size) is not int or batch_size < 1:
-        raise TokctlError(f"batch_size can't be {batch_size!r}", "it is a number from 1 up")
+        raise BadOption(
+            f"batch_size can't be {batch_size!r}", "it is a number from 1 up", "bad-value"
+        )
     return batch_size
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.tokenizer.tokenizer import Tokenizer
 
 #: A model of a comparison: a tokenizer, a name with a tokenizer, or the path of a model file.
@@ -23,9 +23,10 @@ def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
             not a model.
     """
     if isinstance(models, (str, bytes)) or not isinstance(models, Sequence):
-        raise TokctlError(
+        raise BadOption(
             "the models of a comparison are a list",
             'for instance compare(["a.json", "b.json"], ["text.txt"])',
+            "bad-value",
         )
     files = name_files([str(model) for model in models if isinstance(model, (str, Path))])
     names = {path: name for name, path in files.items()}
@@ -41,7 +42,7 @@ def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
         else:
             name, tokenizer = model
         if name in named:
-            raise TokctlError(f"two models are called {name!r}", "name them: (name, tokenizer)")
+            raise BadOption(f"two models are called {name!r}", "name them: (name, tokenizer)")
         named[name] = tokenizer
     return named
 
@@ -65,9 +66,10 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
     from tokctl.formats import hub
 
     if not hub.is_name(baseline) and not Path(baseline).exists():
-        raise TokctlError(
+        raise BadOption(
             f"the baseline {baseline!r} is no model of this comparison, and no file either",
             f"name a file, or one of: {', '.join(names)}",
+            "unknown-name",
         )
     return None
 
@@ -94,7 +96,7 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
         TokctlError: a path is given twice.
     """
     if twice := [path for path, times in Counter(paths).items() if times > 1]:
-        raise TokctlError(f"the model {twice[0]} is given twice", "give each once")
+        raise BadOption(f"the model {twice[0]} is given twice", "give each once")
     short = [_short(path) for path in paths]
     times = Counter([*short, *taken])
     return {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, overload
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import brief, cached_property, suggesting_class
 from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, template_pieces
 from tokctl.tokenizer.encoding import (
@@ -82,9 +82,10 @@ class Truncation:
             return asked
         if type(asked) is int:
             return cls(asked)
-        raise TokctlError(
+        raise BadOption(
             f"truncation can't be {brief(asked)}",
             "it is a length in tokens, Truncation(…), or tokenizer.truncation as the file has it",
+            "bad-value",
         )
 
     @classmethod
@@ -102,15 +103,17 @@ class Truncation:
         """
         room = self.max_length - added
         if room < 0:
-            raise TokctlError(
+            raise BadOption(
                 f"max_length is {self.max_length}, and the template alone has {added} tokens",
                 "raise max_length, or leave the special tokens out",
+                "conflict",
             )
         if self.stride and self.stride >= room:
             fits = f"a stride up to {room - 1}" if room > 1 else "no stride"
-            raise TokctlError(
+            raise BadOption(
                 f"the stride {self.stride} is too much for windows of {room} tokens",
                 f"max_length {self.max_length} less {added} special tokens allows {fits}",
+                "conflict",
             )
         return room
 
@@ -138,26 +141,29 @@ class Truncation:
             kept = self._one_cut(first, second, excess)
         for which, before, after in zip(("first", "second"), (first, other), kept, strict=True):
             if after < before and 0 < after <= self.stride:
-                raise TokctlError(
+                raise BadOption(
                     f"the stride {self.stride} is too much for the {which} text, which is "
                     f"left with {after} tokens",
                     "lower the stride, or raise max_length",
+                    "conflict",
                 )
         return kept
 
     def _one_cut(self, first: int, second: int | None, excess: int) -> tuple[int, int]:
         if self.strategy == "only-second" and second is None:
-            raise TokctlError(
+            raise BadOption(
                 "there is no second text that the strategy only-second could cut",
                 "take longest-first or only-first",
+                "conflict",
             )
         of_first = self.strategy == "only-first"
         kept = (first - excess, second or 0) if of_first else (first, (second or 0) - excess)
         if kept[0 if of_first else 1] < 1:
             which, rest = ("first", "second") if of_first else ("second", "first")
-            raise TokctlError(
+            raise BadOption(
                 f"cutting the {which} text is not enough: the {rest} one leaves it no token",
                 "raise max_length, or take the strategy longest-first",
+                "conflict",
             )
         return kept
 
@@ -230,7 +236,9 @@ def check_number(name: str, value: object, least: int) -> None:
         TokctlError: the value is invalid.
     """
     if type(value) is not int or value < least:
-        raise TokctlError(f"{name} can't be {value!r}", f"it is a whole number from {least} up")
+        raise BadOption(
+            f"{name} can't be {value!r}", f"it is a whole number from {least} up", "bad-value"
+        )
 
 
 def check_name(what: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -245,7 +253,9 @@ def check_name(what: str, value: object, allowed: tuple[str, ...]) -> None:
         TokctlError: the name is unknown.
     """
     if value not in allowed:
-        raise TokctlError(f"no {what} is called {value!r}", f"choose one of: {', '.join(allowed)}")
+        raise BadOption(
+            f"no {what} is called {value!r}", f"choose one of: {', '.join(allowed)}", "unknown-name"
+        )
 
 
 #: The space in byte-level tokens, and Unicode's White_Space, which added tokens can contain.
@@ -376,9 +386,10 @@ class Template:
                 order.append("AB".index(piece.sequence))
                 groups.append([])
             elif piece.token is None or piece.token not in special_ids:
-                raise TokctlError(
+                raise BadOption(
                     f"the template {text!r} names {piece.token}, which has no id",
                     f"special tokens: {', '.join(special_ids) or 'none'}",
+                    "unknown-name",
                 )
             else:
                 groups[-1].append((piece.token, special_ids[piece.token], piece.type_id))
@@ -513,10 +524,11 @@ class Padding:
             return asked
         if type(asked) is int:
             return cls(asked)
-        raise TokctlError(
+        raise BadOption(
             f"padding can't be {brief(asked)}",
             "it is a length in tokens, Padding() for the longest of the batch, Padding(…), or "
             "tokenizer.padding as the file has it",
+            "bad-value",
         )
 
     @classmethod
@@ -537,9 +549,10 @@ class Padding:
         if self.id is not None:
             return self
         if self.token not in special_ids:
-            raise TokctlError(
+            raise BadOption(
                 f"the padding token {self.token} is no special token of this model",
                 f"it has: {', '.join(special_ids) or 'none'}; or give the padding's id",
+                "unknown-name",
             )
         return replace(self, id=special_ids[self.token])
 
@@ -551,7 +564,11 @@ class Padding:
     def fill(self, size: int) -> Encoding:
         """Return an encoding of `size` padding tokens."""
         if self.id is None:
-            raise TokctlError(f"the padding token {self.token} has no id", "give the padding's id")
+            raise BadOption(
+                f"the padding token {self.token} has no id",
+                "give the padding's id",
+                "missing-option",
+            )
         padding = added([self.token] * size, [self.id] * size, [self.type_id] * size)
         return changed(padding, attention_mask=[0] * size)
 
@@ -640,8 +657,10 @@ class PostProcessor:
             if part.kind == "trim-offsets":
                 trims.append(part["prefix_space"])
             elif templates:
-                raise TokctlError(
-                    "two templates can't follow one another", "put all tokens into one template"
+                raise BadOption(
+                    "two templates can't follow one another",
+                    "put all tokens into one template",
+                    "conflict",
                 )
             else:
                 single, pair = part["single"], part["pair"]

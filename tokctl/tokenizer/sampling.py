@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -112,11 +112,15 @@ def sample(
     """
     _check(tokenizer)
     if type(seed) is not int or not 0 <= seed < 2**64:
-        raise TokctlError(f"the seed can't be {seed}", "it is a number from 0 to 2^64 - 1")
+        raise BadOption(
+            f"the seed can't be {seed}", "it is a number from 0 to 2^64 - 1", "bad-value"
+        )
     if nbest_size > MOST:
-        raise TokctlError(f"nbest_size can't be {nbest_size}", f"{MOST} are the most")
+        raise BadOption(f"nbest_size can't be {nbest_size}", f"{MOST} are the most", "bad-value")
     if not 0 <= alpha < 1e6:
-        raise TokctlError(f"alpha can't be {alpha}", "0 makes all alike; 0.1 to 0.5 are usual")
+        raise BadOption(
+            f"alpha can't be {alpha}", "0 makes all alike; 0.1 to 0.5 are usual", "bad-value"
+        )
     data, ranges, added = _pre_tokens(tokenizer, text)
     pre_tokens = [place for place, id_ in zip(ranges, added, strict=True) if id_ is None]
     drawn = iter(tokenizer.encoder.sample(data, pre_tokens, alpha, nbest_size, seed))
@@ -145,14 +149,15 @@ def check_nbest(tokenizer: Tokenizer, n: int) -> None:
     """
     _check(tokenizer)
     if type(n) is not int or not 1 <= n <= MOST:
-        raise TokctlError(f"n can't be {n}", f"it is a number from 1 to {MOST}")
+        raise BadOption(f"n can't be {n}", f"it is a number from 1 to {MOST}", "bad-value")
 
 
 def _check(tokenizer: Tokenizer) -> None:
     if not tokenizer.recipe.traits.has_scores:
-        raise TokctlError(
+        raise BadOption(
             f"a {tokenizer.recipe.algorithm} model has one segmentation of a text",
             "a unigram model has several, and their scores: tokctl train --algo unigram",
+            "conflict",
         )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadOption, CoreError, TokctlError
 from tokctl.core.values import Brief
 from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
 from tokctl.sources.document import Utf8Checker, check_errors
@@ -133,11 +133,17 @@ class CountOptions:
     def __post_init__(self) -> None:
         check_errors(self.errors)
         if self.stride is not None and self.max_length is None:
-            raise TokctlError("a stride is for windows of max_length", "also give max_length")
+            raise BadOption(
+                "a stride is for windows of max_length", "also give max_length", "missing-option"
+            )
         if self.stride is not None and self.alpha is not None:
-            raise TokctlError("what is drawn has no windows", "leave alpha or the stride out")
+            raise BadOption(
+                "what is drawn has no windows", "leave alpha or the stride out", "conflict"
+            )
         if self.threads < 1:
-            raise TokctlError(f"threads can't be {self.threads}", "it is a number from 1 up")
+            raise BadOption(
+                f"threads can't be {self.threads}", "it is a number from 1 up", "bad-value"
+            )
 
     @cached_property
     def truncation(self) -> Truncation | None:
@@ -312,7 +318,7 @@ class CountReader:
         except CoreError as error:
             hint = _HINTS.get(error.kind, "count the other files without it")
             failure = FailedSource(
-                source.name, TokctlError(f"{source.name}: {error.message}", hint)
+                source.name, error.reworded(f"{source.name}: {error.message}", hint)
             )
         except TokctlError as error:
             failure = FailedSource(source.name, error)

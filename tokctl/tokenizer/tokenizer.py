@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokctl import _native
 from tokctl._native import IdArray
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.foreign_names import Answering
 from tokctl.core.values import brief, cached_property, suggesting
 from tokctl.model import FilledRecipe, Merge, Recipe, byte_level, encoders
@@ -105,9 +105,10 @@ class Tokenizer(Answering):
 
     def __init__(self, model: FilledRecipe) -> None:
         if not isinstance(model, FilledRecipe):
-            raise TokctlError(
+            raise BadOption(
                 f"a tokenizer can't be made of {brief(model)}",
                 "Tokenizer.load(path) reads one, Tokenizer.train(files, vocab_size=…) trains one",
+                "bad-value",
             )
         self.model = model
         self.format: str | None = None
@@ -368,9 +369,10 @@ class Tokenizer(Answering):
 
         for what, texts in (("languages", languages), ("dev", dev)):
             if not (isinstance(texts, Mapping) or (what == "dev" and texts is None)):
-                raise TokctlError(
+                raise BadOption(
                     f"{what} can't be {brief(texts)}",
                     "it is a dict of texts, by language: {'fi': 'fi.txt', 'sw': 'sw.txt'}",
+                    "bad-value",
                 )
         options = training.Options(
             vocab_size=vocab_size,
@@ -485,9 +487,10 @@ class Tokenizer(Answering):
 
         _check_path(path)
         if not isinstance(special_tokens, Mapping | None):
-            raise TokctlError(
+            raise BadOption(
                 f"special_tokens can't be {brief(special_tokens)}",
                 "they are a dict of their ids: {'<|endoftext|>': 50256}",
+                "bad-value",
             )
         special = None if special_tokens is None else dict(special_tokens)
         hints = formats.Hints(pattern, special)
@@ -525,9 +528,10 @@ class Tokenizer(Answering):
         _check_path(name)
         if Path(name).exists():
             if revision is not None:
-                raise TokctlError(
+                raise BadOption(
                     f"{name} is a file or folder here, and has no revision {revision!r}",
                     f"hf:{name} is the repository of that name",
+                    "conflict",
                 )
             return cls.load(name)
         asked = str(name) if hub.is_name(name) else hub.PREFIX + str(name)
@@ -690,7 +694,9 @@ class Tokenizer(Answering):
             281
         """
         if not isinstance(token, str):
-            raise TokctlError(f"a token can't be {brief(token)}", "it is a str, as in tok.tokens")
+            raise BadOption(
+                f"a token can't be {brief(token)}", "it is a str, as in tok.tokens", "bad-value"
+            )
         return self.vocabulary.get(token)
 
     def id_to_token(self, id: int) -> str | None:  # noqa: A002
@@ -702,7 +708,9 @@ class Tokenizer(Answering):
         try:
             return self.tokens[id] if 0 <= id < self.vocab_size else None
         except TypeError:
-            raise TokctlError(f"an id can't be {brief(id)}", "it is a whole number") from None
+            raise BadOption(
+                f"an id can't be {brief(id)}", "it is a whole number", "bad-value"
+            ) from None
 
     @property
     def special_ids(self) -> dict[str, int]:
@@ -824,8 +832,10 @@ class Tokenizer(Answering):
 
         def encode(text: str | bytes | tuple[str | bytes, str | bytes]) -> Encoding:
             if isinstance(text, tuple) and len(text) != 2:
-                raise TokctlError(
-                    f"{brief(text)} is not a pair of texts", "a pair is (first, second)"
+                raise BadOption(
+                    f"{brief(text)} is not a pair of texts",
+                    "a pair is (first, second)",
+                    "bad-value",
                 )
             first, pair = text if isinstance(text, tuple) else (text, None)
             return self.encode(
@@ -997,12 +1007,13 @@ class Tokenizer(Answering):
             TokctlError: the type is unknown, or can't hold every id of the model.
         """
         if dtype not in ("uint16", "uint32"):
-            raise TokctlError(f"dtype can't be {dtype!r}", "it is 'uint16' or 'uint32'")
+            raise BadOption(f"dtype can't be {dtype!r}", "it is 'uint16' or 'uint32'", "bad-value")
         if dtype == "uint16" and self.vocab_size > 1 << 16:
-            raise TokctlError(
+            raise BadOption(
                 "uint16 can't hold every id of this model: they go up to "
                 f"{self.vocab_size - 1:,}, and uint16 to 65,535",
                 "take uint32",
+                "conflict",
             )
         return int(dtype.removeprefix("uint"))
 
@@ -1050,9 +1061,10 @@ class Tokenizer(Answering):
         most = iterables.most_ahead(batch_size, threads)
         plain = not add_special and truncation is None and padding is None
         if padding is not None and (padding := Padding.of(padding)).length is None:
-            raise TokctlError(
+            raise BadOption(
                 "padding a stream of texts needs a length",
                 "give a number, or Padding(length=…)",
+                "missing-option",
             )
         if not plain:
             self._finished([[]], add_special, truncation, padding)  # raises errors before iteration
@@ -1204,7 +1216,7 @@ class Tokenizer(Answering):
 
         check_threads(threads)
         if errors not in ("strict", "replace"):
-            raise TokctlError(f"errors can't be {errors!r}", "it is strict or replace")
+            raise BadOption(f"errors can't be {errors!r}", "it is strict or replace", "bad-value")
         self.special_matcher(special)  # raises the error for an unknown token before iteration
         return DocumentEncoder(self, lines=lines, special=special, errors=errors, threads=threads)
 
@@ -1285,10 +1297,14 @@ class Tokenizer(Answering):
     @cache_memory.setter
     def cache_memory(self, size: int) -> None:
         if type(size) is not int:
-            raise TokctlError(f"cache_memory can't be {brief(size)}", "it is a number of bytes")
+            raise BadOption(
+                f"cache_memory can't be {brief(size)}", "it is a number of bytes", "bad-value"
+            )
         if size < _native.LEAST_CACHE_MEMORY:
-            raise TokctlError(
-                f"cache_memory can't be {size:,}", f"it is {_native.LEAST_CACHE_MEMORY:,} at least"
+            raise BadOption(
+                f"cache_memory can't be {size:,}",
+                f"it is {_native.LEAST_CACHE_MEMORY:,} at least",
+                "bad-value",
             )
         for encoder in (self.encoder, *self._encoders.values()):
             encoder.cache_memory = size
@@ -1364,8 +1380,10 @@ class Tokenizer(Answering):
         for token in wanted:
             if token not in known:
                 names = ", ".join(list(known)[:50]) or "none"
-                raise TokctlError(
-                    f"{token!r} is no special token of this model", f"it has: {names}"
+                raise BadOption(
+                    f"{token!r} is no special token of this model",
+                    f"it has: {names}",
+                    "unknown-name",
                 )
         found = encoders.matchers(self.model, self._encoder_with(wanted), set(wanted))
         if len(self._matchers) >= MOST_MATCHERS:
@@ -1521,14 +1539,14 @@ class Tokenizer(Answering):
             ['a lot', 'of']
         """
         if not isinstance(ids, Iterable):
-            raise TokctlError(f"the ids can't be {brief(ids)}", "they are a list of lists")
+            raise BadInput(f"the ids can't be {brief(ids)}", "they are a list of lists", "bad-ids")
         rows = ids if offsets is None else _rows(ids, offsets)  # type: ignore[arg-type]
         texts = []
         try:
             for row in rows:
                 texts.append(self.decode(row, skip_special=skip_special, errors=errors))
         except TokctlError as error:
-            raise TokctlError(f"text {len(texts)}: {error.message}", error.hint) from None
+            raise error.reworded(f"text {len(texts)}: {error.message}") from None
         return texts
 
     @suggesting
@@ -1556,7 +1574,7 @@ class Tokenizer(Answering):
             'a lot'
         """
         if not all(isinstance(token, str) for token in tokens):
-            raise TokctlError("the tokens are texts", "decode(ids) takes ids")
+            raise BadOption("the tokens are texts", "decode(ids) takes ids", "bad-value")
         own = self._spelled_as_themselves
         try:
             if self.recipe.is_byte_level:
@@ -1564,11 +1582,13 @@ class Tokenizer(Answering):
             else:
                 encoded = [token.encode() for token in tokens]
         except UnicodeEncodeError as error:
-            raise TokctlError(
-                f"the token {error.object!r} is not UTF-8", "remove lone surrogates from it"
+            raise BadInput(
+                f"the token {error.object!r} is not UTF-8",
+                "remove lone surrogates from it",
+                "not-utf8",
             ) from None
         except ValueError as error:
-            raise TokctlError(str(error), "a space is spelled Ġ, a line feed Ċ") from None
+            raise BadInput(str(error), "a space is spelled Ġ, a line feed Ċ") from None
         try:
             return self.decoder.decode_tokens(encoded).decode("utf-8", errors)
         except UnicodeDecodeError as error:
@@ -1672,7 +1692,7 @@ class DecodeStream(Answering):
             TokctlError: an id is outside the vocabulary, or the stream is finished.
         """
         if self._finished:
-            raise TokctlError("the stream is finished", "decode what follows with a new one")
+            raise BadOption("the stream is finished", "decode what follows with a new one")
         try:
             return self._stream.push_text(ids)
         except (CoreError, OverflowError, TypeError) as error:
@@ -1696,20 +1716,22 @@ def check_threads(threads: int) -> None:
         TokctlError: `threads` is not a whole number, or is below 1.
     """
     if type(threads) is not int or threads < 1:
-        raise TokctlError(f"threads can't be {threads!r}", "it is a number from 1 up")
+        raise BadOption(f"threads can't be {threads!r}", "it is a number from 1 up", "bad-value")
 
 
 def _check_path(path: object) -> None:
     from os import PathLike
 
     if not isinstance(path, (str, PathLike)):
-        raise TokctlError(f"the path can't be {brief(path)}", "it is a str, or a Path")
+        raise BadOption(f"the path can't be {brief(path)}", "it is a str, or a Path", "bad-value")
 
 
 def _names_of(special: Sequence[str] | None) -> tuple[str, ...]:
     names = tuple(special or ()) if isinstance(special, Iterable | None) else (special,)
     if not all(isinstance(name, str) for name in names):
-        raise TokctlError(f"special can't be {brief(special)}", "it is none, all, or token texts")
+        raise BadOption(
+            f"special can't be {brief(special)}", "it is none, all, or token texts", "bad-value"
+        )
     return names
 
 
@@ -1724,17 +1746,20 @@ def _recipe_of(
     from tokctl.model.presets import default_recipe
 
     if not isinstance(recipe, Recipe | None):
-        raise TokctlError(
-            f"recipe can't be {brief(recipe)}", "it is a Recipe, such as tokctl.preset('gpt2')"
+        raise BadOption(
+            f"recipe can't be {brief(recipe)}",
+            "it is a Recipe, such as tokctl.preset('gpt2')",
+            "bad-value",
         )
     if recipe is None and extend is not None:
         recipe = extend.recipe
     if recipe is None:
         recipe = default_recipe("bpe" if algorithm is None else algorithm)
     if algorithm is not None and algorithm != recipe.algorithm:
-        raise TokctlError(
+        raise BadOption(
             f"the recipe {recipe.name!r} is {recipe.algorithm}, not {algorithm}",
             "leave the algorithm out, or take a recipe of that algorithm",
+            "conflict",
         )
     changed = recipe.with_special_tokens(_tokens_of(special_tokens))
     return recipe if changed == recipe else replace(changed, name="custom")
@@ -1744,8 +1769,10 @@ def _model_of(extend: Tokenizer | FilledRecipe | None) -> FilledRecipe | None:
     if isinstance(extend, Tokenizer):
         return extend.model
     if not isinstance(extend, FilledRecipe | None):
-        raise TokctlError(
-            f"extend can't be {brief(extend)}", "it is a Tokenizer: Tokenizer.load('book.json')"
+        raise BadOption(
+            f"extend can't be {brief(extend)}",
+            "it is a Tokenizer: Tokenizer.load('book.json')",
+            "bad-value",
         )
     return extend
 
@@ -1759,8 +1786,10 @@ def _tokens_of(tokens: Sequence[str]) -> list[str]:
     is_list = isinstance(tokens, Iterable) and not isinstance(tokens, (str, bytes))
     texts = list(tokens) if is_list else []
     if not is_list or not all(isinstance(text, str) for text in texts):
-        raise TokctlError(
-            f"the special tokens can't be {brief(tokens)}", "they are texts: ['<|endoftext|>']"
+        raise BadOption(
+            f"the special tokens can't be {brief(tokens)}",
+            "they are texts: ['<|endoftext|>']",
+            "bad-value",
         )
     return texts
 
@@ -1778,7 +1807,9 @@ _from_bytes.__module__ = "tokctl.tokenizer"
 def _batch(texts: Iterable[T], threads: int) -> Iterable[T]:
     """Return the texts as an iterable of str and bytes; Arrow arrays become lists."""
     if isinstance(texts, (str, bytes)):
-        raise TokctlError("the texts are a list, not one text", "give [text]; encode_ids takes one")
+        raise BadOption(
+            "the texts are a list, not one text", "give [text]; encode_ids takes one", "bad-value"
+        )
     if not isinstance(texts, Iterable):
         raise TypeError(f"a text is str or bytes, not {type(texts).__name__}")
     check_threads(threads)
@@ -1799,7 +1830,7 @@ def _check_utf8(text: bytes) -> None:
 def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
     places = list(map(index, offsets))
     if not places or places[0] < 0 or places[-1] > len(ids) or places != sorted(places):
-        raise TokctlError(
+        raise BadInput(
             f"the offsets are not places in {len(ids)} ids, in order",
             "they are one more than there are texts, the first one 0",
         )
@@ -1809,7 +1840,8 @@ def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
 
 
 def _not_utf8(error: UnicodeDecodeError) -> TokctlError:
-    return TokctlError(
+    return BadInput(
         f"the decoded bytes are not UTF-8 at byte {error.start}",
         "take decode_bytes(), or errors='replace'",
+        "not-utf8",
     )

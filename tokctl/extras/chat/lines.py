@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, TokctlError
 from tokctl.extras.chat.template import Conversation, TokenizerChat
 from tokctl.sources import Archive, Batch, Document, Records, Source
 from tokctl.sources.blocks import whole_lines
@@ -170,11 +170,12 @@ def _text(
         text, spans = chat.render(read, mask=mask)
         data = text.encode()
     except TokctlError as error:
-        raise TokctlError(f"{place}: {error.message}", error.hint, error.exit_code) from None
+        raise error.reworded(f"{place}: {error.message}") from None
     except UnicodeEncodeError as error:
-        raise TokctlError(
+        raise BadInput(
             f"{place}: {error.object[error.start]!r} is half a character",
             "a pair of surrogates (\\ud83d\\ude00) is one; leave out what is alone",
+            "bad-record",
         ) from None
     if spans is None:
         return data
@@ -199,19 +200,20 @@ def conversation(line: bytes, *, first: bool = False) -> Conversation:
         text = line.decode()
         value: Any = json.loads(text.removeprefix(_BOM) if first else text)
     except UnicodeDecodeError as error:
-        raise TokctlError(f"byte {error.start} is not UTF-8", "JSON is UTF-8") from None
+        raise BadInput(f"byte {error.start} is not UTF-8", "JSON is UTF-8", "not-utf8") from None
     except (ValueError, RecursionError) as error:
-        raise TokctlError(
-            f"is no JSON: {str(error)[:100]}", "each line is one conversation"
+        raise BadInput(
+            f"is no JSON: {str(error)[:100]}", "each line is one conversation", "bad-record"
         ) from None
     if isinstance(value, list):
         value = {MESSAGES: value}
     if not isinstance(value, dict) or not {MESSAGES, SHAREGPT} & {*value}:
         keys = f"; it has: {', '.join(list(value)[:20])}" if isinstance(value, dict) else ""
-        raise TokctlError(
+        raise BadInput(
             f"is no conversation{keys}",
             "a line is a list of messages, or an object with messages, tools, documents and "
             "chat_template_kwargs",
+            "bad-record",
         )
     parsed = {name: _parsed(value.get(name)) for name in COLUMNS}
     name = MESSAGES if parsed[MESSAGES] is not None else SHAREGPT
@@ -245,15 +247,17 @@ def _message(message: Any, number: int) -> Any:
     if not isinstance(message, dict) or message.get("role") is not None:
         return message
     if not isinstance(said := message.get("from"), str) or "value" not in message:
-        raise TokctlError(
+        raise BadInput(
             f"message {number} has no role; it has: {', '.join(list(message)[:20]) or 'nothing'}",
             'a message is {"role": "user", "content": "…"}, or {"from": "human", "value": "…"}',
+            "bad-record",
         )
     if said not in _SHAREGPT_ROLES:
-        raise TokctlError(
+        raise BadInput(
             f"message {number} is from {said!r}",
             f"of from and value, {', '.join(_SHAREGPT_ROLES)} are known; write it with role and "
             "content",
+            "bad-record",
         )
     own = {name: value for name, value in message.items() if name not in ("from", "value")}
     return {**own, "role": _SHAREGPT_ROLES[said], "content": message["value"]}

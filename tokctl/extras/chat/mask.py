@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import TokctlError, Unsupported
 from tokctl.core.values import cached_property
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class _Rendered:
         """
         place = "" if at is None else f", message {at + 1}"
         name = self._template.name
-        return TokctlError(
+        return Unsupported(
             f"{name} does not show which tokens are the assistant's{place}: {why}", _HINT
         )
 

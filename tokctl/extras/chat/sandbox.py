@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadModel, Unsupported
 
 try:
     import jinja2
@@ -48,8 +48,10 @@ try:
         shallow,
     )
 except ImportError:
-    raise TokctlError(
-        "rendering a chat template needs the package jinja2", "pip install 'tokctl[chat]'"
+    raise Unsupported(
+        "rendering a chat template needs the package jinja2",
+        "pip install 'tokctl[chat]'",
+        "missing-package",
     ) from None
 
 #: The most steps (loop passes and calls) in one rendering; real renderings have thousands.
@@ -540,26 +542,28 @@ class JinjaTemplate:
         self.source = source
         self._environment = Sandbox()
         if len(source) > LONGEST_TEMPLATE:
-            raise TokctlError(
+            raise BadModel(
                 f"{name} can't be compiled: it has {len(source):,} characters",
                 f"give a template of at most {LONGEST_TEMPLATE:,} with --chat-template FILE",
+                "too-large",
             )
         try:
             tree = self._environment.parse(source)
             self._template = self._environment.from_string(source)
         except TemplateSyntaxError as error:
-            raise TokctlError(
+            raise BadModel(
                 f"{name}: line {error.lineno}: {error.message}",
                 "it is no chat template of Jinja2; --chat-template FILE gives another",
             ) from None
         except MemoryError:
             # Python's parser raises this, too, if the code is nested too deeply.
-            raise TokctlError(
+            raise BadModel(
                 f"{name} can't be compiled: there is not enough memory for what is nested in it",
                 "--chat-template FILE gives another",
+                "too-large",
             ) from None
         except (RecursionError, OverflowError, ValueError, SyntaxError, TemplateError) as error:
-            raise TokctlError(
+            raise BadModel(
                 f"{name} can't be compiled: {_first_line(error)}",
                 "--chat-template FILE gives another",
             ) from None
@@ -587,29 +591,32 @@ class JinjaTemplate:
                 pieces.append(piece)
                 generation.done += len(piece)
         except TemplateRefusalError as error:
-            raise TokctlError(
+            raise BadInput(
                 f"{self._place(error)} refuses the conversation: {_first_line(error)}",
                 "check the roles, their order and the fields of the messages",
+                "bad-record",
             ) from None
         except TooMuchError as error:
-            raise TokctlError(
+            raise BadModel(
                 f"{self._place(error)} is stopped: {_first_line(error)}",
                 "--chat-template FILE gives another template",
+                "too-large",
             ) from None
         except SecurityError as error:
-            raise TokctlError(
+            raise BadModel(
                 f"{self._place(error)} does what no template may: {_first_line(error)}",
                 "do not trust it; --chat-template FILE gives another template",
             ) from None
         except MemoryError as error:
-            raise TokctlError(
+            raise Unsupported(
                 f"{self._place(error)} needs more memory than there is",
                 "give it shorter conversations, or raise the limit of the process",
+                "out-of-memory",
             ) from None
         except Exception as error:
             # A template is a program, and can raise any exception.
             what = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
-            raise TokctlError(
+            raise BadInput(
                 f"{self._place(error)} fails: {what}{_first_line(error)}",
                 "are the messages what it expects? --chat-template FILE gives another",
             ) from None

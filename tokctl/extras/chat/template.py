@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadModel, BadOption
 from tokctl.core.files import note_read
 from tokctl.core.values import brief
 from tokctl.formats.huggingface.folder import CONFIG, TEMPLATE, TEMPLATES, roles_of
@@ -118,7 +118,9 @@ class TokenizerChat:
         self.options = _plain(dict(options or {}), "the options")
         for own in _OWN:
             if own in self.options:
-                raise TokctlError(f"{own!r} can't be an option of a template", "leave it out")
+                raise BadOption(
+                    f"{own!r} can't be an option of a template", "leave it out", "bad-value"
+                )
         texts = _files(tokenizer, path)
         self._roles = _roles(tokenizer, texts)
         self._templates = known = _templates(texts)
@@ -126,24 +128,27 @@ class TokenizerChat:
             # An identifier alone would render no message, so an unknown one is a misspelt name.
             if template.isidentifier() and template not in known:
                 named = ", ".join(sorted(filter(None, known)))
-                raise TokctlError(
+                raise BadOption(
                     f"there is no chat template {template!r}; this model has "
                     f"{named or 'none with a name'}",
                     "--chat-template takes a file, or the name of one of the model's templates",
+                    "unknown-name",
                 )
             self._templates = {"": known.get(template, template)}
         self._name = name
         if not self._templates:
-            raise TokctlError(
+            raise BadOption(
                 "this model has no chat template",
                 "it stands in chat_template.jinja or tokenizer_config.json beside the model; "
                 "--chat-template FILE gives one",
+                "missing-option",
             )
         if not {"", "default"} & {*self._templates}:
             names = ", ".join(sorted(self._templates))
-            raise TokctlError(
+            raise BadOption(
                 f"this model has several chat templates, and none is the default: {names}",
                 "--chat-template NAME takes one of them",
+                "missing-option",
             )
         self.template_for(None)
 
@@ -172,17 +177,22 @@ class TokenizerChat:
         """
         for what, value in (("tools", chat.tools), ("documents", chat.documents)):
             if value is not None and not _is_list_of_objects(value):
-                raise TokctlError(
-                    f"the {what} can't be {brief(value)}", "they are a list of objects"
+                raise BadInput(
+                    f"the {what} can't be {brief(value)}",
+                    "they are a list of objects",
+                    "bad-record",
                 )
         if not _is_list_of_objects(chat.messages) or not chat.messages:
             what = "are none" if chat.messages == [] else f"can't be {brief(chat.messages)}"
-            raise TokctlError(
+            raise BadInput(
                 f"the messages {what}",
                 'they are a list of objects: [{"role": "user", "content": "…"}]',
+                "bad-record",
             )
         if not isinstance(chat.options, Mapping):
-            raise TokctlError(f"the options can't be {brief(chat.options)}", "they are an object")
+            raise BadInput(
+                f"the options can't be {brief(chat.options)}", "they are an object", "bad-record"
+            )
         values = {**self._roles, **self.options, **_plain(dict(chat.options), "the options")}
         values["messages"] = [_message(message) for message in chat.messages]
         values["tools"] = _plain(chat.tools, "the tools")
@@ -303,7 +313,7 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
     if value is None or type(value) in (str, int, float, bool):
         return value
     if depth > _DEEPEST:
-        raise TokctlError(f"{what} can't be nested so deeply", "is there a circle?")
+        raise BadInput(f"{what} can't be nested so deeply", "is there a circle?", "too-large")
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)
@@ -316,7 +326,7 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
         return [_plain(each, what, depth + 1) for each in value]
     if callable(dump := getattr(value, "model_dump", None)):
         return _plain(dump(), what, depth + 1)
-    raise TokctlError(f"{what} can't hold {brief(value)}", "take what JSON can hold")
+    raise BadInput(f"{what} can't hold {brief(value)}", "take what JSON can hold", "bad-record")
 
 
 # -- the files of a model -----------------------------------------------------------------------
@@ -337,8 +347,8 @@ def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            raise TokctlError(
-                f"can't read {file}: {error}", "--chat-template FILE gives a template"
+            raise BadModel(
+                f"can't read {file}: {error}", "--chat-template FILE gives a template", "unreadable"
             ) from None
     return found
 
@@ -347,8 +357,10 @@ def _config(texts: Mapping[str, str]) -> dict[str, Any]:
     try:
         found = json.loads(texts.get(CONFIG, "{}"))
     except (ValueError, RecursionError) as error:
-        raise TokctlError(
-            f"{CONFIG} is no JSON: {error}", "--chat-template FILE gives a template"
+        raise BadModel(
+            f"{CONFIG} is no JSON: {error}",
+            "--chat-template FILE gives a template",
+            "damaged-model",
         ) from None
     return found if isinstance(found, dict) else {}
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import tokctl
 from tokctl import _native
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadModel, BadOption, CoreError, Unsupported
 from tokctl.core.values import available_threads, cached_property
 from tokctl.formats import tiktoken as rank_files
 from tokctl.formats.contract import InexpressibleError
@@ -77,23 +77,25 @@ class Encoding:
             assert len(mergeable_ranks) + len(special_tokens) == explicit_n_vocab
             assert max(highest) == explicit_n_vocab - 1
         if len(set(mergeable_ranks.values())) < len(mergeable_ranks):
-            raise TokctlError(
+            raise BadOption(
                 f"{name!r} is no encoding: two of its tokens have one rank",
                 "give each token of mergeable_ranks a rank of its own",
+                "bad-value",
             )
         inner = _inner_ids(mergeable_ranks, special_tokens)
         try:
             facts = rank_files.TiktokenEncoding(name, pre_tokenizers_of(pat_str), inner)
             model = rank_files.fill(_native.RankFile.of(list(mergeable_ranks.items())), facts)
         except InexpressibleError as reason:
-            raise TokctlError(
+            raise Unsupported(
                 f"tokctl can't split a text as the pattern of {name!r} does: {reason}",
                 "tiktoken itself does",
             ) from None
         except (ValueError, CoreError) as error:
-            raise TokctlError(
+            raise BadOption(
                 f"{name!r} is no encoding: {error}",
                 "encode of a tiktoken encoding takes the names of its special tokens",
+                "bad-value",
             ) from None
         self._start(name, pat_str, mergeable_ranks, special_tokens, tokctl.Tokenizer(model))
         self._outer_ids |= {
@@ -595,10 +597,11 @@ def get_encoding(encoding_name: str) -> Encoding:
         )
     path = rank_files.cached().get(_FILES.get(encoding_name, encoding_name))
     if path is None:
-        raise TokctlError(
+        raise BadModel(
             f"the ranks of {encoding_name} are not in tiktoken's cache, and tokctl fetches none",
             "set TIKTOKEN_CACHE_DIR to the folder that has them, run tiktoken once, or take "
             "Encoding(name, pat_str=…, mergeable_ranks=…, special_tokens=…)",
+            "unreadable",
         )
     pattern = pattern_of(PRE_TOKENIZERS.steps(facts.pre_tokenizers))
     made = Encoding.__new__(Encoding)

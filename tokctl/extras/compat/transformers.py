@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TypeVar
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import brief
 from tokctl.extras.compat.tokenizers import Tokenizer
 
@@ -33,10 +33,11 @@ def as_hf(tokenizer: T) -> T:
     if isinstance(backend, Tokenizer):
         return deepcopy(tokenizer)
     if backend is None or not hasattr(tokenizer, "backend_tokenizer"):
-        raise TokctlError(
+        raise BadOption(
             f"{brief(tokenizer)} is no PreTrainedTokenizerFast",
             "AutoTokenizer.from_pretrained(…) gives one, unless the model has only a tokenizer "
             "that is written in Python",
+            "bad-value",
         )
     ours = Tokenizer.from_str(backend.to_str())
     ours.encode_special_tokens = backend.encode_special_tokens

@@ -16,7 +16,7 @@ from tokctl.analysis import metrics
 from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import explain, pair_counts, token_history, unreachable
 from tokctl.analysis.explain.words import MergedWord
-from tokctl.core.errors import BadInput, BadOption
+from tokctl.core.errors import BadOption
 from tokctl.core.humanize import listed
 from tokctl.extras.course.cases import ExerciseCase, first_case, read_cases
 from tokctl.model import FilledRecipe, Marker, Merge, Recipe, TrainingStage, byte_level

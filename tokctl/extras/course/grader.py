@@ -256,7 +256,7 @@ def judge(asked: Exercise, path: str | Path, seconds: float = SECONDS) -> Exerci
         seconds: time for all cases together, at most `MOST_SECONDS`.
 
     Raises:
-        TokctlError: the file can't be read or run, or lacks the function.
+        BadInput: the file can't be read or run, or lacks the function.
 
     Example:
         >>> verdict = judge(exercise("2.1"), "answers.py")

@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.extras import arrow
 from tokctl.model import Recipe
 from tokctl.sources import opened
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 try:
     import ray
 except ImportError as error:
-    raise TokctlError("the engine ray needs Ray", "pip install 'tokctl[ray]'") from error
+    raise Unsupported(
+        "the engine ray needs Ray", "pip install 'tokctl[ray]'", "missing-package"
+    ) from error
 
 from tokctl.extras.ray.counting import Cluster, dataset_source
 

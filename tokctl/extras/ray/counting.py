@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ray
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadOption
 from tokctl.core.values import Done, brief
 from tokctl.extras import arrow
 from tokctl.extras.ray.tasks import (
@@ -112,7 +112,9 @@ class Cluster:
         for name in ("part_size", "partitions"):
             value = getattr(self, name)
             if value is not None and not (type(value) is int and value > 0):
-                raise TokctlError(f"{name} can't be {brief(value)}", "it is a number from 1 up")
+                raise BadOption(
+                    f"{name} can't be {brief(value)}", "it is a number from 1 up", "bad-value"
+                )
 
     def parts(self, sources: Sequence[Source]) -> list[list[SourcePart]]:
         """Return the parts of each source."""

@@ -101,8 +101,7 @@ class _Workers:
         with closing(run(tasks, start, name, self._processors, self._tell)) as running:
             for task, result, _ in running:
                 if isinstance(result, Failure):
-                    error = at_nodes(result.error())
-                    result = result._replace(message=error.message, hint=error.hint)
+                    result = result._replace(error=at_nodes(result.error))
                 yield task, result
 
 

@@ -16,7 +16,7 @@ import ray
 from ray._private import worker
 
 from tokctl import __version__
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadInput, BadOption, TokctlError, Unsupported
 from tokctl.core.values import available_threads
 from tokctl.sources import Source
 
@@ -77,9 +77,10 @@ def connected(address: str | None) -> Iterator[int]:
     """
     if ray.is_initialized():
         if address is not None:
-            raise TokctlError(
+            raise BadOption(
                 f"this process is connected to a cluster already, and can't go to {address}",
                 "leave the address out, or call ray.shutdown() before",
+                "conflict",
             )
         yield _processors()
         return
@@ -99,9 +100,10 @@ def connected(address: str | None) -> Iterator[int]:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **own)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
-        raise TokctlError(
+        raise BadInput(
             f"can't reach the cluster {address or 'of Ray'}: {reason or type(error).__name__}",
             "see `ray status`; an address is HOST:PORT, ray://HOST:PORT or auto",
+            "unreadable",
         ) from None
     # Ray prints messages about lost workers to stdout, even without `log_to_driver`. `run` reports
     # lost workers instead.
@@ -117,16 +119,19 @@ def _check_answers(address: str) -> None:
     """Raise TokctlError if no server answers: Ray would try for half a minute, and not say why."""
     host, colon, port = address.removeprefix(_CLIENT).partition("/")[0].rpartition(":")
     if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
-        raise TokctlError(
-            f"{address} is no address of a cluster", "it is ray://HOST:PORT; Ray's port is 10001"
+        raise BadOption(
+            f"{address} is no address of a cluster",
+            "it is ray://HOST:PORT; Ray's port is 10001",
+            "bad-value",
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise TokctlError(
+        raise BadInput(
             f"can't reach the cluster {address}: {reason}",
             "its head is started by: ray start --head --ray-client-server-port PORT",
+            "unreadable",
         ) from None
 
 
@@ -195,7 +200,7 @@ def at_home(of: Home) -> Iterator[None]:
     """
     folder, version = of
     if version != __version__:
-        raise TokctlError(
+        raise Unsupported(
             f"a node of the cluster has tokctl {__version__}, and this machine {version}",
             "install the same version on every node",
         )
@@ -216,14 +221,15 @@ def explained(name: str) -> Iterator[None]:
         if isinstance(error.cause, TokctlError):
             raise at_nodes(error.cause) from None
         if isinstance(error.cause, ImportError) or "failed to import on the worker" in str(error):
-            raise TokctlError(
+            raise Unsupported(
                 f"a node of the cluster can't do it: {error.cause or 'tokctl is not there'}",
                 f"every node needs tokctl {__version__}, and what it reads these texts with",
+                "missing-package",
             ) from None
         raise
     except ray.exceptions.RayError as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
-        raise TokctlError(
+        raise Unsupported(
             f"{name}: its worker was lost {RETRIES + 1} times: {reason}",
             "see `ray status`; smaller parts take less memory",
         ) from None
@@ -234,7 +240,7 @@ def at_nodes(error: TokctlError) -> TokctlError:
     name = error.message.removeprefix("can't read ").partition(": ")[0]
     if error.message.startswith("can't read ") and Path(name).exists():
         hint = "every node of the cluster must find it at this path; or give an address"
-        return TokctlError(f"{error.message} (on a node: it is here)", hint, error.exit_code)
+        return error.reworded(f"{error.message} (on a node: it is here)", hint)
     return error
 
 
@@ -243,7 +249,8 @@ def check_portable(source: Source) -> None:
     try:
         ray.cloudpickle.dumps(source)  # type: ignore[no-untyped-call]
     except Exception:
-        raise TokctlError(
+        raise BadInput(
             f"{source.name} can't be read by the workers of a cluster",
             "put the text into a file where each of them finds it",
+            "unreadable",
         ) from None

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import regex
 
 from tokctl._native import ModelFile
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import TokctlError, Unsupported
 from tokctl.formats import charsmap, merging, sentencepiece
 from tokctl.formats.contract import (
     ANOTHER,
@@ -67,7 +67,7 @@ def read_llama(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[st
     unknown = found.id_of("unknown", 0)
     unk_token = found.texts[unknown] if unknown in found.special and unknown is not None else None
     if unk_token is None and not falls_back:
-        raise TokctlError("it has neither an unknown token nor a token for each byte", ANOTHER)
+        raise Unsupported("it has neither an unknown token nor a token for each byte", ANOTHER)
     prefix = found.keys.get("tokenizer.ggml.add_space_prefix", True)
     around = surrounding_ids(found, begins=True, ends=False, begin=1, end=2)
     recipe = Recipe(
@@ -111,7 +111,7 @@ def decoders(prefix: bool, falls_back: bool) -> tuple[Part, ...]:
 def _falls_back(found: Vocabulary) -> bool:
     there = sum(token.decode() in found.ids for token in BYTE_TOKENS)
     if there not in (0, len(BYTE_TOKENS)):
-        raise TokctlError(
+        raise Unsupported(
             f"it has tokens for {there} of the 256 bytes, and not for all of them", ANOTHER
         )
     return there > 0
@@ -135,7 +135,7 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
         if text not in known:
             left -= len(text) ** 2
             if left < 0 or depth > _DEEPEST:
-                raise TokctlError("its tokens can be made in more ways than tokctl checks", ANOTHER)
+                raise Unsupported("its tokens can be made in more ways than tokctl checks", ANOTHER)
             known[text] = False
             for at in range(1, len(text)):
                 if made(text[:at], depth + 1) and made(text[at:], depth + 1):
@@ -145,7 +145,7 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
 
     for id_ in ids:
         if made(found.texts[id_]):
-            raise TokctlError(
+            raise Unsupported(
                 f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too, by "
                 "merging",
                 ANOTHER,
@@ -231,7 +231,7 @@ def _check_apart(found: Vocabulary, apart: list[int], whole_words: bool) -> None
         looked_up = whole_words and text.isascii() and _ONE_PRE_TOKEN.fullmatch(text)
         is_byte = byte_level.BYTES.get(text) in _IN_TEXT
         if is_byte or (looked_up and id_ in found.special):
-            raise TokctlError(
+            raise Unsupported(
                 f"its control token {text!r:.80} is found in ordinary text, too, as llama.cpp "
                 "looks words up",
                 ANOTHER,
@@ -251,7 +251,7 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
     here. (A run that is not a token makes llama.cpp abort.)
     """
     if not _falls_back(found):
-        raise TokctlError(
+        raise Unsupported(
             "it has no tokens for bytes, and llama.cpp drops what has no token", ANOTHER
         )
     pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
@@ -262,7 +262,7 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
     tokens = added(found, {*made, *alone} - found.special, found_first=runs)
     for id_ in [*reserved, *(token.id for token in tokens if token.special)]:
         if id_ in alone or id_ in made:
-            raise TokctlError(
+            raise Unsupported(
                 f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too", ANOTHER
             )
     around = surrounding_ids(found, begins=True, ends=False, begin=None, end=None)
@@ -297,7 +297,7 @@ _SYLLABLES, _EACH, _LETTERS, _FIRST = 0xAC00, 588, 19, 0x1100
 def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a WordPiece vocabulary, and the other fields of the model."""
     if SPACE in found.ids:
-        raise TokctlError(
+        raise Unsupported(
             f"it has a token {SPACE!r}, which llama.cpp finds at the start of words it lacks",
             ANOTHER,
         )
@@ -305,12 +305,12 @@ def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str
     tokens = added(found, found.user_defined)
     for token in tokens:
         if token.special and _ONE_WORD.fullmatch(token.text):
-            raise TokctlError(
+            raise Unsupported(
                 f"its control token {token.text!r:.80} goes on ordinary words, too", ANOTHER
             )
     unknown = found.id_of("unknown", 100)
     if unknown is None or unknown not in found.special:
-        raise TokctlError("it has no unknown token that is a control token", ANOTHER)
+        raise Unsupported("it has no unknown token that is a control token", ANOTHER)
     begin, end = found.id_of("bos", 101), found.id_of("seperator", 102)
     recipe = Recipe(
         name="gguf",
@@ -329,7 +329,7 @@ def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str
         for id_, text in enumerate(found.texts)
     ]
     if len(set(spelled)) != len(spelled):
-        raise TokctlError("two of its tokens are spelled alike as BERT spells them", ANOTHER)
+        raise Unsupported("two of its tokens are spelled alike as BERT spells them", ANOTHER)
     parts = {"tokens": [text.encode() for text in spelled], "added_tokens": tuple(tokens)}
     return recipe, parts
 
@@ -371,24 +371,24 @@ _MOST_KEPT = 1 << 20
 def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe of a Unigram vocabulary, and the other fields of the model."""
     if BYTE in found.types:
-        raise TokctlError(
+        raise Unsupported(
             "it is a Unigram model with tokens for bytes, which llama.cpp leaves unused", ANOTHER
         )
     if any(found.types[id_] in (NORMAL, UNUSED) for id_ in found.special):
-        raise TokctlError("one of its ordinary tokens is spelled as a control token", ANOTHER)
+        raise Unsupported("one of its ordinary tokens is spelled as a control token", ANOTHER)
     user_defined = set(found.user_defined)
     tokens = added(found, user_defined)
     special = [token.text for token in tokens if token.special]
     unknown = found.id_of("unknown", 2)
     if unknown is None or unknown not in found.special:
-        raise TokctlError("it has no unknown token that is a control token", ANOTHER)
+        raise Unsupported("it has no unknown token that is a control token", ANOTHER)
     scores = [0.0 if id_ in user_defined else score for id_, score in enumerate(found.scores)]
     normal = [score for score, kind in zip(scores, found.types, strict=True) if kind == NORMAL]
     if not normal:
         raise ValueError("it has no tokens but special ones")
     unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
     if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
-        raise TokctlError("its lowest score is of a token that llama.cpp does not count", ANOTHER)
+        raise Unsupported("its lowest score is of a token that llama.cpp does not count", ANOTHER)
     # The cost of an unknown character does not depend on the scores of control tokens.
     none = max(0.0, min(normal))
     scores = [none if id_ in found.special else score for id_, score in enumerate(scores)]
@@ -432,13 +432,13 @@ def _kept(texts: list[str]) -> list[str]:
     """
     if not all(map(str.isascii, texts)):
         wrong = next(text for text in texts if not text.isascii())
-        raise TokctlError(
+        raise Unsupported(
             f"it has the user-defined token {wrong!r:.80}, and llama.cpp takes characters apart "
             "that begin with the same byte",
             ANOTHER,
         )
     if sum(len(text) ** 2 for text in texts) > _MOST_KEPT:
-        raise TokctlError("its user-defined tokens are longer in all than tokctl reads", ANOTHER)
+        raise Unsupported("its user-defined tokens are longer in all than tokctl reads", ANOTHER)
     return sorted({text[:end] for text in texts for end in range(1, len(text) + 1)})
 
 
@@ -519,7 +519,7 @@ def read(source: Source) -> FilledRecipe:
     Raises:
         TokctlError: the file is damaged, or tokctl does not support its model or pre-tokenizer.
     """
-    with unless_damaged(source.name):
+    with unless_damaged(source.name, hinted=source.hints.are_given):
         keys = metadata.read(source, _WANTED)
         _check(keys)
         return _model(keys, source.hints.pattern)
@@ -538,7 +538,7 @@ def _check(keys: dict[str, Any]) -> None:
 def _model(keys: dict[str, Any], pattern: str | None) -> FilledRecipe:
     kind = keys["tokenizer.ggml.model"]
     if kind not in _MODELS:
-        raise TokctlError(
+        raise Unsupported(
             f"its tokenizer is {kind!r:.80}: {_ABOUT.get(kind, 'tokctl does not know it')}",
             f"tokctl reads {', '.join(_MODELS)}",
         )

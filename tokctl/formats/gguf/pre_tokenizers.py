@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.model.parts import PRE_TOKENIZERS, Part
 
 _ANY_CASE = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
@@ -243,7 +243,7 @@ def named(name: str, pattern: str | None) -> Splitting:
         return Splitting(tuple(PRE_TOKENIZERS.parse_list(pattern)), *more)
     if name not in _MEANT:
         why = _ODD.get(name, "tokctl does not know it")
-        raise TokctlError(
+        raise Unsupported(
             f"its pre-tokenizer is {name!r:.80}: {why}",
             "pattern says how text is split, where you know it: pattern='llama3', say",
         )

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.core.values import cached_property
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.sentencepiece import (
@@ -175,7 +175,7 @@ def _by_spelling(found: Vocabulary) -> None:
             there = [ids[text] for text in spellings if text in ids]
             plain = [id_ for id_ in there if types[id_] != CONTROL]
             if plain and len(there) > 1:
-                raise TokctlError(
+                raise Unsupported(
                     f"it has {found.texts[there[0]]!r} and {found.texts[there[1]]!r}, and which "
                     "of them is a control token llama.cpp leaves to chance",
                     f"set tokenizer.ggml.{names[0]}_token_id in the file",
@@ -234,7 +234,7 @@ def added(
     ]
     for token in tokens:
         if (left and token.text[-1].isspace()) or (right and token.text[0].isspace()):
-            raise TokctlError(
+            raise Unsupported(
                 f"one of its tokens takes white space along, and another is {token.text!r:.80}: "
                 "llama.cpp gives it to the longer one",
                 ANOTHER,
@@ -307,7 +307,7 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
                 if sizes[0] < sizes[1] or other == text or runs:
                     continue
                 if strips or sizes[0] == sizes[1]:
-                    raise TokctlError(
+                    raise Unsupported(
                         f"its tokens {text!r:.80} and {other!r:.80} overlap, and which of them "
                         "llama.cpp finds is left to chance",
                         ANOTHER,
@@ -318,7 +318,7 @@ def _overlap(texts: list[str], *, strips: bool) -> bool:
 
 def _check_work(work: int) -> None:
     if work > _MOST_WORK:
-        raise TokctlError(
+        raise Unsupported(
             "its control and user-defined tokens are longer in all than tokctl reads", ANOTHER
         )
 
@@ -338,7 +338,7 @@ def template_of(
     special = {token.id: token.text for token in added if token.special}
     for id_ in (begin, end):
         if id_ is not None and (id_ not in special or any(c.isspace() for c in special[id_])):
-            raise TokctlError(
+            raise Unsupported(
                 f"it puts the token {found.texts[id_]!r:.80} around texts, which is not a control "
                 "token",
                 ANOTHER,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import TokctlError, Unsupported
 from tokctl.formats.huggingface.classes import CLASSES
 from tokctl.formats.huggingface.components import Json
 
@@ -264,10 +264,10 @@ def refused(name: str, folder: str) -> TokctlError | None:
     hint = _AS_IT_STANDS.format(folder)
     if name.startswith(OWN_CODE):
         code = name.removeprefix(OWN_CODE)
-        return TokctlError(
+        return Unsupported(
             f"its tokenizer is a program of its own ({code}), which tokctl does not run", hint
         )
-    return TokctlError(f"its class {name} {REFUSED[name]}", hint) if name in REFUSED else None
+    return Unsupported(f"its class {name} {REFUSED[name]}", hint) if name in REFUSED else None
 
 
 def own_code(config: Json) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import Unsupported
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
 from tokctl.model.patterns import PATTERNS
@@ -138,12 +138,12 @@ def build(
     """
     for name, allowed in known.only.items():
         if config.data.get(name) not in (None, *allowed):
-            raise TokctlError(
+            raise Unsupported(
                 f"its tokenizer_config.json sets {name}, which tokctl does not know for its class",
                 "name its tokenizer.json to read that file as it stands",
             )
     if known.needs and not {text for text, _ in vocab} & set(known.needs):
-        raise TokctlError(
+        raise Unsupported(
             "its vocabulary has no language codes, and its class would add them", ANOTHER
         )
 

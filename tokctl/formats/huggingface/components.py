@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple, NoReturn
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, TokctlError, Unsupported
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.contract import InexpressibleError as InexpressibleError
 from tokctl.model import Recipe
@@ -144,7 +144,7 @@ def native_pattern(pattern: str) -> str:
     try:
         translated = translate(pattern, ONIGURUMA, PYTHON)
     except UnsupportedRegexError as error:
-        raise TokctlError(
+        raise Unsupported(
             f"its pattern {_short(pattern)} can't be translated for the regex package: {error}",
             "write the pattern without it, and it can be read",
         ) from None
@@ -256,7 +256,7 @@ def _shown(value: Any) -> str:
 
 def unknown_type(fields: Fields) -> TokctlError:
     """Return the error for a component of an unknown type."""
-    return TokctlError(
+    return Unsupported(
         f"its {fields.family} {_shown(fields.type)} is none that tokctl knows",
         "tokctl knows the components of Hugging Face tokenizers 0.23",
     )
@@ -852,7 +852,7 @@ _DECODERS = (
 
 def _read_ctc(fields: Fields) -> list[Part]:
     if fields.flag("cleanup") and not fields.text("word_delimiter_token"):
-        raise TokctlError(
+        raise Unsupported(
             "its CTC decoder has an empty word delimiter, which puts a space between any two "
             "characters",
             "give word_delimiter_token a text, | for instance",
@@ -933,7 +933,9 @@ def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
     pieces = [*processor["single"], *processor["pair"]]
     names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
     if missing := [name for name in names if name not in ids]:
-        raise TokctlError(f"its template names {missing[0]!r}, which is no token", ANOTHER)
+        raise BadModel(
+            f"its template names {missing[0]!r}, which is no token", ANOTHER, "damaged-model"
+        )
     tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
     return processor | {"special_tokens": tokens}
 
@@ -959,7 +961,7 @@ def read_post_processors(data: Any, ids: Ids) -> list[Part]:
     }
     parts = _read_each(_flatten(data, "post-processor", "processors"), readers)
     if sum(part.kind == "template" for part in parts) > 1:
-        raise TokctlError("it has two templates, and tokctl fills in one", ANOTHER)
+        raise Unsupported("it has two templates, and tokctl fills in one", ANOTHER)
     return parts
 
 
@@ -982,8 +984,10 @@ def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
 
 def _checked(name: Any, id_: Any, ids: Ids) -> str:
     if not isinstance(name, str) or ids(name) != id_ or type(id_) is not int:
-        raise TokctlError(
-            f"its post-processor gives {name!r} the id {id_!r}, the vocabulary not", ANOTHER
+        raise BadModel(
+            f"its post-processor gives {name!r} the id {id_!r}, the vocabulary not",
+            ANOTHER,
+            "damaged-model",
         )
     return name
 
@@ -1020,7 +1024,7 @@ def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
 def _piece(text: str, type_id: int) -> str:
     """Return a piece of tokctl's template, with its type id unless that is 0 and unambiguous."""
     if re.search(r"\s", text) or not text:
-        raise TokctlError(
+        raise Unsupported(
             f"its template names the token {text!r}, and tokctl's templates are split at spaces",
             ANOTHER,
         )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tokctl import _native
 from tokctl._native import ModelFile
-from tokctl.core.errors import CoreError, TokctlError
+from tokctl.core.errors import BadModel, CoreError, Unsupported
 from tokctl.formats.contract import (
     ANOTHER,
     Files,
@@ -163,7 +163,7 @@ def _read_document(
     """Return the model in a document; a model of characters unless `of_bytes`."""
     version = document.get("version", "1.0")
     if version != "1.0":
-        raise TokctlError(f"its version is {version!r:.40}, and tokctl reads 1.0", ANOTHER)
+        raise Unsupported(f"its version is {version!r:.40}, and tokctl reads 1.0", ANOTHER)
     model = read_model(document["model"], lists)
     before, spells_bytes = components.read_normalizers(document.get("normalizer"))
     splitting = components.read_pre_tokenizers(document.get("pre_tokenizer"))
@@ -233,10 +233,11 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
     taken = {token.id: token for token in added if model.lists.id(token.text) is None}
     for id_, token in taken.items():
         if id_ < len(model.lists) and (own := model.lists.spelled(id_)):
-            raise TokctlError(
+            raise BadModel(
                 f"its added token {token.text!r} gets the id {id_} there, which {own!r} of its "
                 "vocabulary has",
                 ANOTHER,
+                "damaged-model",
             )
     return [*added, *(unused(id_) for id_ in model.holes if id_ not in taken)]
 
@@ -252,14 +253,14 @@ def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[A
     """
     found = [token for token in added if token.normalized]
     if found and not undoes_bytes:
-        raise TokctlError(
+        raise Unsupported(
             f"its normalizer ByteLevel spells the added token {found[0].text!r}, and its decoder "
             "leaves it so",
             ANOTHER,
         )
     for token in found:
         if token.single_word:
-            raise TokctlError(
+            raise Unsupported(
                 f"the added token {token.text!r} is a single word among bytes that the normalizer "
                 "ByteLevel has spelled as letters",
                 ANOTHER,
@@ -351,7 +352,7 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
     def apart(token: AddedToken) -> AddedToken:
         if is_of_bytes(token):
             if token.text in named:
-                raise TokctlError(
+                raise Unsupported(
                     f"its token {token.text!r} is special, and a token of bytes, too", ANOTHER
                 )
             return token._replace(special=False, ordinary=True)

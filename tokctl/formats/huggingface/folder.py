@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tokctl.core import orjson
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import Files, Loss, Source, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import BACKEND, chosen, refused
 from tokctl.formats.huggingface.classes import (
@@ -166,8 +166,10 @@ def _companions(source: Source) -> dict[str, str]:
     if folder.is_dir():
         names = sorted(path.name for path in folder.glob("*.jinja"))[: _MOST_TEMPLATES + 1]
         if len(names) > _MOST_TEMPLATES:
-            raise TokctlError(
-                f"{folder} holds more than {_MOST_TEMPLATES} chat templates", "remove some of them"
+            raise BadModel(
+                f"{folder} holds more than {_MOST_TEMPLATES} chat templates",
+                "remove some of them",
+                "too-large",
             )
         for name in (f"{TEMPLATES}/{name}" for name in names):
             if is_carried(name):
@@ -183,9 +185,10 @@ def _companions(source: Source) -> dict[str, str]:
         except UnicodeDecodeError as error:
             raise damaged(file.name, f"it is no UTF-8 at byte {error.start}") from None
         if sum(map(len, texts.values())) > _MOST_TEXT:
-            raise TokctlError(
+            raise BadModel(
                 f"the files next to tokenizer.json are too large in {source.name}",
                 f"name its tokenizer.json: {source.name}/tokenizer.json",
+                "too-large",
             )
     return texts
 
@@ -240,7 +243,7 @@ def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
         raise error
     if given is None and (known is None or not known.vocab_files):
         if source.beside(MARIAN) is not None:
-            raise TokctlError(
+            raise Unsupported(
                 f"{source.name} is Marian's: pieces of {MARIAN} get the ids of vocab.json, and "
                 "some of them none, which tokctl lacks",
                 f"-m {source.name}/{MARIAN} reads the pieces, with ids of their own",
@@ -325,10 +328,11 @@ def _rebuilt(given: Json, name: str, known: ModelClass, fields: Fields, named: N
     """Return the document with its vocabulary and the pipeline of a class."""
     inner = given["model"]
     if inner.get("type", known.model) != known.model and not known.kept:
-        raise TokctlError(
+        raise BadModel(
             f"its class {name} has a {known.model} model, and its tokenizer.json {inner['type']}",
             "set tokenizer_class in tokenizer_config.json to PreTrainedTokenizerFast, and "
             "tokenizer.json counts as it is",
+            "damaged-model",
         )
     vocab, rules = inner.get("vocab"), _rules(given.get("normalizer"))
     made = {**given, **build(known, fields, named.texts, vocab, rules)}
@@ -397,7 +401,7 @@ def _cleaning(decoder: Any, model: Json, fields: Fields) -> Any:
     if model.get("type") == "BPE" and not fields.flag(forced, False):
         return decoder
     if decoder is None:
-        raise TokctlError(
+        raise Unsupported(
             "its text is cleaned up, and it has no decoder",
             "set clean_up_tokenization_spaces to false in tokenizer_config.json",
         )

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.components import Fields, InexpressibleError, Json, unknown_type
@@ -169,7 +169,7 @@ def _guessed(data: Json, lists: ModelFile | None) -> str:
 def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     dropout = fields.data.get("dropout")
     if dropout:
-        raise TokctlError(
+        raise Unsupported(
             f"its model leaves out merges at random (dropout {dropout!r:.20}), so that a text "
             "has no ids of its own",
             "set dropout to null in the file",
@@ -177,7 +177,7 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     prefix = fields.text("continuing_subword_prefix", None) or ""
     suffix = fields.text("end_of_word_suffix", None) or ""
     if prefix and suffix:
-        raise TokctlError(
+        raise Unsupported(
             "its BPE has a prefix for continuations and a suffix for ends of words", ANOTHER
         )
     recipe = {
@@ -190,7 +190,7 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     }
     if prefix:
         if recipe["byte_fallback"]:
-            raise TokctlError(
+            raise Unsupported(
                 "its BPE has a prefix for continuations and falls back to bytes", ANOTHER
             )
         recipe["algorithm"] = "wordpiece"
@@ -203,8 +203,10 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     model = _by_name(fields, lists, unk_token, recipe, merges=True)
     model.lists.drop_repeated_merges()  # the library uses the last of equal merges
     if prefix and not model.lists.merges_go_on_with(prefix):
-        raise TokctlError(
-            f"one of its merges has a right side without the prefix {prefix!r}", ANOTHER
+        raise BadModel(
+            f"one of its merges has a right side without the prefix {prefix!r}",
+            ANOTHER,
+            "damaged-model",
         )
     return model
 

@@ -11,7 +11,7 @@ import base64
 import codecs
 from typing import Any, NamedTuple
 
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, TokctlError, Unsupported
 from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, Source, damaged
 from tokctl.formats.huggingface.components import Json
 
@@ -112,7 +112,7 @@ def write_vocab_txt(tokens: list[str]) -> bytes:
 
 def no_such_class(folder: str, reason: str, hint: str = "") -> TokctlError:
     """Return the error for a folder whose class tokctl can't build from vocabulary files."""
-    return TokctlError(
+    return Unsupported(
         f"{folder} has no tokenizer.json, and {reason}",
         hint or "load it with transformers and save it, which writes a tokenizer.json",
     )
@@ -201,11 +201,13 @@ def merges(vocabulary: dict[str, int]) -> list[tuple[str, str]]:
         TokctlError: the pieces are too long.
     """
     if sum(map(len, vocabulary)) > _MOST_CHARACTERS:
-        raise TokctlError(f"its pieces have more than {_MOST_CHARACTERS} characters", ANOTHER)
+        raise BadModel(
+            f"its pieces have more than {_MOST_CHARACTERS} characters", ANOTHER, "too-large"
+        )
     found: list[tuple[int, int, int, int, int, str, str]] = []
     for token, id_ in vocabulary.items():
         if len(token) > _LONGEST_PIECE:
-            raise TokctlError(f"it has a piece of {len(token)} characters", ANOTHER)
+            raise BadModel(f"it has a piece of {len(token)} characters", ANOTHER, "too-large")
         for place in range(1, len(token)):
             left, right = token[:place], token[place:]
             ids = vocabulary.get(left), vocabulary.get(right)

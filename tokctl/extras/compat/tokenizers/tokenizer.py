@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 import tokctl
 from tokctl import _native
-from tokctl.core.errors import TokctlError
+from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.values import available_threads
 from tokctl.extras.compat.tokenizers import arguments
 from tokctl.extras.compat.tokenizers.encoding import Encoding, Row, RowPart, pad_rows
@@ -114,7 +114,7 @@ class _Component:
         try:
             document = None if value is None else json.loads(value.__getstate__())
         except Exception:
-            raise TokctlError(
+            raise Unsupported(
                 f"tokctl can't run the {self.name} {value!r}",
                 "it takes those of tokenizers, not parts that are written in Python",
             ) from None
@@ -142,9 +142,10 @@ class Tokenizer:
 
     def __init__(self, model: Any = None) -> None:
         if model is None:
-            raise TokctlError(
+            raise BadOption(
                 "a tokenizer is made of a model",
                 "Tokenizer.from_file(path) reads one, tokctl.Tokenizer.train trains one",
+                "missing-option",
             )
         self._start(
             {
@@ -218,14 +219,16 @@ class Tokenizer:
         try:
             document = orjson.loads(buffer)
         except orjson.JSONDecodeError as error:
-            raise TokctlError(
+            raise BadModel(
                 f"this is no tokenizer.json: it is no JSON ({error})",
                 "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
+                "not-a-model",
             ) from None
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
-            raise TokctlError(
+            raise BadModel(
                 "this is no tokenizer.json: it has no model in it",
                 "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
+                "not-a-model",
             )
         made = Tokenizer.__new__(Tokenizer)
         made._start(document, bytes(buffer))
@@ -266,9 +269,10 @@ class Tokenizer:
         try:
             from huggingface_hub import hf_hub_download
         except ImportError:
-            raise TokctlError(
+            raise Unsupported(
                 "from_pretrained needs the package huggingface_hub",
                 "pip install huggingface_hub, or Tokenizer.from_file(path)",
+                "missing-package",
             ) from None
         path = hf_hub_download(identifier, "tokenizer.json", revision=revision, token=token)
         return Tokenizer.from_file(path)
@@ -318,9 +322,10 @@ class Tokenizer:
             try:
                 import tokenizers
             except ImportError:
-                raise TokctlError(
+                raise Unsupported(
                     "the parts of a pipeline are objects of the package tokenizers",
                     "pip install tokenizers; tokctl.Tokenizer.load(path).recipe describes them",
+                    "missing-package",
                 ) from None
             self._theirs = tokenizers.Tokenizer.from_str(self.to_str())
         return self._theirs
@@ -491,7 +496,7 @@ class Tokenizer:
         if highest >= size and highest + 1 != free:
             new = next((row["content"] for row in rows if row["content"] not in known), None)
             if new is not None:
-                raise TokctlError(
+                raise Unsupported(
                     f"tokctl can't add {new!r}: tokenizers gives the id {highest + 1} to the token "
                     f"now, and another when the file is read again",
                     "the vocabulary has gaps between its ids; add the token to the file",
