@@ -43,7 +43,7 @@ SECTIONS = {
         "api", "shell", "sources", "encoding", "decoding", "formats", "idfiles", "model-file",
         "pipeline", "metrics", "suite",
     ),
-    "Explanation": ("algorithms", "parity", "gap", "architecture", "performance"),
+    "Explanation": ("algorithms", "parity", "gap", "architecture", "decisions", "performance"),
     "Benchmarks": ("benchmarks", "recent", "memory", "bench"),
 }  # fmt: skip
 #: Pages beside docs/. Their links into docs/ are links to a neighbour here.
