@@ -17,7 +17,7 @@ from tests.explain.health.sick import byte_level_model
 from tests.twins import adapt as twin
 from tokctl import Adaptation, TokctlError, Tokenizer, adapt
 from tokctl.formats import merging
-from tokctl.model import FilledRecipe, Merge
+from tokctl.model import Merge, Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 from tokctl.sources import Document, Source
@@ -34,7 +34,7 @@ def source(text: str | bytes, name: str = "text") -> Source:
     return Document(name, len(data), lambda: iter([data]))
 
 
-def trained(words: dict[str, int], size: int = 300, **more: object) -> FilledRecipe:
+def trained(words: dict[str, int], size: int = 300, **more: object) -> Model:
     counts = {word.encode(): count for word, count in words.items()}
     return train_on_counts(counts, replace(BPE, **more), Options(vocab_size=size))
 
@@ -59,7 +59,7 @@ def check_ids(found: Adaptation) -> None:
     assert not gone & set(after.tokens)
 
 
-def check_merges(model: FilledRecipe) -> None:
+def check_merges(model: Model) -> None:
     """No merge lacks a part, and every token that is merged has a merge."""
     symbols = set(model.reserved_ids)
     symbols |= {i for i, t in enumerate(model.tokens) if model.recipe.is_initial_symbol(t)}
@@ -163,7 +163,7 @@ def test_several_merges_of_one_token() -> None:
     tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"bc", b"abc"]
     merges = [Merge(97, 98, 256, 0, 0, 0), Merge(98, 99, 257, 0, 0, 0)]
     merges += [Merge(256, 99, 258, 0, 0, 0), Merge(97, 257, 258, 0, 0, 0)]
-    model = FilledRecipe(replace(BPE, segmentation="merges"), tokens, merges)
+    model = Model(replace(BPE, segmentation="merges"), tokens, merges)
     found = adapt(Tokenizer(model), prune=258, texts=source("abc abc bc"))
     # Only ab and c make abc: bc can go, and its merge with it, and no other merge lacks a part.
     assert found.tokenizer.encode("abc").tokens == ["abc"]
@@ -174,7 +174,7 @@ def test_several_merges_of_one_token() -> None:
 def test_word_piece_without_merges_loses_any_token_but_the_alphabet() -> None:
     tokens = ["[UNK]", "a", "b", "##a", "##b", "ab", "abab", "##ab"]
     bert = replace(WORDPIECE, unk_token="[UNK]", special_tokens=("[UNK]",))
-    model = FilledRecipe(bert, [token.encode() for token in tokens])
+    model = Model(bert, [token.encode() for token in tokens])
     found = adapt(Tokenizer(model), prune=6, texts=source("abab abab aab"))
     assert found.tokenizer.tokens == ["[UNK]", "a", "b", "##a", "##b", "abab"]
     with pytest.raises(TokctlError, match=r"4 ids are too few.*are 5") as caught:
@@ -185,7 +185,7 @@ def test_word_piece_without_merges_loses_any_token_but_the_alphabet() -> None:
 def test_unigram_keeps_characters_and_what_is_reserved() -> None:
     tokens = ["<unk>", "ab", "a", "abc", "b", "bc", "c", "ca"]
     scores = [0.0, -3.0, -9.0, -2.0, -8.0, -3.0, -7.0, -4.0]
-    model = FilledRecipe(UNIGRAM, [token.encode() for token in tokens], scores=scores)
+    model = Model(UNIGRAM, [token.encode() for token in tokens], scores=scores)
     tokenizer = Tokenizer(model)
     found = adapt(tokenizer, prune=5, texts=source("ca ca abc"))
     assert found.tokenizer.tokens == ["<unk>", "a", "b", "c", "ca"]
@@ -368,7 +368,7 @@ def test_what_can_not_be(options: dict[str, object], message: str) -> None:
 def test_other_models_can_not_be_extended() -> None:
     tokens = ["[UNK]", "a", "##a", "aa"]
     bert = replace(WORDPIECE, unk_token="[UNK]", special_tokens=("[UNK]",))
-    model = FilledRecipe(bert, [token.encode() for token in tokens])
+    model = Model(bert, [token.encode() for token in tokens])
     with pytest.raises(TokctlError, match="has no merges"):
         adapt(Tokenizer(model), vocab_size=9, texts=source("aaa"))
     with pytest.raises(TokctlError, match="the tokenizer can't be"):

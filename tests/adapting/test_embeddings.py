@@ -29,7 +29,7 @@ from tokctl.extras.adapt.embeddings import row_origins
 from tokctl.idfiles.random_access import ByteMeter, RandomAccessFile
 from tokctl.idfiles.safetensors import StoredTensor
 from tokctl.idfiles.weights import EmbeddingMatrix
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import WORDPIECE
 from tokctl.training import Options, train_on_counts
@@ -313,7 +313,7 @@ def test_pieces_of_word_piece_are_the_longest() -> None:
 
 def test_a_token_without_pieces_gets_the_mean_of_all(tmp_path: Path) -> None:
     made = replace(WORDPIECE, unk_token="[UNK]", special_tokens=("[UNK]",))
-    model = FilledRecipe(made, [b"[UNK]", b"a", b"##a"])
+    model = Model(made, [b"[UNK]", b"a", b"##a"])
     found = adapt(Tokenizer(model), special_tokens=["xyz"], added_tokens=["aa"])
     assert pieces(found) == {"xyz": [], "aa": ["a", "##a"]}
     matrix = rows(1, 3)

@@ -24,7 +24,7 @@ from tokctl.analysis.explain.removals import RefinedWord
 from tokctl.analysis.explain.usage import segmented
 from tokctl.analysis.explain.words import explain
 from tokctl.formats import merging
-from tokctl.model import FilledRecipe, Merge
+from tokctl.model import Merge, Model
 from tokctl.model.encoders import of_pre_tokens
 from tokctl.model.presets import BPE, default_recipe
 from tokctl.sources import Document, Source
@@ -284,7 +284,7 @@ def test_formats_that_can_not_say_it() -> None:
     model = stepped().tokenizer.model
     for form in formats.FORMATS:
         if form.writes and form.name != "tokctl":
-            with pytest.raises(formats.InexpressibleError, match=r"residues|merges by rank only"):
+            with pytest.raises(formats.UnsupportedByFormat, match=r"residues|merges by rank only"):
                 formats.write(model, form.name)
     assert json.loads(formats.serialize(model))["version"] == "tokctl-1"
     assert formats.obstacle(model)
@@ -316,7 +316,7 @@ def wordpiece() -> Tokenizer:
     return Tokenizer.train_on_counts({"abab": 3}, recipe=recipe, vocab_size=10)
 
 
-def replayed() -> FilledRecipe:
+def replayed() -> Model:
     model = byte_level_model(STEPS).model
     return replace(model, recipe=replace(model.recipe, segmentation="replay"))
 

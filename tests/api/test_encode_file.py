@@ -20,7 +20,7 @@ from tests.cli.run import tokctl
 from tests.exact.ids_in_and_out import byte_level, characters, outcome
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.sources import Document, Reading
+from tokctl.sources import Document, ReadOptions
 
 
 def rows(tokenizer: Tokenizer, sources: Any, **options: Any) -> list[list[int]]:
@@ -154,7 +154,7 @@ def test_paths_of_every_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     wanted = tokenizer.encode_ids(["hello", "there"])
     assert rows(tokenizer, [first, str(second)]) == wanted
     assert rows(tokenizer, [first, document(b""), Named()]) == [wanted[0], [], wanted[1]]
-    assert rows(tokenizer, first, reading=Reading("text")) == wanted[:1]
+    assert rows(tokenizer, first, reading=ReadOptions("text")) == wanted[:1]
     assert rows(tokenizer, []) == []
     stdin = io.TextIOWrapper(io.BytesIO(b"hello"))
     monkeypatch.setattr("sys.stdin", stdin)

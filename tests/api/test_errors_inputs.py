@@ -19,7 +19,7 @@ from tokctl.extras.chat import Conversation, TokenizerChat
 from tokctl.extras.chat.sandbox import JinjaTemplate
 from tokctl.formats.contract import unless_damaged
 from tokctl.idfiles.shards import StoppedError
-from tokctl.sources import Reading
+from tokctl.sources import ReadOptions
 from tokctl.sources.corpora import corpus_path
 from tokctl.tokenizer.postprocess import Padding
 
@@ -41,7 +41,7 @@ def model(name: str = "gpt2") -> Tokenizer:
 
 
 def encoded(path: str, recipe: str = "gpt2", **reading: Any) -> object:
-    return model(recipe).encode_file(path, reading=Reading(**reading))
+    return model(recipe).encode_file(path, reading=ReadOptions(**reading))
 
 
 def ids(path: str, **options: Any) -> bytes:

@@ -14,7 +14,7 @@ from tokctl import BadInput, BadModel, BadOption, TokctlError, Tokenizer, Unsupp
 from tokctl.analysis.health import check_health
 from tokctl.analysis.held_out import check_share
 from tokctl.analysis.texts import read_text
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core import schema
 from tokctl.core.errors import CoreError, ExitCode, OutOfMemoryError
 from tokctl.core.files import whole_file
@@ -23,7 +23,7 @@ from tokctl.extras.course.exercises import exercise, judge
 from tokctl.extras.recommend import candidates_of, recommend
 from tokctl.extras.suite import run_suite, texts
 from tokctl.extras.suite.morphology import read_gold
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.patterns import compile_pattern
 from tokctl.model.presets import BPE, BPE_CHARACTERS
@@ -62,7 +62,7 @@ def here(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def reported(monkeypatch: pytest.MonkeyPatch) -> list[TokctlError]:
     """The errors that a command line reports."""
     found: list[TokctlError] = []
-    monkeypatch.setattr(World, "report", lambda _, error: found.append(error))
+    monkeypatch.setattr(Console, "report", lambda _, error: found.append(error))
     return found
 
 
@@ -150,8 +150,8 @@ def _no_memory() -> Any:
     raise MemoryError
 
 
-def _filled(**changes: Any) -> FilledRecipe:
-    return FilledRecipe(BPE_CHARACTERS, [b"[UNK]", b"a"], **changes)
+def _filled(**changes: Any) -> Model:
+    return Model(BPE_CHARACTERS, [b"[UNK]", b"a"], **changes)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ TEXTS = ["abc ab cab a", "a<unk>b", "", "hello there", "für 中文"]
 def of_ranks() -> Tokenizer:
     data, end = ranks.rank_file(ranks.tokens()), len(ranks.tokens())
     return Tokenizer(
-        formats.parse(data, "ranks.tiktoken", formats.Hints("cl100k", {"<|end|>": end}))
+        formats.parse(data, "ranks.tiktoken", formats.LoadOptions("cl100k", {"<|end|>": end}))
     )
 
 

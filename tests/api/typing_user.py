@@ -16,7 +16,7 @@ import numpy as np
 import tokctl
 from tokctl import Encoding, Padding, Tokenizer, Truncation
 from tokctl._native import IdArray
-from tokctl.sources import Document, Reading, open_sources
+from tokctl.sources import Document, ReadOptions, open_sources
 
 tok = Tokenizer.train(["book.txt"], algorithm="bpe", vocab_size=10_000)
 same: Tokenizer = tokctl.train([Path("book.txt")], vocab_size=300, min_frequency=2)
@@ -72,7 +72,7 @@ tok.encode_ids(np.array(["a", "b"], dtype=object))
 tok.encode_ids(line for line in lines())
 
 every, ends = tok.encode_file(
-    "corpus.jsonl", reading=Reading("jsonl", text_field="body"), threads=2
+    "corpus.jsonl", reading=ReadOptions("jsonl", text_field="body"), threads=2
 )
 assert_type(every, IdArray)
 for document in tok.encode_file_iter([Path("a.txt"), "b.txt"], lines=True, eos="<|endoftext|>"):

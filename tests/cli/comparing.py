@@ -11,7 +11,7 @@ import pytest
 
 from tests.metrics.models import TEXT, model
 from tokctl.cli.app import run
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 
 
 @dataclass
@@ -40,7 +40,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 
     def called(*arguments: str, stdin: bytes = b"", terminal: bool = False) -> Done:
         out, err = BytesIO(), StringIO()
-        world = World(BytesIO(stdin), out, err, stdin_is_terminal=terminal)
+        world = Console(BytesIO(stdin), out, err, stdin_is_terminal=terminal)
         code = run(["compare", *arguments], world)
         return Done(code, out.getvalue().decode(), err.getvalue())
 

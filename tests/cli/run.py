@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl.cli.app import run
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 
 
 class Result(NamedTuple):
@@ -37,7 +37,7 @@ def tokctl(
     """One command line, in this process. Without `stdin` it is a terminal. As in `conftest`, long
     work does not tell of itself, unless `environ` says so."""
     out, err = io.BytesIO(), io.StringIO()
-    made = World(
+    made = Console(
         stdin=io.BytesIO(stdin or b""),
         stdout=out,
         stderr=err,

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import TEXT, Models
 from tests.cli.run import error, names, process, tokctl
 from tokctl import TokctlError, Tokenizer, formats, preset
-from tokctl.formats import InexpressibleError, Loss
+from tokctl.formats import LostFeature, UnsupportedByFormat
 from tokctl.formats.huggingface import document
 
 WRITTEN = [known for known in formats.FORMATS if known.writes]
@@ -31,7 +31,7 @@ def test_every_format(
     model = Tokenizer.load(models[name]).model
     try:
         losses = formats.losses(model, known.name)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         assert done.code == 2
         first, hint = done.err.splitlines()
         assert first == f"error: {known.title} can't express this model: {reason}"
@@ -177,7 +177,11 @@ def test_a_folder_is_not_written_over_its_own_files(
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hugging Face's file, as if it could not hold a normalizer, a template and a date."""
-    found = [Loss("the date", minor=True), Loss("the normalizer nfkc"), Loss("a template")]
+    found = [
+        LostFeature("the date", minor=True),
+        LostFeature("the normalizer nfkc"),
+        LostFeature("a template"),
+    ]
     monkeypatch.setattr(document, "losses", lambda _: list(found))
 
 

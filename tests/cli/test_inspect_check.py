@@ -13,7 +13,7 @@ from tests.cli.inspecting import inspect, printed, refused
 from tests.explain.health.sick import CHARACTERS, byte_level_model, merging
 from tokctl import Tokenizer
 from tokctl.analysis.health import CHECKS
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_hostile_tokens_are_shown_safely(tmp_path: Path) -> None:
     letters = sorted({c.encode() for c in evil})
     tokens = [b"[UNK]", *letters, evil.encode()]
     path = tmp_path / "evil.json"
-    Tokenizer(FilledRecipe(recipe, tokens)).save(path)
+    Tokenizer(Model(recipe, tokens)).save(path)
     for terminal in (True, False):
         ran = inspect(str(path), "--check", "--limit", "99", terminal=terminal)
         assert ran.code == 0

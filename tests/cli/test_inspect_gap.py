@@ -11,7 +11,7 @@ from tests.cli.inspecting import inspect, printed, refused
 from tests.conftest import shared_file
 from tests.explain import models
 from tokctl import Tokenizer, preset, token_gap
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.report.inspect.gap import _BOUNDS
 
 
@@ -97,7 +97,7 @@ def test_published_models(name: str) -> None:
     text = shared_file("corpora/udhr/eng.txt")
     found = token_gap(Tokenizer.load(model), text)
     assert found.bound <= found.fewest <= found.tokens
-    assert isinstance(found.across, Absent) or found.across <= found.fewest
+    assert isinstance(found.across, Undefined) or found.across <= found.fewest
     ran = inspect(str(model), "--gap", str(text), "--json")
     assert json.loads(ran.out)["fewest"] == found.fewest
 

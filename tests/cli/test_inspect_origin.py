@@ -10,21 +10,21 @@ import pytest
 
 from tests.cli.run import tokctl
 from tokctl import Tokenizer
-from tokctl.model import Origin
+from tokctl.model import ImportedFrom
 from tokctl.tokenizer.model_names import find_baseline, name_files
 
 Models = dict[str, Path]
 COMPANIONS = {"chat_template.jinja": "{{ messages }}", "a/b\x1b.txt": ""}
 
 
-def converted(models: Models, origin: Origin | None) -> None:
+def converted(models: Models, origin: ImportedFrom | None) -> None:
     model = Tokenizer.load(models["bytes"]).model
     Tokenizer(replace(model, training=None, origin=origin, companions=COMPANIONS)).save("m.json")
 
 
 @pytest.mark.parametrize("question", [(), ("--recipe",)])
 def test_a_file_that_was_converted_shows_both(models: Models, question: tuple[str, ...]) -> None:
-    converted(models, Origin("tiktoken", "cl100k\t_base"))
+    converted(models, ImportedFrom("tiktoken", "cl100k\t_base"))
     lines = tokctl("inspect", "m.json", *question).out.decode().splitlines()
     assert lines[1:4] == [
         "format\ttokctl model file",
@@ -40,7 +40,7 @@ def test_a_file_that_was_converted_shows_both(models: Models, question: tuple[st
 @pytest.mark.parametrize("columns", [60, 120])
 def test_on_a_terminal(models: Models, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    converted(models, Origin("tiktoken", "a name of some length " * 6))
+    converted(models, ImportedFrom("tiktoken", "a name of some length " * 6))
     for question in ((), ("--recipe",)):
         done = tokctl("inspect", "m.json", *question, stdout_is_terminal=True, color="never")
         shown = done.out.decode()
@@ -50,7 +50,7 @@ def test_on_a_terminal(models: Models, columns: int, monkeypatch: pytest.MonkeyP
 
 
 def test_a_format_that_only_a_later_tokctl_knows(models: Models) -> None:
-    converted(models, Origin("holograms"))
+    converted(models, ImportedFrom("holograms"))
     assert "\norigin\tholograms\n" in tokctl("inspect", "m.json").out.decode()
 
 

@@ -14,7 +14,7 @@ from tests.cli.run import Result, error, tokctl
 from tests.many import archive, files, records
 from tests.metrics.models import TEXT, model
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.sources import Source
 
 DOCUMENTS = [*(word.encode() for word in TEXT.split()), b"lo", b"w\r", b"\nnew", b"", b"est low"]
@@ -39,7 +39,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(paths: Sequence[str | Path], *_: object, **__: object) -> list[Source]:
         return [source for path in paths for source in MADE[str(path)]]
 
-    def opened(self: Sources, world: World, given: Sequence[str] | None) -> list[Source]:
+    def opened(self: Sources, world: Console, given: Sequence[str] | None) -> list[Source]:
         del world
         return named([*(given or []), *([self.files_from] if self.files_from else [])])
 

@@ -13,11 +13,11 @@ import pytest
 
 from tests.cli.run import process, tokctl
 from tokctl.cli import progress
-from tokctl.cli.progress import Bars, Meter, PhaseState
-from tokctl.cli.world import World
+from tokctl.cli.progress import Meter, PhaseState, ProgressDisplay
+from tokctl.cli.world import Console
 
 Models = dict[str, Path]
-Work = Callable[[Bars], None]
+Work = Callable[[ProgressDisplay], None]
 
 
 class Clock:
@@ -39,20 +39,22 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def world(form: str, **more: Any) -> World:
-    made = World(io.BytesIO(), io.BytesIO(), io.StringIO(), progress=form, **more)
+def world(form: str, **more: Any) -> Console:
+    made = Console(io.BytesIO(), io.BytesIO(), io.StringIO(), progress=form, **more)
     if form == "json":
         made.speak_events()
     return made
 
 
-def shown(made: World) -> str:
+def shown(made: Console) -> str:
     """What stands on stderr."""
     stream = getattr(made.stderr, "_stream", made.stderr)
     return str(stream.getvalue())
 
 
-def steadily(clock: Clock, bars: Bars, phase: str, total: int | None, seconds: int) -> None:
+def steadily(
+    clock: Clock, bars: ProgressDisplay, phase: str, total: int | None, seconds: int
+) -> None:
     """240 MB in each second, told of ten times a second."""
     for tenth in range(seconds * 10 + 1):
         bars(phase, tenth * 24_000_000, total)
@@ -61,7 +63,7 @@ def steadily(clock: Clock, bars: Bars, phase: str, total: int | None, seconds: i
 
 def told(clock: Clock, form: str, seconds: int = 34, total: int | None = 8_160_000_000) -> str:
     made = world(form, stderr_is_terminal=True)
-    with Bars(made) as bars:
+    with ProgressDisplay(made) as bars:
         steadily(clock, bars, "encode", total, seconds)
     return shown(made)
 
@@ -90,7 +92,7 @@ def test_a_log_gets_rarer(clock: Clock) -> None:
 
 def test_the_lines_of_a_log_keep_their_distance_over_phases(clock: Clock) -> None:
     made = world("log")
-    with Bars(made) as bars:
+    with ProgressDisplay(made) as bars:
         for phase in ("count", "merge") * 5:
             steadily(clock, bars, phase, None, 3)
     said = [line for line in shown(made).splitlines() if " in " not in line]
@@ -116,7 +118,7 @@ def test_events(clock: Clock) -> None:
 def test_an_error_is_no_end_of_a_phase(clock: Clock) -> None:
     for form in ("json", "log"):
         made = world(form)
-        with pytest.raises(ValueError), Bars(made) as bars:
+        with pytest.raises(ValueError), ProgressDisplay(made) as bars:
             steadily(clock, bars, "encode", None, 6)
             raise ValueError
         assert shown(made)
@@ -136,7 +138,7 @@ def test_the_bar(clock: Clock) -> None:
 def test_the_bar_fits_its_terminal(clock: Clock, columns: int) -> None:
     for total in (8_160_000_000, None):
         made = world("bar", stderr_is_terminal=True, environ={"COLUMNS": str(columns)})
-        with Bars(made) as bars:
+        with ProgressDisplay(made) as bars:
             steadily(clock, bars, "encode", total, 5)
         drawn = [line for line in shown(made).split("\r") if "encode" in line]
         assert drawn and max(map(len, drawn)) <= columns - 3
@@ -146,7 +148,7 @@ def test_the_bar_fits_its_terminal(clock: Clock, columns: int) -> None:
 
 def test_a_message_takes_the_bar_away(clock: Clock) -> None:
     made = world("bar", stderr_is_terminal=True)
-    with Bars(made) as bars:
+    with ProgressDisplay(made) as bars:
         steadily(clock, bars, "encode", 10**9, 2)
         made.say("note: hello")
         steadily(clock, bars, "encode", 10**9, 2)
@@ -157,7 +159,7 @@ def test_no_bar_among_data(clock: Clock) -> None:
     for stdout_is_terminal in (True, False):
         made = world("bar", stderr_is_terminal=True, stdout_is_terminal=stdout_is_terminal)
         made.data_on_stdout = True
-        with Bars(made) as bars:
+        with ProgressDisplay(made) as bars:
             steadily(clock, bars, "encode", 10**9, 2)
         assert (shown(made) == "") == stdout_is_terminal
 
@@ -182,13 +184,13 @@ def test_which_form(form: str, settings: dict[str, Any], expected: str) -> None:
 
 def test_a_call_costs_a_look_at_the_clock(clock: Clock) -> None:
     made = world("log")
-    with Bars(made) as bars:
+    with ProgressDisplay(made) as bars:
         before = clock.looks
         for done in range(1000):
             bars("encode", done, None)
         assert clock.looks - before == 1000
     made = world("none")
-    with Bars(made) as bars:
+    with ProgressDisplay(made) as bars:
         before = clock.looks
         bars("encode", 1, None)
         assert clock.looks == before
@@ -196,7 +198,7 @@ def test_a_call_costs_a_look_at_the_clock(clock: Clock) -> None:
 
 def test_nothing_is_shown_of_short_work(clock: Clock) -> None:
     made = world("log")
-    with Bars(made) as bars:
+    with ProgressDisplay(made) as bars:
         steadily(clock, bars, "encode", None, 1)
         assert bars._shown is None
 
@@ -359,13 +361,13 @@ def test_documents_and_ids_where_there_is_room() -> None:
 
 
 def test_events_have_documents_and_ids(clock: Clock) -> None:
-    from tokctl.core.values import Done
+    from tokctl.core.values import ProgressCount
 
     made = world("json")
-    with Bars(made) as bars:
-        bars("encode", Done(5, 2, 9), 10)
+    with ProgressDisplay(made) as bars:
+        bars("encode", ProgressCount(5, 2, 9), 10)
         clock.now += 1
-        bars("count", Done(5, 2), 10)
+        bars("count", ProgressCount(5, 2), 10)
     events = [json.loads(line) for line in shown(made).splitlines()]
     assert [(event["event"], event.get("documents"), event.get("ids")) for event in events] == [
         ("progress", 2, 9), ("done", 2, 9), ("progress", 2, None), ("done", 2, None)

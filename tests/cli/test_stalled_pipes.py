@@ -82,7 +82,7 @@ def test_nobody_reads_on(line: str, models: Models, folder: Path) -> None:
 HOLDS_OUTPUT = """
 import sys
 from tokctl.cli import app
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 
 def run(arguments, world):
     world.stdout.write(b"a" * (1 << 16))

@@ -237,12 +237,12 @@ def test_the_decoder_fits_what_was_asked_for(arguments: tuple[str, ...]) -> None
 
 def test_the_bar_of_a_unigram_training_counts_rounds() -> None:
     """The trainer tells how many pieces are left; about how many rounds that is, people see."""
-    from tokctl.cli.progress import Bars
-    from tokctl.cli.world import World
+    from tokctl.cli.progress import ProgressDisplay
+    from tokctl.cli.world import Console
 
     stderr = io.StringIO()
-    world = World(io.BytesIO(), io.BytesIO(), stderr, stderr_is_terminal=True)
-    with Bars(world, rounds=True) as bars:
+    world = Console(io.BytesIO(), io.BytesIO(), stderr, stderr_is_terminal=True)
+    with ProgressDisplay(world, rounds=True) as bars:
         seen = [bars._round(94, 5000)]
         pieces = (384_837, 102_974, 60_517, 60_517, 45_387, 19_147, 8_077, 5_498, 4_999, 0)
         seen += [bars._round(left, 5000) for left in pieces]

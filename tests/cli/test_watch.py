@@ -14,7 +14,7 @@ from tests.cli.run import command, error, tokctl
 from tests.explain import models
 from tokctl import Tokenizer
 from tokctl.cli import watching
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.model.presets import DEFAULTS
 
 INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
@@ -86,7 +86,7 @@ def test_textual_is_an_extra(bpe: str, toy: str, monkeypatch: pytest.MonkeyPatch
 
 def test_light_terminals_say_so() -> None:
     for value, light in (("15;0", False), ("0;15", True), ("0;default;7", True), ("", False)):
-        world = World(io.BytesIO(), io.BytesIO(), io.StringIO(), environ={"COLORFGBG": value})
+        world = Console(io.BytesIO(), io.BytesIO(), io.StringIO(), environ={"COLORFGBG": value})
         assert watching.is_light(world) is light
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.run import tokctl
 from tests.metrics.models import document
 from tokctl.analysis.comparison import Languages, compare
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 
@@ -62,7 +62,7 @@ def test_languages_are_texts_behind_the_others() -> None:
     assert found.total.words == 3
     assert found.languages is not None
     assert [language.name for language in found.languages.languages] == ["fi"]
-    assert isinstance(found.languages.gini[0], Absent)
+    assert isinstance(found.languages.gini[0], Undefined)
 
 
 def test_an_unknown_reference() -> None:

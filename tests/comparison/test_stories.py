@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.models import RECIPES, document, model
-from tokctl.analysis.comparison import WordStory, compare, train_sizes
+from tokctl.analysis.comparison import WordDifference, compare, train_sizes
 from tokctl.analysis.comparison.stories import words_in
 from tokctl.analysis.texts import Text
 from tokctl.model.presets import default_recipe
@@ -16,7 +16,7 @@ from tokctl.tokenizer import Tokenizer
 TEXT = "the cat the cats the hat the bat that sat\n" * 3
 
 
-def told(tokenizer: Tokenizer, word: str, text: str = TEXT) -> WordStory:
+def told(tokenizer: Tokenizer, word: str, text: str = TEXT) -> WordDifference:
     (story,) = compare([tokenizer], [document(text)], words=[word]).stories
     return story
 

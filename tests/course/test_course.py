@@ -31,7 +31,7 @@ from tokctl import Tokenizer, preset
 from tokctl.extras.course import exercises
 from tokctl.extras.course.exercises import EXERCISES, Exercise, written_call
 from tokctl.extras.course.exercises import PAGES as NAMES
-from tokctl.model import FilledRecipe, TrainingStage
+from tokctl.model import Model, TrainingStage
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE
 from tokctl.sources.corpora import corpus_path
@@ -231,7 +231,7 @@ def test_any_corpus_gives_the_merges_and_tokens_of_tokctl(
     assert merges == exercises._learned(counts, size, exercises._HASHES)
     recipe = replace(preset("wordpiece-likelihood"), pre_tokenizers="whitespace")
     names = [token.encode() for token in ("[UNK]", *vocabulary)]
-    model = Tokenizer(FilledRecipe(recipe, names))
+    model = Tokenizer(Model(recipe, names))
     assert my["longest_match"](word, set(vocabulary)) == model.encode(word).tokens
 
 

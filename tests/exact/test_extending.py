@@ -20,12 +20,12 @@ from tests.exact.training_options import (
 )
 from tests.twins import train as twin
 from tokctl import TokctlError
-from tokctl.model import TIE_BREAKS, FilledRecipe, Recipe
+from tokctl.model import TIE_BREAKS, Model, Recipe
 from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
 
 
-def anew(model: FilledRecipe) -> FilledRecipe:
+def anew(model: Model) -> Model:
     """The model as if it had been trained at once."""
     assert model.training
     return replace(model, training=replace(model.training, extended=0))
@@ -125,7 +125,7 @@ def test_what_can_not_be_extended() -> None:
     words = {"abab": 3}
     old = train_on_counts(words, WORDPIECE, Options(vocab_size=9))
 
-    def refused(what: str, model_of: Recipe, model: FilledRecipe, size: int = 20) -> None:
+    def refused(what: str, model_of: Recipe, model: Model, size: int = 20) -> None:
         with pytest.raises(TokctlError, match=what) as caught:
             train_on_counts({"xyz": 1}, model_of, Options(vocab_size=size, extend=model))
         assert caught.value.hint

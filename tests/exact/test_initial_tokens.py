@@ -27,7 +27,7 @@ from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer, _native, formats, training
 from tokctl.analysis.explain.states import Criterion, pair_counts
 from tokctl.analysis.replay import MergeReplay
-from tokctl.model import TIE_BREAKS, FilledRecipe, TrainingRecord
+from tokctl.model import TIE_BREAKS, Model, TrainingRecord
 from tokctl.model.byte_level import spell, unspell
 from tokctl.model.parts import PRE_TOKENIZERS, native_parts
 from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
@@ -74,7 +74,7 @@ def keeps_whole(left: str, right: str) -> bool:
     )
 
 
-def assert_bytes_same(model: FilledRecipe, expected: twin.Training) -> None:
+def assert_bytes_same(model: Model, expected: twin.Training) -> None:
     tokens = [spell(token) for token in model.tokens]
     assert tokens == expected.vocabulary
     merges = [twin.Merge(*(tokens[id_] for id_ in m[:3]), *m[3:]) for m in model.merges]

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.conftest import part_of_examples
 from tests.exact.training_options import MARKERS, SCORED, odd_words, recipe, tied_words
 from tokctl import TokctlError
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE
 from tokctl.training import Options, train_on_counts
 from tokctl.training.resizing import prune
 
 
-def as_trained(model: FilledRecipe) -> FilledRecipe:
+def as_trained(model: Model) -> Model:
     """The model without the mark that pruning leaves in its record."""
     assert model.training
     return replace(model, training=replace(model.training, pruned_from=None))
@@ -103,7 +103,7 @@ def test_words_and_characters_keep_the_first() -> None:
 
 def test_a_unigram_model_keeps_the_best_pieces_and_all_characters() -> None:
     tokens = ["<unk>", "ab", "a", "abc", "b", "bc", "c", "ca"]
-    model = FilledRecipe(
+    model = Model(
         UNIGRAM,
         [token.encode() for token in tokens],
         scores=[0.0, -3.0, -9.0, -2.0, -8.0, -3.0, -7.0, -4.0],
@@ -115,14 +115,14 @@ def test_a_unigram_model_keeps_the_best_pieces_and_all_characters() -> None:
         prune(model, 3)
     bytes_ = replace(UNIGRAM, byte_fallback=True)
     spelled = [b"<unk>", b"<0x0A>", b"a", b"ab"]
-    model = FilledRecipe(bytes_, spelled, scores=[0.0, 0.0, -5.0, -1.0])
+    model = Model(bytes_, spelled, scores=[0.0, 0.0, -5.0, -1.0])
     assert prune(model, 3).tokens == spelled[:3]
 
 
 def test_a_vocabulary_without_merges_keeps_the_lowest_ids() -> None:
     tokens = [b"[UNK]", b"the", b"a", b"##a", b"##ab", b"b", b"thea", b"[X]"]
     added = (AddedToken("[UNK]", 0), AddedToken("[X]", 7))
-    model = FilledRecipe(WORDPIECE.with_special_tokens(["[X]"]), tokens, added_tokens=added)
+    model = Model(WORDPIECE.with_special_tokens(["[X]"]), tokens, added_tokens=added)
     pruned = prune(model, 6)
     assert pruned.tokens == [b"[UNK]", b"the", b"a", b"##a", b"b", b"[X]"]
     assert pruned.special_ids == {"[UNK]": 0, "[X]": 5}

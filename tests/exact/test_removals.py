@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.twins import removals as twin
 from tests.twins.encode import encode_bpe
 from tokctl import Recipe, TokctlError, Tokenizer, formats
-from tokctl.model import TIE_BREAKS, Events, FilledRecipe, Merge, Removal
+from tokctl.model import TIE_BREAKS, Merge, MergeLog, Model, Removal
 from tokctl.model.encoders import of_pre_tokens
 from tokctl.model.presets import default_recipe
 
@@ -214,7 +214,7 @@ def test_their_merges_removals_and_tokens(case: dict[str, Any]) -> None:
         assert tokens_of(tokenizer, "\u2581" + word) == tokens
 
 
-def model_of(found: twin.Refined) -> FilledRecipe:
+def model_of(found: twin.Refined) -> Model:
     """The model of what the twin has learned."""
     tokens = ["[UNK]", *found.vocabulary]
     numbers = {token: number for number, token in enumerate([*tokens, *found.removed])}
@@ -223,8 +223,8 @@ def model_of(found: twin.Refined) -> FilledRecipe:
         for left, right, token, *counts in found.merges
     ]
     removals = [Removal(r.step, numbers[r.token], r.count, r.whole) for r in found.removals]
-    events = Events(tuple(map(str.encode, found.removed)), merges, removals)
-    return FilledRecipe(recipe("picky"), list(map(str.encode, tokens)), events=events)
+    events = MergeLog(tuple(map(str.encode, found.removed)), merges, removals)
+    return Model(recipe("picky"), list(map(str.encode, tokens)), events=events)
 
 
 # -- Long pre-tokens, threads, files ------------------------------------------------------
@@ -288,7 +288,7 @@ def test_what_can_not_be_done(algorithm: str) -> None:
         Tokenizer.train_on_counts({"should": 3}, extend=tokenizer, vocab_size=270)
     for one in formats.FORMATS:
         if one.writes and one.name != "tokctl":
-            with pytest.raises(formats.InexpressibleError):
+            with pytest.raises(formats.UnsupportedByFormat):
                 formats.write(tokenizer.model, one.name)
 
 

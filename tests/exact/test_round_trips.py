@@ -19,9 +19,9 @@ from tests.exact.pipeline_peers import texts, training_text
 from tests.formats.models import RECIPES, with_added
 from tests.tools.fuzz.seeds import seeds
 from tokctl import TokctlError, Tokenizer, default_recipe, formats, preset
-from tokctl.formats import FORMATS, InexpressibleError
+from tokctl.formats import FORMATS, UnsupportedByFormat
 from tokctl.formats.saving import save
-from tokctl.model import FilledRecipe, Merge
+from tokctl.model import Merge, Model
 from tokctl.model.parts import AddedToken
 
 WRITTEN = [known.name for known in FORMATS if known.writes and known.reads]
@@ -126,7 +126,7 @@ def special_in_the_middle(folder: Path) -> Tokenizer:
     )
     merges = [Merge(at[m.left], at[m.right], at[m.token], 0, 0, 0) for m in plain.merges]
     recipe = plain.recipe.with_special_tokens(["<|mid|>", "<|le dle|>", "<|last|>"])
-    return Tokenizer(FilledRecipe(recipe, tokens, merges, added_tokens=added))
+    return Tokenizer(Model(recipe, tokens, merges, added_tokens=added))
 
 
 def small(name: str, number: int) -> Callable[[Path], Tokenizer]:
@@ -206,7 +206,7 @@ def held(tokenizer: Tokenizer) -> Iterable[str]:
     for name in WRITTEN:
         try:
             lost = formats.losses(tokenizer.model, name)
-        except InexpressibleError:
+        except UnsupportedByFormat:
             continue
         if all(loss.minor for loss in lost):
             yield name

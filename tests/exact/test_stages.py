@@ -19,7 +19,7 @@ from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer, training
 from tokctl.analysis.explain import count_pre_tokens, pair_counts
 from tokctl.analysis.replay import MergeReplay
-from tokctl.model import FilledRecipe, Recipe, TrainingStage
+from tokctl.model import Model, Recipe, TrainingStage
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.patterns import PATTERNS
 from tokctl.model.presets import BPE, DEFAULTS
@@ -62,12 +62,12 @@ def twin_of(text: str, vocab_size: int, transition: int, **last: Any) -> twin.Tr
     )
 
 
-def train(text: str, recipe: Recipe = SUPERBPE, **options: Any) -> FilledRecipe:
+def train(text: str, recipe: Recipe = SUPERBPE, **options: Any) -> Model:
     options.setdefault("vocab_size", 290)
     return training.train(document("text", text.encode(), 7), recipe, Options(**options))
 
 
-def assert_equal(model: FilledRecipe, expected: twin.Training) -> None:
+def assert_equal(model: Model, expected: twin.Training) -> None:
     assert model.spelled == expected.vocabulary
     named = [(*(model.spelled[id_] for id_ in merge[:3]), *merge[3:]) for merge in model.merges]
     assert named == list(map(tuple, expected.merges))

@@ -26,7 +26,7 @@ from tests.exact.test_superwords import (
 from tests.twins import superwords as twin
 from tokctl import TokctlError, Tokenizer, formats, training
 from tokctl.analysis.explain import summarize
-from tokctl.model import Events, FilledRecipe, Merge, Removal
+from tokctl.model import Merge, MergeLog, Model, Removal
 from tokctl.sources import Source
 from tokctl.training import Options
 
@@ -59,7 +59,7 @@ ANY_TEXTS = st.one_of(TEXTS, LIKE_TEXTS, LETTERS, BYTES)
 THRESHOLDS = st.sampled_from(["0.05", "0.3", "0.5", "0.667", "0.9", "1"])
 
 
-def found_of(model: FilledRecipe) -> twin.Refined:
+def found_of(model: Model) -> twin.Refined:
     """What was learned, by texts."""
     events = model.events
     assert events is not None and not model.merges
@@ -206,7 +206,7 @@ def bytes_as_text(token: bytes) -> str:
     return token.decode("latin-1")
 
 
-def model_of(found: twin.Refined) -> FilledRecipe:
+def model_of(found: twin.Refined) -> Model:
     """The model of what the twin has learned."""
     ids = {token: id_ for id_, token in enumerate([*found.tokens, *found.removed])}
     merges, supermerges = (
@@ -214,9 +214,9 @@ def model_of(found: twin.Refined) -> FilledRecipe:
         for steps in (found.merges, found.supermerges)
     )
     removals = [Removal(r.step, ids[r.token], r.count, r.whole) for r in found.removals]
-    events = Events(tuple(found.removed), merges, removals)
+    events = MergeLog(tuple(found.removed), merges, removals)
     recipe = RECIPE.with_threshold()
-    return FilledRecipe(recipe, found.tokens, events=events, supermerges=supermerges)
+    return Model(recipe, found.tokens, events=events, supermerges=supermerges)
 
 
 # -- Files, and what can't be done --------------------------------------------------------
@@ -247,8 +247,8 @@ def test_models_that_differ_in_their_events_alone_are_not_equal(trained: Tokeniz
     events = trained.model.events
     assert events is not None
     last = events.merges[-1]
-    more = Events(events.removed, [*events.merges, last], events.removals)
-    assert Tokenizer(FilledRecipe(
+    more = MergeLog(events.removed, [*events.merges, last], events.removals)
+    assert Tokenizer(Model(
         trained.recipe, trained.model.tokens, events=more, supermerges=trained.model.supermerges
     )) != trained  # fmt: skip
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.exact.spilled import archive, document, records
 from tests.twins import superwords as twin
 from tokctl import TokctlError, Tokenizer, _native, training
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.parts import NORMALIZERS, PRE_TOKENIZERS
 from tokctl.model.presets import DEFAULTS
 from tokctl.sources import Document, Source
@@ -34,7 +34,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(st.lists(PIECES, max_size=40).map("".join), min_size=1, max_size=4)
 
 
-def train(texts: Sequence[str | bytes], vocab: int, **options: Any) -> FilledRecipe:
+def train(texts: Sequence[str | bytes], vocab: int, **options: Any) -> Model:
     plain = [text.encode() if isinstance(text, str) else text for text in texts]
     chosen = Options(vocab_size=vocab, **{"threads": 1, **options})
     return training.train([records("texts", plain)], RECIPE, chosen)
@@ -45,7 +45,7 @@ def split(text: str | bytes) -> list[bytes]:
     return [data[start:end] for start, end in _native.pre_tokens("o200k", data)]
 
 
-def steps(model: FilledRecipe) -> tuple[list[tuple[bytes, bytes, int]], ...]:
+def steps(model: Model) -> tuple[list[tuple[bytes, bytes, int]], ...]:
     """The merges, and the supermerges, each with its count."""
     tokens = model.tokens
     return tuple(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.exact.lone_segmenters import encoder
 from tokctl import TokctlError, Tokenizer, preset
-from tokctl.model import FilledRecipe, Marker, Recipe
+from tokctl.model import Marker, Model, Recipe
 from tokctl.model.presets import PRESETS
 from tokctl.training import resizing
 from tokctl.training.resizing import prune
@@ -63,12 +63,12 @@ def test_extending_and_pruning_agree(
     marker: tuple[str, str], initial: list[str], others: list[str]
 ) -> None:
     recipe = recipe_with(marker)
-    symbols = FilledRecipe(recipe, [token.encode() for token in initial])
+    symbols = Model(recipe, [token.encode() for token in initial])
     resizing.check_extension(symbols, recipe)
     with pytest.raises(TokctlError, match=f"alphabet of this model are {len(initial)}"):
         prune(symbols, len(initial) - 1)
     for token in others:
-        longer = FilledRecipe(recipe, [*symbols.tokens, token.encode()])
+        longer = Model(recipe, [*symbols.tokens, token.encode()])
         assert prune(longer, len(initial)).tokens == symbols.tokens
         with pytest.raises(TokctlError, match="the model to extend has no merges"):
             resizing.check_extension(longer, recipe)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.twins import train as twin
 from tokctl import training
-from tokctl.model import TIE_BREAKS, FilledRecipe, Marker, Recipe
+from tokctl.model import TIE_BREAKS, Marker, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
@@ -54,7 +54,7 @@ def recipe(marker: str, ties: str = "first-seen", score: str = "count", **more: 
     return replace(base, **more)
 
 
-def assert_same(model: FilledRecipe, expected: twin.Training) -> None:
+def assert_same(model: Model, expected: twin.Training) -> None:
     tokens = [token.decode() for token in model.tokens]
     assert tokens == expected.vocabulary
     merges = [twin.Merge(*(tokens[id_] for id_ in m[:3]), *m[3:]) for m in model.merges]

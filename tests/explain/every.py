@@ -7,7 +7,7 @@ from functools import cache
 
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, BPE_CHARACTERS, DEFAULTS, PRESETS, UNIGRAM
 
@@ -47,7 +47,7 @@ def model(name: str) -> Tokenizer:
     if name == "ranks":
         gpt2 = model("gpt2").model
         recipe = replace(gpt2.recipe, segmentation="ranks", whole_words=True, special_tokens=())
-        return Tokenizer(FilledRecipe(recipe, gpt2.tokens[1:]))
+        return Tokenizer(Model(recipe, gpt2.tokens[1:]))
     if name == "ranks by score":
         llama = model("llama2").model
         scores = [-float(id_) for id_ in range(len(llama.tokens))]

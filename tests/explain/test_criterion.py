@@ -8,14 +8,14 @@ import pytest
 
 from tests.explain import models
 from tokctl import Tokenizer
-from tokctl.analysis.explain import PairCounts, count_pre_tokens, pair_counts
-from tokctl.analysis.replay import Frame, MergeReplay
+from tokctl.analysis.explain import StatePairs, count_pre_tokens, pair_counts
+from tokctl.analysis.replay import MergeReplay, Step
 from tokctl.sources import Document
 
 TEXT = Document("a", None, lambda: iter([models.TEXT.encode()]))
 
 
-def both(tokenizer: Tokenizer, step: int) -> tuple[PairCounts, Frame]:
+def both(tokenizer: Tokenizer, step: int) -> tuple[StatePairs, Step]:
     counts = count_pre_tokens(tokenizer, [TEXT])
     frame = MergeReplay(tokenizer, counts).goto(step + 1, leading=10_000)
     return pair_counts(tokenizer, step, counts), frame

@@ -14,7 +14,7 @@ from tests.metrics.models import document
 from tests.twins import gap as twin
 from tokctl import TokctlError, Tokenizer, _native, token_gap
 from tokctl.analysis.explain import segmented, text_use
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.model import Marker
 
 short = st.text("ab", max_size=9).map(str.encode)
@@ -121,7 +121,7 @@ def test_every_recipe(name: str) -> None:
     assert found.losing == len(losing) == len(found.losers)
     assert {(one.data, one.count) for one in found.losers} == set(losing)
     assert sum(one.lost for one in found.losers) == found.lost
-    if not isinstance(found.across, Absent):
+    if not isinstance(found.across, Undefined):
         assert found.across <= found.fewest
     assert token_gap(tokenizer, document(text), limit=1000, threads=3) == found
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.explain import models
 from tests.twins import train as twin
 from tokctl import TokctlError, Tokenizer
-from tokctl.analysis.explain import PairCounts, count_pre_tokens, pair_counts
+from tokctl.analysis.explain import StatePairs, count_pre_tokens, pair_counts
 from tokctl.analysis.explain.states import _preference
 from tokctl.sources import Document
 
 
-def pairs_of(tokenizer: Tokenizer, step: int, text: str) -> PairCounts:
+def pairs_of(tokenizer: Tokenizer, step: int, text: str) -> StatePairs:
     documents = [Document("a", None, lambda: iter([text.encode()]))]
     return pair_counts(tokenizer, step, count_pre_tokens(tokenizer, documents))
 

@@ -15,7 +15,7 @@ from tests.explain import every, models
 from tests.metrics.models import document
 from tokctl import TokctlError, Tokenizer, preset
 from tokctl.analysis.explain import count_pre_tokens, state_words
-from tokctl.analysis.replay import Frame, LeadingPair, MergeReplay
+from tokctl.analysis.replay import LeadingPair, MergeReplay, Step
 from tokctl.model import Recipe
 from tokctl.model.presets import DEFAULTS
 
@@ -84,7 +84,7 @@ def seen(pair: LeadingPair) -> tuple[tuple[str, str], int, int, int]:
     return (pair.left, pair.right), pair.count, pair.left_count, pair.right_count
 
 
-def check(tokenizer: Tokenizer, frame: Frame, counts: list[tuple[bytes, int]]) -> None:
+def check(tokenizer: Tokenizer, frame: Step, counts: list[tuple[bytes, int]]) -> None:
     """A frame with all words in scan order is what counting from scratch gives."""
     step = frame.step
     slow = Slow(tokenizer, step, counts)

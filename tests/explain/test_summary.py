@@ -11,7 +11,7 @@ from tokctl import Tokenizer, preset
 from tokctl.analysis.explain import summarize, unreachable, vocabulary
 from tokctl.analysis.explain.summary import SHOWN
 from tokctl.analysis.explain.vocabulary import content_of
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 
 
 def test_the_notebooks_model() -> None:
@@ -85,7 +85,7 @@ def test_trials_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_special_token_with_the_text_of_another() -> None:
     # Training never makes two tokens of the same bytes, but a file can hold them.
     plain = replace(models.CHARACTERS, special_tokens=("[UNK]", "ab"))
-    tokenizer = Tokenizer(FilledRecipe(plain, [b"[UNK]", b"ab", b"a", b"b", b"ab"]))
+    tokenizer = Tokenizer(Model(plain, [b"[UNK]", b"ab", b"a", b"b", b"ab"]))
     assert summarize(tokenizer).checks.duplicates == (("ab", "ab"),)
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.explain import models
 from tokctl import TokctlError, Tokenizer
 from tokctl.analysis.explain import Use, history, merge_records
-from tokctl.model import FilledRecipe, Merge
+from tokctl.model import Merge, Model
 
 
 def test_the_tree_of_a_notebooks_token() -> None:
@@ -84,7 +84,7 @@ def test_a_history_that_goes_round_in_a_circle() -> None:
     tokens = [b"a", b"b", b"ab"]
     merges = [Merge(2, 1, 2, 1, 1, 1), Merge(0, 1, 2, 1, 1, 1)]
     tokenizer = Tokenizer(
-        FilledRecipe(
+        Model(
             models.CHARACTERS,
             [b"[UNK]", *tokens],
             [Merge(merge.left + 1, merge.right + 1, merge.token + 1, 1, 1, 1) for merge in merges],
@@ -130,7 +130,7 @@ def test_a_stretch_of_the_history() -> None:
 def test_counts_that_a_file_does_not_know_give_no_score() -> None:
     tokenizer = models.toy(models.NOTEBOOK_WORDPIECE, 100)
     unknown = [merge._replace(left_count=0) for merge in tokenizer.merges]
-    model = FilledRecipe(tokenizer.recipe, tokenizer.model.tokens, unknown)
+    model = Model(tokenizer.recipe, tokenizer.model.tokens, unknown)
     assert {merge.score for merge in merge_records(Tokenizer(model))} == {None}
 
 

@@ -22,7 +22,7 @@ from tokctl.analysis.explain import (
     explain,
 )
 from tokctl.analysis.explain.words import LONGEST
-from tokctl.model import FilledRecipe, Merge, Recipe
+from tokctl.model import Merge, Model, Recipe
 
 TEXTS = st.text(alphabet="abelnostw'.Ġ#_ é\n", max_size=40)
 
@@ -117,7 +117,7 @@ def _two_ways(segmentation: str) -> Tokenizer:
     tokens = [token.encode() for token in ["a", "b", "c", "d", "ab", "abd"]]
     # Step 1 needs `ab`, which only step 2 makes.
     merges = [Merge(4, 3, 5, 1, 1, 1), Merge(0, 1, 4, 1, 1, 1)]
-    return Tokenizer(FilledRecipe(recipe, tokens, merges))
+    return Tokenizer(Model(recipe, tokens, merges))
 
 
 def test_a_pair_whose_step_has_passed() -> None:

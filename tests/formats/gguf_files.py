@@ -16,7 +16,7 @@ import sentencepiece as spm
 
 from tokctl import Tokenizer, formats
 from tokctl.formats import sentencepiece
-from tokctl.model import FilledRecipe, byte_level
+from tokctl.model import Model, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -56,9 +56,9 @@ def written(values: dict[str, Any], *, tensor: bool = False, big: bool = False) 
         return path.read_bytes()
 
 
-def model(values: dict[str, Any], name: str = "x.gguf", **hints: Any) -> FilledRecipe:
+def model(values: dict[str, Any], name: str = "x.gguf", **hints: Any) -> Model:
     """The model that tokctl reads of such a file."""
-    return formats.parse(written(values), name, formats.Hints(**hints))
+    return formats.parse(written(values), name, formats.LoadOptions(**hints))
 
 
 def trained(sentences: list[str], **options: Any) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord, byte_level
+from tokctl.model import Merge, Model, Recipe, Round, TrainingRecord, byte_level
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE_CHARACTERS, CHAR, PRESETS, UNIGRAM, WORD, WORDPIECE
 
@@ -28,7 +28,7 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def filled(recipe: Recipe, **more: Any) -> FilledRecipe:
+def filled(recipe: Recipe, **more: Any) -> Model:
     """The recipe with a tiny vocabulary: `a`, `b`, `c`, `ab` and `abc` by two merges."""
     special = [token.encode() for token in recipe.special_tokens]
     start = len(special)
@@ -49,20 +49,20 @@ def filled(recipe: Recipe, **more: Any) -> FilledRecipe:
             Round(9, 1 / 3, 40, 1, 2, (("bc", 0.1), ("ca", 1e-300))),
             Round(7, 2.5, 41, 0, 1, (("ba", None),)),
         ]
-        return FilledRecipe(recipe, tokens, training=RECORD, scores=scores, rounds=rounds, **more)
+        return Model(recipe, tokens, training=RECORD, scores=scores, rounds=rounds, **more)
     if recipe.algorithm in ("word", "char"):
         tokens = tokens[: start + 3] if recipe.algorithm == "char" else tokens
         counts = [0] * start + list(range(2**53, 2**53 + len(tokens) - start))
-        return FilledRecipe(recipe, tokens, training=RECORD, counts=counts, **more)
+        return Model(recipe, tokens, training=RECORD, counts=counts, **more)
     ids = {token: id_ for id_, token in enumerate(tokens)}
     merges = [
         Merge(ids[b"a"], ids[tail + b"b"], ids[b"ab"], 9, 2**60, 11),
         Merge(ids[b"ab"], ids[tail + b"c"], ids[b"abc"], 7, 8, 9),
     ]
-    return FilledRecipe(recipe, tokens, merges, RECORD, **more)
+    return Model(recipe, tokens, merges, RECORD, **more)
 
 
-def with_added(recipe: Recipe) -> FilledRecipe:
+def with_added(recipe: Recipe) -> Model:
     """Added tokens of every sort, behind the vocabulary and in it."""
     model = filled(recipe)
     size = len(model.tokens)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 
 
-def normalize(model: FilledRecipe, text: str) -> str:
+def normalize(model: Model, text: str) -> str:
     """For models without rules."""
     given = text
     for part in model.recipe.normalizers:
@@ -30,7 +30,7 @@ def normalize(model: FilledRecipe, text: str) -> str:
     return text
 
 
-def encode(model: FilledRecipe, normalized: str) -> list[int]:
+def encode(model: Model, normalized: str) -> list[int]:
     """The ids of a normalized text; special tokens are not looked for."""
     found = [token for token in model.added if not token.special]
     assert all(token.normalized and token.literal for token in found)
@@ -49,7 +49,7 @@ def encode(model: FilledRecipe, normalized: str) -> list[int]:
     return out
 
 
-def ids_of(model: FilledRecipe, pieces: list[str]) -> list[int]:
+def ids_of(model: Model, pieces: list[str]) -> list[int]:
     """Unknown pieces in a row are one; with byte fallback they are their bytes."""
     recipe = model.recipe
     known = ordinary(model)
@@ -67,12 +67,12 @@ def ids_of(model: FilledRecipe, pieces: list[str]) -> list[int]:
     return out
 
 
-def ordinary(model: FilledRecipe) -> dict[str, int]:
+def ordinary(model: Model) -> dict[str, int]:
     reserved = model.reserved_ids
     return {t.decode(): id_ for id_, t in enumerate(model.tokens) if id_ not in reserved}
 
 
-def segment(model: FilledRecipe, text: str) -> list[str]:
+def segment(model: Model, text: str) -> list[str]:
     known = ordinary(model)
     how = model.recipe.segmentation
     if how == "lookup":

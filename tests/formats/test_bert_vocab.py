@@ -16,7 +16,7 @@ from tests.exact.strings import strings
 from tests.formats.damage import damaged
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError
+from tokctl.formats import UnsupportedByFormat
 from tokctl.sources.corpora import corpus_path
 
 LINES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##b", "##c", "ab", "##bc"]
@@ -108,7 +108,7 @@ def test_what_is_none(tmp_path: Path) -> None:
     ],
 )
 def test_what_has_no_such_file(name: str, why: str) -> None:
-    with pytest.raises(InexpressibleError, match=why):
+    with pytest.raises(UnsupportedByFormat, match=why):
         formats.losses(filled(RECIPES[name]), "bert-vocab")
 
 
@@ -116,7 +116,7 @@ def test_what_has_no_such_file(name: str, why: str) -> None:
 def test_tokens_that_no_line_holds(text: str) -> None:
     model = filled(RECIPES["bert"])
     model = replace(model, tokens=[*model.tokens, text.encode()], merges=[], training=None)
-    with pytest.raises(InexpressibleError, match="a line can't hold the token"):
+    with pytest.raises(UnsupportedByFormat, match="a line can't hold the token"):
         formats.write(model, "bert-vocab")
 
 

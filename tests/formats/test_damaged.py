@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import TokctlError, formats
-from tokctl.model import Origin
+from tokctl.model import ImportedFrom
 
 
 def stripped(data: bytes) -> bytes:
@@ -149,6 +149,6 @@ def test_odd_files(data: bytes) -> None:
 def test_texts_that_are_no_characters() -> None:
     """JSON can spell half of a surrogate pair, and no file could be written with it."""
     model = formats.parse(OURS["bert"], "x")
-    for changes in ({"origin": Origin("x", "\ud8ff")}, {"companions": {"a": "\ud8ff"}}):
+    for changes in ({"origin": ImportedFrom("x", "\ud8ff")}, {"companions": {"a": "\ud8ff"}}):
         with pytest.raises(TokctlError, match="not UTF-8"):
             replace(model, **changes)

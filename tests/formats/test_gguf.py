@@ -18,7 +18,7 @@ from tests.exact.strings import strings
 from tests.formats.test_sentencepiece_model import sentences
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats.gguf import pre_tokenizers
-from tokctl.model import Origin, byte_level
+from tokctl.model import ImportedFrom, byte_level
 
 pytest.importorskip("gguf")
 spm = pytest.importorskip("sentencepiece")
@@ -225,11 +225,11 @@ def test_gemma_4_that_is_refused(token: str, kind: int, why: str) -> None:
 def test_what_comes_along() -> None:
     values = {**files.pairs("llama-bpe", ["ab"]), "tokenizer.chat_template": "{{ messages }}"}
     found = files.model(values)
-    assert found.origin == Origin("gguf", "A model (llama-bpe)")
+    assert found.origin == ImportedFrom("gguf", "A model (llama-bpe)")
     assert found.companions == {"chat_template.jinja": "{{ messages }}"}
     assert found.recipe.whole_words
     assert not files.model(files.pairs("qwen2", ["ab"])).recipe.whole_words
-    assert files.model(files.tiny("llama")).origin == Origin("gguf", "A model")
+    assert files.model(files.tiny("llama")).origin == ImportedFrom("gguf", "A model")
 
 
 def test_around_two_texts() -> None:

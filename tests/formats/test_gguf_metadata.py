@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests import systems
 from tests.cost import cost
 from tokctl import TokctlError, formats
-from tokctl.formats.contract import Source
+from tokctl.formats.contract import ModelInput
 from tokctl.formats.gguf import metadata
 
 gguf = pytest.importorskip("gguf")
@@ -36,7 +36,7 @@ VALUES: dict[str, Any] = {
 
 
 def keys(data: bytes, wanted: frozenset[str]) -> dict[str, Any]:
-    return metadata.read(Source("x", data=data), wanted)
+    return metadata.read(ModelInput("x", data=data), wanted)
 
 
 @pytest.mark.parametrize("big", [False, True])

@@ -18,9 +18,9 @@ from tests.exact.strings import strings
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_sentencepiece_model import sentences
 from tokctl import Recipe, Tokenizer, formats, preset
-from tokctl.formats import InexpressibleError
+from tokctl.formats import UnsupportedByFormat
 from tokctl.formats.gguf import pre_tokenizers
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 from tokctl.model.presets import DEFAULTS
 
@@ -31,11 +31,11 @@ from tests.formats import gguf_files as files  # noqa: E402
 from tests.formats.test_gguf import GOLDEN, gemma4, golden_values  # noqa: E402
 
 
-def lost(model: FilledRecipe) -> list[str]:
+def lost(model: Model) -> list[str]:
     return [loss.what for loss in formats.losses(model, "gguf") if not loss.minor]
 
 
-def again(model: FilledRecipe) -> Tokenizer:
+def again(model: Model) -> Tokenizer:
     return Tokenizer(formats.parse(formats.write(model, "gguf")[""], "x.gguf"))
 
 
@@ -251,7 +251,7 @@ def test_superbpe_is_the_same_but_for_other_digits(splitting: tuple[str, ...]) -
 
 
 def test_superbpe_of_single_lines_is_refused() -> None:
-    with pytest.raises(InexpressibleError, match="none of its names means"):
+    with pytest.raises(UnsupportedByFormat, match="none of its names means"):
         lost(superwords(("digit-groups", "lines")).model)
 
 
@@ -294,7 +294,7 @@ def test_an_ordinary_token_that_is_spelled_as_an_end() -> None:
 # -- what there is nothing like --------------------------------------------------------
 
 
-def with_control(text: str) -> FilledRecipe:
+def with_control(text: str) -> Model:
     """GPT-2's with one more control token."""
     model = filled(RECIPES["gpt2"])
     tokens = [*model.tokens, text.encode()]
@@ -307,11 +307,11 @@ def recipe(name: str, **changes: Any) -> Recipe:
     return replace(RECIPES[name], **changes)
 
 
-def ordinary_unknown() -> FilledRecipe:
+def ordinary_unknown() -> Model:
     """Unigram without an unknown token, in which `<unk>` is a piece like any other."""
     bare = replace(RECIPES["unigram"], unk_token=None, special_tokens=())
     tokens = [b"<unk>", b"a", b"b", b"ab"]
-    return FilledRecipe(
+    return Model(
         bare,
         tokens,
         scores=[0.0, -1.0, -2.0, -1.5],
@@ -344,7 +344,7 @@ REFUSED = {
 def test_refused(name: str) -> None:
     model, why = REFUSED[name]
     for call in (formats.losses, formats.write):
-        with pytest.raises(InexpressibleError) as caught:
+        with pytest.raises(UnsupportedByFormat) as caught:
             call(model, "gguf")
         assert why in str(caught.value)
 
@@ -354,6 +354,6 @@ def test_any_model_is_written_or_refused(name: str) -> None:
     for model in (filled(RECIPES[name]), with_added(RECIPES[name])):
         try:
             lost(model)
-        except InexpressibleError:
+        except UnsupportedByFormat:
             continue
         assert again(model).vocab_size >= model.size

@@ -17,7 +17,7 @@ from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_damaged import ODD, places
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError, named, saving
+from tokctl.formats import UnsupportedByFormat, named, saving
 
 TEMPLATE = "additional_chat_templates/tool use.jinja"
 
@@ -149,7 +149,7 @@ def test_companions_that_are_too_much(tmp_path: Path) -> None:
 
 
 def test_a_model_that_it_has_nothing_for() -> None:
-    with pytest.raises(InexpressibleError, match="no word marker"):
+    with pytest.raises(UnsupportedByFormat, match="no word marker"):
         formats.write(filled(RECIPES["notebook-bpe"]), "huggingface-folder")
 
 
@@ -187,7 +187,7 @@ def tried(path: Path, files: dict[str, bytes]) -> None:
     assert formats.parse(formats.serialize(model), "y") == model
     try:
         formats.write(model, "huggingface-folder")
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         assert str(reason)
 
 

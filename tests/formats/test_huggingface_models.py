@@ -15,15 +15,15 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tests.conftest import shared_file
 from tests.formats.models import RECIPES, with_added
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError
-from tokctl.model import FilledRecipe, byte_level
+from tokctl.formats import UnsupportedByFormat
+from tokctl.model import Model, byte_level
 
 TOKENS = ["<unk>", "a", "b", "c", "ab", "abc"]
 VOCAB = {token: id_ for id_, token in enumerate(TOKENS)}
 MERGES = [("a", "b"), ("ab", "c")]
 
 
-def read(made: hf.Tokenizer) -> FilledRecipe:
+def read(made: hf.Tokenizer) -> Model:
     return formats.parse(made.to_str().encode(), "theirs.json")
 
 
@@ -285,7 +285,7 @@ def test_an_added_token_that_the_vocabulary_spells_otherwise() -> None:
     """It would get another id there."""
     model = with_added(RECIPES["unigram that they load"])
     tokens = [b"acb" if token == b"abc" else token for token in model.tokens]
-    with pytest.raises(InexpressibleError, match="no 'abc', which is one of its tokens"):
+    with pytest.raises(UnsupportedByFormat, match="no 'abc', which is one of its tokens"):
         formats.losses(replace(model, tokens=tokens), "huggingface")
     data = formats.serialize(model)
     assert data.count(b'"abc",-0.1') == 1

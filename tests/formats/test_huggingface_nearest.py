@@ -13,24 +13,24 @@ from tests.exact.strings import strings
 from tests.formats.models import RECIPES, RECORD, filled, with_added
 from tests.formats.test_sentencepiece_model import trained
 from tokctl import Tokenizer, formats
-from tokctl.formats import InexpressibleError
-from tokctl.model import FilledRecipe
+from tokctl.formats import UnsupportedByFormat
+from tokctl.model import Model
 from tokctl.model.parts import AddedToken
 
 
-def major(model: FilledRecipe) -> list[str]:
+def major(model: Model) -> list[str]:
     return [loss.what for loss in formats.losses(model, "huggingface") if not loss.minor]
 
 
-def written(model: FilledRecipe) -> hf.Tokenizer:
+def written(model: Model) -> hf.Tokenizer:
     return hf.Tokenizer.from_str(formats.write(model, "huggingface")[""].decode())
 
 
-def changed(name: str, **fields: Any) -> FilledRecipe:
+def changed(name: str, **fields: Any) -> Model:
     return filled(replace(RECIPES[name], **fields))
 
 
-def with_listed(name: str, token: AddedToken) -> FilledRecipe:
+def with_listed(name: str, token: AddedToken) -> Model:
     """The model with one of its tokens found before it segments."""
     model = filled(RECIPES[name])
     recipe = RECIPES[name].with_special_tokens([token.text] if token.special else [])
@@ -38,7 +38,7 @@ def with_listed(name: str, token: AddedToken) -> FilledRecipe:
 
 
 #: What is lost of a model, by the words that say so; and the key of the document that shows it.
-CASES: dict[str, tuple[FilledRecipe, str]] = {
+CASES: dict[str, tuple[Model, str]] = {
     "single precision": (
         changed("unigram that they load", precision="single"),
         "sums of log probabilities in single precision",
@@ -131,7 +131,7 @@ def test_what_has_nothing_near_it(name: str, why: str) -> None:
     if recipe.segmentation == "lookup":
         recipe = replace(recipe, unk_token=None)
     for ask in (formats.losses, formats.write):
-        with pytest.raises(InexpressibleError, match=why):
+        with pytest.raises(UnsupportedByFormat, match=why):
             ask(filled(recipe), "huggingface")
 
 
@@ -190,7 +190,7 @@ def test_literal_tokens() -> None:
     """Their spelling is normalized there; where that changes nothing, nothing is lost."""
     model = with_added(RECIPES["unigram that they load"])
 
-    def added(text: str) -> FilledRecipe:
+    def added(text: str) -> Model:
         tokens = [*model.tokens, text.encode()]
         token = AddedToken(text, len(model.tokens), False, normalized=True, literal=True)
         return replace(
@@ -228,7 +228,7 @@ def test_no_major_loss_means_the_same_ids(name: str) -> None:
     model = filled(RECIPES[name])
     try:
         lost = major(model)
-    except InexpressibleError:
+    except UnsupportedByFormat:
         return
     if lost:
         return

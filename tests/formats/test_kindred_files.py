@@ -15,7 +15,7 @@ import pytest
 from tests.cli.run import tokctl
 from tests.explain import every, models
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import FORMATS, Hints, InexpressibleError
+from tokctl.formats import FORMATS, LoadOptions, UnsupportedByFormat
 from tokctl.formats.saving import save
 
 hf = pytest.importorskip("tokenizers")
@@ -39,7 +39,7 @@ def test_ranks_behind_a_byte_order_mark(tmp_path: Path) -> None:
         path = tmp_path / "bom.tiktoken"
         path.write_bytes(content)
         assert formats.recognized(path) is not None
-        ours = Tokenizer(formats.load(path, Hints(pattern=f"regex:{pattern}")))
+        ours = Tokenizer(formats.load(path, LoadOptions(pattern=f"regex:{pattern}")))
         assert ours.encode_ids("low ow") == theirs.encode("low ow") == [257, 32, 111, 119]
 
 
@@ -189,7 +189,7 @@ def test_a_lossy_file_is_read_again(name: str, tmp_path: Path) -> None:
         try:
             assert formats.losses(model, known.name) is not None
             save(model, path, known.name, lossy=True)
-        except (InexpressibleError, TokctlError):
+        except (UnsupportedByFormat, TokctlError):
             assert not path.exists()
             continue
         assert formats.read(path).format.name in (known.name, "huggingface", "tokctl")
@@ -204,5 +204,5 @@ def test_the_reason_of_a_model_without_marks() -> None:
     made.pre_tokenizer = hf.pre_tokenizers.Whitespace()
     made.add_special_tokens(["[STOP]", "[UNK]", "[SPACE]", "[en]"])
     model = both(made).model
-    with pytest.raises(InexpressibleError, match="do not say how a text is split"):
+    with pytest.raises(UnsupportedByFormat, match="do not say how a text is split"):
         formats.losses(model, "vocab-merges")

@@ -15,7 +15,7 @@ from tokenizers import decoders, models, pre_tokenizers
 
 from tests.cli.run import tokctl
 from tokctl import TokctlError, Tokenizer, formats, preset
-from tokctl.formats import FORMATS, InexpressibleError
+from tokctl.formats import FORMATS, UnsupportedByFormat
 from tokctl.formats.saving import save
 from tokctl.model import byte_level
 
@@ -36,7 +36,7 @@ def everywhere(tokenizer: Tokenizer, folder: Path) -> dict[str, Tokenizer]:
             continue
         try:
             lost = formats.losses(tokenizer.model, known.name)
-        except InexpressibleError:
+        except UnsupportedByFormat:
             continue
         if all(loss.minor for loss in lost):
             path = folder / f"{known.name}{known.suffix}"
@@ -171,7 +171,7 @@ def test_ranks_that_are_no_priorities(tmp_path: Path) -> None:
     ours = Tokenizer(formats.parse(data, "tokenizer.json"))
     theirs = hf.Tokenizer.from_str(data.decode())
     assert ours.encode_ids("lower wer") == theirs.encode("lower wer").ids
-    with pytest.raises(InexpressibleError):
+    with pytest.raises(UnsupportedByFormat):
         formats.losses(ours.model, "tiktoken")
     # And ranks that begin behind the special tokens are still ranks.
     tokens = [bytes([byte]) for byte in range(256)] + [b"lo", b"low"]

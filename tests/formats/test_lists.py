@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_damaged import ODD, places, stripped
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import Source
-from tokctl.model import FilledRecipe
+from tokctl.formats import ModelInput
+from tokctl.model import Model
 
 OURS = {name: formats.serialize(filled(recipe)) for name, recipe in RECIPES.items()}
 for _name in ("gpt2", "bert", "unigram that they load", "word", "chars"):
@@ -31,11 +31,11 @@ FILES = {**OURS, **THEIRS}
 LISTS = ("tokens", "merges", "scores", "counts")
 
 
-def parsed(data: bytes, *, scanned: bool) -> FilledRecipe | str:
+def parsed(data: bytes, *, scanned: bool) -> Model | str:
     """The model, or the error."""
     with pytest.MonkeyPatch.context() as patch:
         if not scanned:
-            patch.setattr(Source, "_scanned", property(lambda source: (source.document, None)))
+            patch.setattr(ModelInput, "_scanned", property(lambda source: (source.document, None)))
         try:
             return formats.parse(data, "x")
         except TokctlError as error:
@@ -46,8 +46,8 @@ def both(data: bytes) -> None:
     """The same model, or the same error, either way."""
     short, long = parsed(data, scanned=True), parsed(data, scanned=False)
     assert short == long
-    if isinstance(short, FilledRecipe):
-        assert isinstance(long, FilledRecipe)
+    if isinstance(short, Model):
+        assert isinstance(long, Model)
         assert short.reserved_ids == long.reserved_ids
         assert short.size == long.size
         assert short.highest_merged == long.highest_merged
@@ -62,7 +62,7 @@ def test_the_same_model(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_the_same_ids_and_texts_without_the_lists(name: str) -> None:
     short, long = (parsed(FILES[name], scanned=scanned) for scanned in (True, False))
-    assert isinstance(short, FilledRecipe) and isinstance(long, FilledRecipe)
+    assert isinstance(short, Model) and isinstance(long, Model)
     one, two = Tokenizer(short), Tokenizer(long)
     text = "abc ab ba <pad> ▁a\u00e9 b\n"
     ids = one.encoder.ids(text.encode(), one.special_matcher("all"))
@@ -73,7 +73,9 @@ def test_the_same_ids_and_texts_without_the_lists(name: str) -> None:
 
 
 def test_these_files_are_scanned() -> None:
-    assert {name for name, data in FILES.items() if Source("x", data=data).lists is None} == set()
+    assert {
+        name for name, data in FILES.items() if ModelInput("x", data=data).lists is None
+    } == set()
 
 
 def test_lists_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_lists_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
 
 def test_copies_hold_the_lists() -> None:
     model = parsed(OURS["unigram"], scanned=True)
-    assert isinstance(model, FilledRecipe) and model.core is not None
+    assert isinstance(model, Model) and model.core is not None
     for made in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert made == model
         assert made.core is None

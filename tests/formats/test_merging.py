@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import shared_file
 from tokctl import Tokenizer, formats
-from tokctl.formats import InexpressibleError, merging
-from tokctl.model import FilledRecipe, byte_level
+from tokctl.formats import UnsupportedByFormat, merging
+from tokctl.model import Model, byte_level
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import preset
 
 
-def ranked(tokens: list[bytes]) -> FilledRecipe:
+def ranked(tokens: list[bytes]) -> Model:
     """A byte-level model segmented by ranks: the bytes, then these tokens."""
     recipe = replace(
         preset("gpt2"),
@@ -31,7 +31,7 @@ def ranked(tokens: list[bytes]) -> FilledRecipe:
         special_tokens=(),
         post_processors=(),
     )
-    return FilledRecipe(recipe, [*byte_level.IN_ID_ORDER, *dict.fromkeys(tokens)])
+    return Model(recipe, [*byte_level.IN_ID_ORDER, *dict.fromkeys(tokens)])
 
 
 words = st.text("ab", min_size=2, max_size=6).map(str.encode)
@@ -79,11 +79,11 @@ def test_what_ranks_would_do_otherwise_is_refused() -> None:
     ours = Tokenizer.train_on_counts({"ab": 2, "abc": 3}, vocab_size=259).model
     assert ours.spelled[-2:] == ["ab", "abc"]
     turned = replace(ours, merges=ours.merges[:1])
-    with pytest.raises(InexpressibleError, match="by ranks 'ab' and 'c' make 'abc'"):
+    with pytest.raises(UnsupportedByFormat, match="by ranks 'ab' and 'c' make 'abc'"):
         merging.by_ranks(turned, scored=False)
     late = Tokenizer.train_on_counts({"ab": 2, "cd": 3}, vocab_size=259).model
     turned = replace(late, merges=late.merges[::-1])
-    with pytest.raises(InexpressibleError, match="merge 1 makes 'ab'"):
+    with pytest.raises(UnsupportedByFormat, match="merge 1 makes 'ab'"):
         merging.by_ranks(turned, scored=False)
     assert merging.by_ranks(turned, scored=True).scores[-2:] == [-1.0, 0.0]
 
@@ -95,10 +95,10 @@ def test_merges_of_special_tokens_are_refused() -> None:
     recipe = ours.recipe.with_special_tokens(["ab"])
     special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken("ab", at)))
     assert Tokenizer(special).encode_ids("ab") == [at]
-    with pytest.raises(InexpressibleError, match="merge 1 takes or makes the special token 'ab'"):
+    with pytest.raises(UnsupportedByFormat, match="merge 1 takes or makes the special token 'ab'"):
         formats.losses(special, "tiktoken")
     for scored in (False, True):
-        with pytest.raises(InexpressibleError, match="the special token 'ab'"):
+        with pytest.raises(UnsupportedByFormat, match="the special token 'ab'"):
             merging.by_ranks(special, scored=scored)
 
 
@@ -132,7 +132,7 @@ def test_a_merge_of_a_special_token_that_is_not_spelled_in_stand_ins() -> None:
     special = replace(ours, recipe=recipe, added_tokens=(*ours.added, AddedToken(" x", at)))
     again = formats.parse(formats.serialize(special), "x")
     assert Tokenizer(again).encode_ids("a x") == Tokenizer(special).encode_ids("a x")
-    with pytest.raises(InexpressibleError, match="by their spelling"):
+    with pytest.raises(UnsupportedByFormat, match="by their spelling"):
         formats.losses(special, "huggingface")
 
 

@@ -13,7 +13,7 @@ from tests.exact.strings import settled
 from tests.formats.ranks import BYTES, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer
 from tokctl._native import RankFile
-from tokctl.formats.contract import InexpressibleError
+from tokctl.formats.contract import UnsupportedByFormat
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
 from tokctl.formats.tiktoken import TiktokenEncoding, fill
 from tokctl.model.parts import PRE_TOKENIZERS
@@ -134,7 +134,7 @@ def test_any_pattern_is_read_as_there_or_refused(pattern: str, rest: str, some: 
     pattern += rest
     try:
         here = ours(pre_tokenizers_of(pattern))
-    except InexpressibleError:
+    except UnsupportedByFormat:
         return
     theirs = their_encoding(tokens(), pattern)
     for text in some:
@@ -146,7 +146,7 @@ def test_any_pattern_is_written_as_here_or_refused(pattern: str, some: list[str]
     try:
         here = ours(f"regex:{pattern}")
         written = pattern_of(PRE_TOKENIZERS.steps(f"regex:{pattern}"))
-    except (InexpressibleError, TokctlError):
+    except (UnsupportedByFormat, TokctlError):
         return
     theirs, again = their_encoding(tokens(), written), ours(pre_tokenizers_of(written))
     for text in some:
@@ -185,16 +185,16 @@ def test_what_is_refused(pattern: str, why: str | None) -> None:
     if why is None:
         assert pre_tokenizers_of(pattern) == f"regex:{pattern}"
         return
-    with pytest.raises(InexpressibleError) as caught:
+    with pytest.raises(UnsupportedByFormat) as caught:
         pre_tokenizers_of(pattern)
     assert why in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["scripts", "graphemes", "punctuation", r"regex:a*", r"regex:\h"])
 def test_what_no_pattern_says(name: str) -> None:
-    with pytest.raises(InexpressibleError):
+    with pytest.raises(UnsupportedByFormat):
         pattern_of(PRE_TOKENIZERS.steps(name))
-    with pytest.raises(InexpressibleError, match="several"):
+    with pytest.raises(UnsupportedByFormat, match="several"):
         pattern_of(PRE_TOKENIZERS.steps(["digits", name]))
 
 
@@ -203,7 +203,7 @@ def test_nonsense_is_refused(pattern: str) -> None:
     for what in (pre_tokenizers_of, lambda text: pattern_of(PRE_TOKENIZERS.steps(f"regex:{text}"))):
         try:
             what(pattern)
-        except (InexpressibleError, TokctlError) as error:
+        except (UnsupportedByFormat, TokctlError) as error:
             assert str(error)
 
 

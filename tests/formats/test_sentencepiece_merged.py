@@ -10,7 +10,7 @@ import pytest
 
 from tests.formats.test_byte_runs import BYTE, CONTROL, NORMAL, UNKNOWN
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError, sentencepiece
+from tokctl.formats import UnsupportedByFormat, sentencepiece
 from tokctl.model.byte_level import BYTE_TOKENS
 
 spm = pytest.importorskip("sentencepiece")
@@ -78,7 +78,7 @@ def test_one_model() -> None:
     assert ours.encode("椂").tokens == ["▁", *(f"<0x{byte:02X}>" for byte in "椂".encode())]
     # Such a piece is written again, and merges can't make it.
     assert formats.write(ours.model, "sentencepiece")[""]
-    with pytest.raises(InexpressibleError, match="which has no token"):
+    with pytest.raises(UnsupportedByFormat, match="which has no token"):
         formats.losses(ours.model, "huggingface")
 
 

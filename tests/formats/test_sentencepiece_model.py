@@ -16,7 +16,7 @@ from tests.tools.zoo.cases import Case
 from tests.tools.zoo.peers import SentencePiece
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl.formats import sentencepiece
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 
 spm = pytest.importorskip("sentencepiece")
 
@@ -97,12 +97,12 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda name: name.replace(", ", "-"))
-def pair(request: pytest.FixtureRequest) -> tuple[FilledRecipe, Any]:
+def pair(request: pytest.FixtureRequest) -> tuple[Model, Any]:
     data = trained(**MODELS[request.param])
     return formats.parse(data, "m.model"), spm.SentencePieceProcessor(model_proto=data)
 
 
-def test_pieces_and_their_kinds(pair: tuple[FilledRecipe, Any]) -> None:
+def test_pieces_and_their_kinds(pair: tuple[Model, Any]) -> None:
     ours, theirs = pair
     ids = range(theirs.get_piece_size())
     assert [token.decode() for token in ours.tokens] == [theirs.id_to_piece(id_) for id_ in ids]
@@ -137,13 +137,13 @@ def texts() -> list[str]:
     return ["", " ", "the cat", "  the   cat  ", "<sep>the<sep> <sep>cat", "\nthe cat\n", *made]
 
 
-def test_ids(pair: tuple[FilledRecipe, Any]) -> None:
+def test_ids(pair: tuple[Model, Any]) -> None:
     ours, theirs = pair
     for text in texts():
         assert twin.encode(ours, twin.normalize(ours, text)) == theirs.encode(text), text
 
 
-def test_ids_by_the_native_encoder(pair: tuple[FilledRecipe, Any]) -> None:
+def test_ids_by_the_native_encoder(pair: tuple[Model, Any]) -> None:
     model, theirs = pair
     ours = Tokenizer(model)
     for text in texts():
@@ -190,7 +190,7 @@ def test_other_rules_travel_along() -> None:
         assert twin.encode(model, normalized) == theirs.encode(text)
 
 
-def test_decoders_give_the_text(pair: tuple[FilledRecipe, Any]) -> None:
+def test_decoders_give_the_text(pair: tuple[Model, Any]) -> None:
     model, theirs = pair
     ours = Tokenizer(model)
     for text in texts():

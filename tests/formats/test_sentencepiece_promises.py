@@ -18,7 +18,7 @@ from tokctl.formats.sentencepiece import (
     decoders,
     normalizers,
 )
-from tokctl.model import FilledRecipe, Merge, Recipe
+from tokctl.model import Merge, Model, Recipe
 from tokctl.model.parts import DECODERS, NORMALIZERS, AddedToken
 
 spm = pytest.importorskip("sentencepiece")
@@ -39,7 +39,7 @@ def file(kind: int, pieces: dict[str, int], **trained: Any) -> bytes:
     return sentencepiece.serialized(proto)
 
 
-def model(tokens: list[str], algorithm: str, segmentation: str, **options: Any) -> FilledRecipe:
+def model(tokens: list[str], algorithm: str, segmentation: str, **options: Any) -> Model:
     """A model as SentencePiece would have it, but for the options; 0 is unknown."""
     more = {name: options.pop(name) for name in ("scores", "merges") if name in options}
     fallback = options.get("byte_fallback", False)
@@ -57,16 +57,16 @@ def model(tokens: list[str], algorithm: str, segmentation: str, **options: Any) 
             **options,
         }
     )
-    return FilledRecipe(
+    return Model(
         recipe, [t.encode() for t in tokens], added_tokens=(AddedToken(tokens[0], 0),), **more
     )
 
 
-def lost(one: FilledRecipe, name: str = "sentencepiece") -> list[str]:
+def lost(one: Model, name: str = "sentencepiece") -> list[str]:
     return [loss.what for loss in formats.losses(one, name) if not loss.minor]
 
 
-def both(one: FilledRecipe) -> tuple[Tokenizer, Any]:
+def both(one: Model) -> tuple[Tokenizer, Any]:
     """The model read back, and as SentencePiece reads it."""
     data = formats.write(one, "sentencepiece")[""]
     return Tokenizer(formats.parse(data, "m")), spm.SentencePieceProcessor(model_proto=data)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.formats.test_sentencepiece_model import sentences, texts
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import Hints
-from tokctl.model import FilledRecipe
+from tokctl.formats import LoadOptions
+from tokctl.model import Model
 
 spm = pytest.importorskip("sentencepiece")
 
@@ -49,7 +49,7 @@ def test_the_file_that_training_writes(name: str, tmp_path: Path) -> None:
     assert again.tokens == formats.parse(model, "m").tokens
 
 
-def lost(model: FilledRecipe) -> list[str]:
+def lost(model: Model) -> list[str]:
     return [loss.what for loss in formats.losses(model, "sentencepiece-vocab") if not loss.minor]
 
 
@@ -98,7 +98,7 @@ def test_what_it_leaves_open_is_asked(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match="its piece '<2en>' has the score 0") as caught:
         formats.parse(vocab, "m.vocab")
     assert "read the .model" in str(caught.value.hint)
-    read = formats.parse(vocab, "m.vocab", Hints(special={"<2en>": 3}))
+    read = formats.parse(vocab, "m.vocab", LoadOptions(special={"<2en>": 3}))
     assert read.special_ids["<2en>"] == 3
 
 

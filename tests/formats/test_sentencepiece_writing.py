@@ -18,23 +18,23 @@ from tests.conftest import shared_file
 from tests.formats.test_sentencepiece_model import sentences, texts, trained
 from tokctl import Tokenizer, _native, formats, preset
 from tokctl.core.errors import CoreError
-from tokctl.formats import InexpressibleError, sentencepiece
-from tokctl.model import FilledRecipe
+from tokctl.formats import UnsupportedByFormat, sentencepiece
+from tokctl.model import Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import CHAR, UNIGRAM, WORD
 
 spm = pytest.importorskip("sentencepiece")
 
 
-def there(model: FilledRecipe) -> Any:
+def there(model: Model) -> Any:
     return spm.SentencePieceProcessor(model_proto=formats.write(model, "sentencepiece")[""])
 
 
-def lost(model: FilledRecipe) -> list[str]:
+def lost(model: Model) -> list[str]:
     return [loss.what for loss in formats.losses(model, "sentencepiece") if not loss.minor]
 
 
-def small(recipe: Any, **changes: Any) -> FilledRecipe:
+def small(recipe: Any, **changes: Any) -> Model:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "text.txt"
         path.write_text("\n".join(sentences()), encoding="utf-8")
@@ -199,7 +199,7 @@ def test_added_tokens() -> None:
     base = replace(base, recipe=replace(base.recipe, post_processors=()))
     size = len(base.tokens)
 
-    def added(**flags: Any) -> FilledRecipe:
+    def added(**flags: Any) -> Model:
         token = AddedToken("<sep>", size, **{"special": False, "normalized": True, **flags})
         return replace(base, tokens=[*base.tokens, b"<sep>"], added_tokens=(*base.added, token))
 
@@ -270,7 +270,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_it_has_nothing_like(name: str) -> None:
     recipe, message = REFUSED[name]
-    with pytest.raises(InexpressibleError, match=message):
+    with pytest.raises(UnsupportedByFormat, match=message):
         formats.losses(small(recipe), "sentencepiece")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.exact.spilled import document
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError
+from tokctl.formats import UnsupportedByFormat
 
 TEXT = "the cat of the cat of the house\nand the cat, and the house of the cat " * 3
 
@@ -47,9 +47,9 @@ def test_hugging_face_refuses_it(trained: Tokenizer) -> None:
 def test_no_other_format_holds_superwords(trained: Tokenizer, name: str) -> None:
     if name == "tokctl":
         return
-    with pytest.raises((InexpressibleError, TokctlError)):
+    with pytest.raises((UnsupportedByFormat, TokctlError)):
         formats.losses(trained.model, name)
-    with pytest.raises((InexpressibleError, TokctlError)):
+    with pytest.raises((UnsupportedByFormat, TokctlError)):
         formats.write(trained.model, name)
 
 

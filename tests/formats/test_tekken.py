@@ -121,7 +121,7 @@ def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / "tekken.json").write_text(json.dumps(document(tokens())), encoding="utf-8")
     assert Tokenizer.load(tmp_path).model == Tokenizer.load(tmp_path / "tekken.json").model
     (tmp_path / "tokenizer.json").write_bytes(b"{}")
-    source = formats.Source("x", path=tmp_path)
+    source = formats.ModelInput("x", path=tmp_path)
     assert not tekken.is_one(source)
 
 

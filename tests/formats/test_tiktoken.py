@@ -14,7 +14,7 @@ from tests.exact.strings import strings
 from tests.formats.ranks import BYTES, rank_file, their_encoding, tokens
 from tokctl import TokctlError, Tokenizer, formats, preset
 from tokctl._native import RankFile
-from tokctl.formats.contract import Hints
+from tokctl.formats.contract import LoadOptions
 from tokctl.formats.tiktoken import ENCODINGS, KNOWN, TiktokenEncoding, fill
 from tokctl.model.patterns import KNOWN_PATTERNS, PATTERNS
 
@@ -108,17 +108,17 @@ def test_hints(tmp_path: Path, splitting: str, start: int) -> None:
 def test_an_encoding_by_name(name: str) -> None:
     facts = ENCODINGS[name]
     many = [*BYTES, *(b"%06d" % number for number in range(min(facts.special.values()) - 256))]
-    model = formats.parse(rank_file(many), "x", Hints(pattern=name))
+    model = formats.parse(rank_file(many), "x", LoadOptions(pattern=name))
     assert model.recipe.splitting == facts.pre_tokenizers
     assert facts.special.items() <= model.special_ids.items()
     assert model.origin and model.origin.name == name
-    model = formats.parse(rank_file(BYTES), "x", Hints(name, {"<|x|>": 256}))
+    model = formats.parse(rank_file(BYTES), "x", LoadOptions(name, {"<|x|>": 256}))
     assert model.special_ids == {"<|x|>": 256}
 
 
 def test_gpt2_is_a_pre_tokenizer() -> None:
     """As everywhere else; its encoding is called r50k_base, too."""
-    model = formats.parse(rank_file(BYTES), "x", Hints("gpt2"))
+    model = formats.parse(rank_file(BYTES), "x", LoadOptions("gpt2"))
     assert model.recipe.splitting == "gpt2"
     assert len(model.tokens) == 256
 
@@ -135,14 +135,14 @@ def test_a_pattern_beside_what_the_file_beside_says(tmp_path: Path) -> None:
 def test_a_pattern_that_leaves_text_out_is_refused() -> None:
     """tiktoken drops such text, and tokctl never does."""
     with pytest.raises(TokctlError, match="can't split a text as that pattern does"):
-        formats.parse(rank_file(BYTES), "x", Hints("regex:[a-z]+"))
+        formats.parse(rank_file(BYTES), "x", LoadOptions("regex:[a-z]+"))
 
 
 def test_several_pre_tokenizers() -> None:
-    model = formats.parse(rank_file(BYTES), "x", Hints("digits, gpt2"))
+    model = formats.parse(rank_file(BYTES), "x", LoadOptions("digits, gpt2"))
     assert model.recipe.splitting == "digits, gpt2"
     with pytest.raises(TokctlError, match="no pre-tokenizer is called 'gtp2'"):
-        formats.parse(rank_file(BYTES), "x", Hints("gtp2"))
+        formats.parse(rank_file(BYTES), "x", LoadOptions("gtp2"))
 
 
 # -- files that are odd -------------------------------------------------------------------
@@ -187,9 +187,9 @@ def test_what_tiktoken_takes(data: bytes, tmp_path: Path) -> None:
 
 
 def test_a_special_token_with_the_rank_of_the_empty_token() -> None:
-    model = formats.parse(LINES + b"= 258\n", "x", Hints("gpt2", {"<|end|>": 258}))
+    model = formats.parse(LINES + b"= 258\n", "x", LoadOptions("gpt2", {"<|end|>": 258}))
     assert model.special_ids == {"<|end|>": 258}
-    model = formats.parse(LINES + b"= 258\n", "x", Hints("gpt2", {"<|end|>": 259}))
+    model = formats.parse(LINES + b"= 258\n", "x", LoadOptions("gpt2", {"<|end|>": 259}))
     assert model.special_ids == {"<|unused_258|>": 258, "<|end|>": 259}
 
 
@@ -217,7 +217,7 @@ def test_a_special_token_with_the_rank_of_the_empty_token() -> None:
 def test_what_is_an_error(old: bytes, new: bytes, why: str) -> None:
     assert LINES.count(old) == 1
     with pytest.raises(TokctlError, match=why) as caught:
-        formats.parse(LINES.replace(old, new), "odd.file", Hints("gpt2"))
+        formats.parse(LINES.replace(old, new), "odd.file", LoadOptions("gpt2"))
     assert "odd.file" in caught.value.message
 
 
@@ -236,7 +236,7 @@ def test_what_is_an_error(old: bytes, new: bytes, why: str) -> None:
 )
 def test_special_tokens_that_are_none(special: dict[str, int], why: str) -> None:
     with pytest.raises(TokctlError, match=why.replace("|a|", r"\|a\|")) as caught:
-        formats.parse(LINES, "odd.file", Hints("gpt2", special))
+        formats.parse(LINES, "odd.file", LoadOptions("gpt2", special))
     assert "odd.file" in caught.value.message
 
 
@@ -256,7 +256,7 @@ def test_damaged_files(data: st.DataObject) -> None:
         for _ in range(3):
             content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:
-        model = formats.parse(bytes(content), "x", Hints("gpt2"))
+        model = formats.parse(bytes(content), "x", LoadOptions("gpt2"))
     except TokctlError as error:
         assert "x" in error.message
     else:

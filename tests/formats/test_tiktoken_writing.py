@@ -18,7 +18,7 @@ from tests.exact.strings import strings
 from tests.formats.models import RECIPES, filled, with_added
 from tests.formats.test_merging import ranked
 from tokctl import Recipe, TokctlError, Tokenizer, formats, preset
-from tokctl.formats import InexpressibleError
+from tokctl.formats import UnsupportedByFormat
 from tokctl.model.parts import AddedToken
 
 tiktoken = pytest.importorskip("tiktoken")
@@ -139,7 +139,7 @@ def test_every_recipe(name: str, tmp_path: Path) -> None:
     model = filled(RECIPES[name])
     try:
         found = major(model)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         assert model.recipe.units != "bytes", reason
         with pytest.raises(TokctlError, match="can't express this model"):
             Tokenizer(model).save(tmp_path / "x", "tiktoken")
@@ -191,10 +191,10 @@ def test_what_ranks_would_do_otherwise() -> None:
     recipe = replace(ranked([b"ab"]).recipe, whole_words=False)
     model = replace(ranked([b"ab", b"xyz"]), recipe=recipe)
     assert Tokenizer(model).encode("xyz").tokens == ["x", "y", "z"]
-    with pytest.raises(InexpressibleError, match="no merge makes 'xyz'"):
+    with pytest.raises(UnsupportedByFormat, match="no merge makes 'xyz'"):
         formats.losses(model, "tiktoken")
     assert formats.losses(ranked([b"ab", b"xyz"]), "tiktoken") == []
-    with pytest.raises(InexpressibleError, match="two of its tokens are the same bytes"):
+    with pytest.raises(UnsupportedByFormat, match="two of its tokens are the same bytes"):
         twice = ranked([b"ab"])
         formats.losses(replace(twice, tokens=[*twice.tokens, b"ab"]), "tiktoken")
 
@@ -214,12 +214,12 @@ def test_special_tokens_anywhere(tmp_path: Path) -> None:
 def test_any_ids_are_the_same_text(ids: list[int]) -> None:
     """Also where they end, or begin, inside a character."""
     from tests.formats.ranks import rank_file, their_encoding, tokens
-    from tokctl.formats.contract import Hints
+    from tokctl.formats.contract import LoadOptions
 
     special = {"<|é|>": 2990 + 10}
     found = tokens()[:2990]
     ids = [id_ for id_ in ids if id_ < 2990] + [3000]
-    ours = Tokenizer(formats.parse(rank_file(found), "x", Hints("gpt2", special)))
+    ours = Tokenizer(formats.parse(rank_file(found), "x", LoadOptions("gpt2", special)))
     theirs = their_encoding(found, r"[\s\S]+", special)
     assert ours.decode(ids, errors="replace") == theirs.decode(ids)
     assert ours.decode_bytes(ids) == theirs.decode_bytes(ids)

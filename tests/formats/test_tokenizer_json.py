@@ -11,7 +11,7 @@ import tokenizers as hf
 
 from tests.formats.models import RECIPES, filled, with_added
 from tokctl import TokctlError, formats
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE_CHARACTERS, WORD, preset
 
@@ -123,7 +123,7 @@ def test_a_literal_added_token_is_not_theirs() -> None:
     assert formats.parse(formats.serialize(model), "x") == model
 
 
-def edited(model: FilledRecipe, place: str, value: Any) -> bytes:
+def edited(model: Model, place: str, value: Any) -> bytes:
     document = json.loads(formats.serialize(model))
     *parents, last = place.split(".")
     inner: Any = document
@@ -134,7 +134,7 @@ def edited(model: FilledRecipe, place: str, value: Any) -> bytes:
 
 
 LOADED = filled(RECIPES["unigram that they load"])
-EDITS: dict[str, tuple[FilledRecipe, str, Any]] = {
+EDITS: dict[str, tuple[Model, str, Any]] = {
     "another decoder": (LOADED, "decoder", {"type": "Fuse"}),
     "another unknown token": (LOADED, "model.unk_id", 1),
     "a score that is text": (LOADED, "model.vocab.1", ["a", "x"]),

@@ -18,7 +18,7 @@ from tests.exact.strings import strings
 from tests.formats.damage import damaged
 from tests.formats.models import RECIPES, filled
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import InexpressibleError
+from tokctl.formats import UnsupportedByFormat
 from tokctl.formats.vocab_merges import MERGES, VOCAB
 from tokctl.model import byte_level
 from tokctl.sources.corpora import corpus_path
@@ -173,7 +173,7 @@ def test_not_into_a_folder_of_another_format(tmp_path: Path) -> None:
     ],
 )
 def test_what_has_no_such_files(name: str, why: str) -> None:
-    with pytest.raises(InexpressibleError, match=why):
+    with pytest.raises(UnsupportedByFormat, match=why):
         formats.losses(filled(RECIPES[name]), "vocab-merges")
 
 
@@ -181,7 +181,7 @@ def test_a_space_in_a_token() -> None:
     bert = RECIPES["char-bpe"]
     model = filled(replace(bert, pre_tokenizers=("split:x",)))
     tokens = [b" " if token == b"a" else token.replace(b"a", b" ") for token in model.tokens]
-    with pytest.raises(InexpressibleError, match=r"no place for the merge of ' ' and 'b'"):
+    with pytest.raises(UnsupportedByFormat, match=r"no place for the merge of ' ' and 'b'"):
         formats.write(replace(model, tokens=tokens), "vocab-merges")
 
 
@@ -284,5 +284,5 @@ def test_bytes_that_are_missing(tmp_path: Path) -> None:
     document["model"]["vocab"] = {"<|q|>": vocab["q"], **vocab}
     del document["model"]["vocab"]["q"]
     fewer = formats.parse(json.dumps(document).encode(), "fewer")
-    with pytest.raises(InexpressibleError, match="nothing says how a text is split"):
+    with pytest.raises(UnsupportedByFormat, match="nothing says how a text is split"):
         formats.losses(fewer, "vocab-merges")

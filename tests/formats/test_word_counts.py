@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.formats.models import RECIPES, filled, with_added
 from tokctl import TokctlError, Tokenizer, formats, preset
-from tokctl.formats import InexpressibleError, word_counts
+from tokctl.formats import UnsupportedByFormat, word_counts
 from tokctl.sources import Document
 from tokctl.training import counts
 
@@ -103,7 +103,7 @@ def test_it_is_no_model(tmp_path: Path) -> None:
             Tokenizer.load(path)
         assert caught.value.hint == f"train one on them: tokctl train --word-counts {path}"
     for data in (b"", b"a\n", b"a\t-1.5\n", b"<unk>\t0\n<s>\t-2\n", b"a 5\n", b"{}\t1\n"):
-        source = formats.Source("x", data=data)
+        source = formats.ModelInput("x", data=data)
         assert word_counts.is_one(source) == (data == b"{}\t1\n")
 
 
@@ -135,9 +135,9 @@ def test_what_was_counted_trains_the_same_words(tmp_path: Path) -> None:
 def test_other_models_have_none() -> None:
     for name, recipe in RECIPES.items():
         if recipe.algorithm not in ("word", "char"):
-            with pytest.raises(InexpressibleError, match="only models of words"):
+            with pytest.raises(UnsupportedByFormat, match="only models of words"):
                 formats.losses(filled(recipe), "word-counts")
-            with pytest.raises(InexpressibleError):
+            with pytest.raises(UnsupportedByFormat):
                 formats.write(filled(recipe), "word-counts"), name
 
 

@@ -9,7 +9,7 @@ import tokenizers as hf
 from tokenizers import models
 
 from tokctl import formats
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 
 RULES = "BAAAAAAAAAAA"
 
@@ -22,11 +22,11 @@ def tokenizer(vocab: list[str] | None = None) -> hf.Tokenizer:
     return made
 
 
-def read(made: hf.Tokenizer) -> FilledRecipe:
+def read(made: hf.Tokenizer) -> Model:
     return formats.parse(made.to_str().encode(), "theirs.json")
 
 
-def back(model: FilledRecipe) -> dict[str, Any]:
+def back(model: Model) -> dict[str, Any]:
     """What they make of the file that we write."""
     data = formats.serialize(model)
     document: dict[str, Any] = json.loads(hf.Tokenizer.from_str(data.decode()).to_str())

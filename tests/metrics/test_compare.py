@@ -15,7 +15,7 @@ from tests.metrics.models import RECIPES, TEXT, document, model
 from tokctl.analysis.comparison import Comparison, compare
 from tokctl.analysis.comparison.measuring import agreements, measure, measure_all
 from tokctl.analysis.comparison.samples import pick_sentences
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.texts import Text
 from tokctl.core.errors import TokctlError
 from tokctl.model.presets import default_recipe
@@ -59,7 +59,7 @@ def test_agreement_equals_the_slow_one(texts: list[bytes]) -> None:
                 continue
             expected = slow.f1(cuts[i], cuts[j])  # type: ignore[arg-type]
             if expected is None:
-                assert isinstance(cell, Absent)
+                assert isinstance(cell, Undefined)
             else:
                 assert cell == pytest.approx(expected, abs=1e-12)
 
@@ -82,7 +82,7 @@ def _efficiencies(counts: list[int], vocabulary: int) -> dict[str, object]:
 def test_golden_values() -> None:
     figures = {entry.name: dict(entry.total.figures) for entry in _golden().models}
     nothing_unknown = figures["bpe"].pop("unk_rate")
-    assert isinstance(nothing_unknown, Absent)
+    assert isinstance(nothing_unknown, Undefined)
     assert figures == {
         "bpe": {
             "tokens": 28,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokctl.analysis.metrics import (
     RENYI_ORDER,
-    Absent,
+    Undefined,
     efficiency,
     entropy,
     renyi_efficiency,
@@ -36,7 +36,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("size", [2, 3, 10, 1000, 50_257])
 def test_ids_that_are_all_as_frequent_have_efficiency_1(size: int) -> None:
     for figure in (renyi_efficiency([7] * size, size), shannon_efficiency([7] * size, size)):
-        assert not isinstance(figure, Absent)
+        assert not isinstance(figure, Undefined)
         assert figure == pytest.approx(1, abs=1e-12)
         assert figure <= 1
 
@@ -46,17 +46,17 @@ def test_the_edges() -> None:
     assert renyi_efficiency([9], 8) == 0
     assert math.copysign(1, entropy([9], 1)) == 1  # type: ignore[arg-type]
     # A vocabulary of one id leaves no choice: log2 1 = 0.
-    assert isinstance(renyi_efficiency([9], 1), Absent)
-    assert isinstance(shannon_efficiency([9], 0), Absent)
-    assert renyi_efficiency([], 8) == Absent("the text has no tokens with an id")
-    assert shannon_efficiency([0, 0], 8) == Absent("the text has no tokens with an id")
+    assert isinstance(renyi_efficiency([9], 1), Undefined)
+    assert isinstance(shannon_efficiency([9], 0), Undefined)
+    assert renyi_efficiency([], 8) == Undefined("the text has no tokens with an id")
+    assert shannon_efficiency([0, 0], 8) == Undefined("the text has no tokens with an id")
 
 
 @given(counts=COUNTS, rest=st.integers(0, 50), order=st.sampled_from([0.5, 1, 2, 2.5, 10]))
 def test_bounds(counts: list[int], rest: int, order: float) -> None:
     vocabulary = max(2, len(counts) + rest)
     found = efficiency(counts, vocabulary, order)
-    assert not isinstance(found, Absent)
+    assert not isinstance(found, Undefined)
     assert 0 <= found <= 1
     # Ids that never come out count in |V| alone.
     assert efficiency([*counts, 0], vocabulary, order) == found

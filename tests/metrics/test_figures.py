@@ -11,9 +11,9 @@ from tests.metrics.models import model
 from tokctl.analysis.metrics import (
     METRICS,
     NOTHING,
-    Absent,
     Counts,
     Range,
+    Undefined,
     boundary_f1,
     bytes_per_token,
     canonical,
@@ -29,7 +29,7 @@ from tokctl.analysis.metrics import (
     unk_rate,
     vocabulary_use,
 )
-from tokctl.model import FilledRecipe, Marker
+from tokctl.model import Marker, Model
 from tokctl.model.presets import BPE, BPE_CHARACTERS, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 
 
@@ -38,8 +38,8 @@ def test_compression() -> None:
     assert bytes_per_token(10, 3) == 10 / 3
     assert characters_per_token(9, 3) == 3
     assert nsl(3, 4) == 0.75
-    assert isinstance(bytes_per_token(0, 0), Absent)
-    assert isinstance(nsl(3, 0), Absent)
+    assert isinstance(bytes_per_token(0, 0), Undefined)
+    assert isinstance(nsl(3, 0), Undefined)
 
 
 def _counts(words: int, characters: int, spaces: int, **others: int) -> Counts:
@@ -71,34 +71,34 @@ def test_a_text_without_spaces_has_no_words(
 ) -> None:
     counts = _counts(words, characters, spaces)
     figures = [figure(counts) for figure in (fertility, continued_words, strr)]
-    assert [isinstance(figure, Absent) for figure in figures] == [absent] * 3
+    assert [isinstance(figure, Undefined) for figure in figures] == [absent] * 3
     by_unicode = replace(counts, word_rule="unicode")
-    assert isinstance(fertility(by_unicode), Absent) == (words == 0)
+    assert isinstance(fertility(by_unicode), Undefined) == (words == 0)
 
 
 def test_the_reason_is_given() -> None:
     reason = "the text has fewer than one space per 20 characters"
-    assert fertility(_counts(1, 30, 0, tokens=6)) == Absent(reason)
-    assert fertility(NOTHING) == Absent("the text has no words")
+    assert fertility(_counts(1, 30, 0, tokens=6)) == Undefined(reason)
+    assert fertility(NOTHING) == Undefined("the text has no words")
 
 
 def test_unknown() -> None:
     assert unk_rate(1, 4, reads_everything=False) == 0.25
     assert unk_rate(0, 4, reads_everything=False) == 0
-    assert isinstance(unk_rate(0, 4, reads_everything=True), Absent)
-    assert isinstance(unk_rate(0, 0, reads_everything=False), Absent)
+    assert isinstance(unk_rate(0, 4, reads_everything=True), Undefined)
+    assert isinstance(unk_rate(0, 0, reads_everything=False), Undefined)
 
 
 def test_round_trip() -> None:
     assert round_trip(3, 4) == 0.75
-    assert isinstance(round_trip(0, 0), Absent)
+    assert isinstance(round_trip(0, 0), Undefined)
 
 
 def test_vocabulary_use() -> None:
     assert vocabulary_use(3, 4) == 0.75
     recipe = replace(WORDPIECE, special_tokens=("[PAD]", "[UNK]", "[CLS]"))
     # a, ##b and [UNK]; [PAD] and [CLS] are never in ordinary text.
-    filled = FilledRecipe(recipe, [b"[PAD]", b"[UNK]", b"[CLS]", b"a", b"##b"])
+    filled = Model(recipe, [b"[PAD]", b"[UNK]", b"[CLS]", b"a", b"##b"])
     assert range_of(filled) == Range(False, 3)
     assert range_of(replace(filled, recipe=replace(recipe, unk_token=None))) == Range(False, 2)
 
@@ -157,13 +157,13 @@ def test_jaccard() -> None:
     first = {("start", b"the"), ("inside", b"the"), ("start", b"a")}
     assert jaccard(first, {("start", b"the"), ("end", b"a")}) == 1 / 4
     assert jaccard(first, first) == 1
-    assert isinstance(jaccard(set(), set()), Absent)
+    assert isinstance(jaccard(set(), set()), Undefined)
 
 
 def test_overlap_across_markers() -> None:
-    byte_level = FilledRecipe(BPE, [b" the", b"ing", b"the"])
-    wordpiece = FilledRecipe(WORDPIECE, [b"[UNK]", b"the", b"##ing", b"##the"])
-    notebook = FilledRecipe(preset("notebook-bpe"), ["Ġthe".encode(), b"ing", b"the"])
+    byte_level = Model(BPE, [b" the", b"ing", b"the"])
+    wordpiece = Model(WORDPIECE, [b"[UNK]", b"the", b"##ing", b"##the"])
+    notebook = Model(preset("notebook-bpe"), ["Ġthe".encode(), b"ing", b"the"])
     forms = {canonical_vocabulary(model) for model in (byte_level, wordpiece, notebook)}
     assert forms == {frozenset({("start", b"the"), ("inside", b"ing"), ("inside", b"the")})}
 
@@ -172,7 +172,7 @@ def test_boundaries_inside_words() -> None:
     # a|bc def against ab|c d|ef: none of 1 and 2 shared; then one shared of 1 and 2.
     assert boundary_f1(0, 1, 2) == 0
     assert boundary_f1(1, 1, 2) == 2 / 3
-    assert isinstance(boundary_f1(0, 0, 0), Absent)
+    assert isinstance(boundary_f1(0, 0, 0), Undefined)
 
 
 def test_counts_add_up() -> None:
@@ -191,10 +191,10 @@ def test_counts_add_up() -> None:
         (0.5, "0.5000"),
         (0.99999, ">0.9999"),
         (1.0, "1.0000"),
-        (Absent("why"), "n/a"),
+        (Undefined("why"), "n/a"),
     ],
 )
-def test_a_share_is_never_rounded_to_none_or_all(figure: float | Absent, written: str) -> None:
+def test_a_share_is_never_rounded_to_none_or_all(figure: float | Undefined, written: str) -> None:
     share = next(metric for metric in METRICS if metric.kind == "share")
     assert share.written(figure) == written
 

@@ -22,7 +22,7 @@ from tokctl.analysis.comparison.measuring import (
     intervals,
     measure_all,
 )
-from tokctl.analysis.metrics import METRICS, Absent, Counts, range_of
+from tokctl.analysis.metrics import METRICS, Counts, Undefined, range_of
 from tokctl.core.errors import CoreError
 
 NAMES = ("bpe", "wordpiece", "notebook-bpe")
@@ -80,14 +80,14 @@ def test_intervals_are_those_of_the_twin() -> None:
         for metric in METRICS:
             interval = found[name].figures[metric.name]
             if not metric.adds_up:
-                assert interval == Absent(
+                assert interval == Undefined(
                     "it is no sum over lines: a resample leaves lines out, and has fewer ids "
                     "whatever the noise"
                 )
                 continue
             both = zip(resampled[name], resampled["bpe"], strict=True)
             figures = [metric.figure(reach, *pair) for pair in both]
-            if isinstance(figures[0], Absent):
+            if isinstance(figures[0], Undefined):
                 assert interval == figures[0]
                 continue
             figures.sort()  # type: ignore[type-var]
@@ -127,12 +127,12 @@ def test_equal_lines_have_no_noise() -> None:
 
 
 def test_too_little_to_draw_from() -> None:
-    reason = Absent("the text has fewer than two lines to draw from")
+    reason = Undefined("the text has fewer than two lines to draw from")
     for text in (b"", b"low", b"low\n"):
         assert set(_intervals([text])["bpe"].figures.values()) == {reason}
     # Words in one of two lines: of 1,000 resamples about a quarter have none.
     missing = _intervals([b"low new\n\n"])["bpe"].figures["fertility"]
-    assert isinstance(missing, Absent)
+    assert isinstance(missing, Undefined)
     assert missing.reason.endswith(" of 1,000 resamples there is no figure: the text has no words")
     drawn_twice = sum(set(lines) == {1} for lines in drawn(2, RESAMPLES, SEED))
     assert missing.reason.startswith(f"in {drawn_twice} of")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokctl.analysis.metrics import Absent, gini, parity, tokens_per_line
+from tokctl.analysis.metrics import Undefined, gini, parity, tokens_per_line
 
 COSTS = st.lists(st.floats(0, 1e6), min_size=2, max_size=30)
 
@@ -15,7 +15,7 @@ def test_parity() -> None:
     # 300 tokens of German for 200 of English.
     assert parity(300, 200) == 1.5
     assert parity(200, 200) == 1
-    assert isinstance(parity(3, 0), Absent)
+    assert isinstance(parity(3, 0), Undefined)
 
 
 def test_gini_by_hand() -> None:
@@ -28,18 +28,18 @@ def test_gini_by_hand() -> None:
 
 
 def test_where_there_is_none() -> None:
-    assert isinstance(gini([]), Absent)
-    assert isinstance(gini([3.0]), Absent)
-    assert isinstance(gini([0.0, 0.0]), Absent)
+    assert isinstance(gini([]), Undefined)
+    assert isinstance(gini([3.0]), Undefined)
+    assert isinstance(gini([0.0, 0.0]), Undefined)
     assert tokens_per_line(9, 4) == 2.25
-    assert gini([1.0, tokens_per_line(0, 0)]) == Absent("the text has no lines")
+    assert gini([1.0, tokens_per_line(0, 0)]) == Undefined("the text has no lines")
 
 
 @given(costs=COSTS)
 def test_gini_is_the_sum_over_pairs(costs: list[float]) -> None:
     found = gini(costs)
     if not sum(costs):
-        assert isinstance(found, Absent)
+        assert isinstance(found, Undefined)
         return
     apart = sum(abs(one - other) for one in costs for other in costs)
     assert found == pytest.approx(apart / (2 * len(costs) * sum(costs)), abs=1e-9)

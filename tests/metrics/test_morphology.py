@@ -13,7 +13,7 @@ from tests.explain.health.sick import byte_level_model
 from tests.metrics.models import RECIPES, model
 from tests.twins import suite as twin
 from tokctl import Tokenizer
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.suite_metrics import MORPHOLOGY as DEFINITIONS
 from tokctl.core.errors import TokctlError
 from tokctl.extras.suite.morphology import GoldWord, boundary_agreement, read_gold
@@ -152,7 +152,7 @@ def test_the_published_examples() -> None:
     assert boundary_agreement(tokenizer, gold(aldiz="aldi z")).figures["morphscore_recall"] == 1
     tokenizer = byte_level_model([" a", " al", "di", " aldi", " aldiz"])
     figures = boundary_agreement(tokenizer, gold(aldiz="aldi z")).figures
-    assert figures["morphscore_recall"] == Absent(
+    assert figures["morphscore_recall"] == Undefined(
         "no word of two morphemes or more is two tokens or more"
     )
     assert figures["morphscore_recall_all"] == 0
@@ -168,7 +168,7 @@ def test_nothing_to_measure() -> None:
     for words in ([], gold(ran="run ed"), gold(cat="cat")):
         report = boundary_agreement(byte_level_model([" c", " ca", " cat"]), words)
         assert list(report.figures) == [definition.name for definition in DEFINITIONS]
-        assert all(isinstance(figure, Absent) for figure in report.figures.values())
+        assert all(isinstance(figure, Undefined) for figure in report.figures.values())
 
 
 WORDS = st.lists(st.text("lowernstiéd", min_size=1, max_size=4), min_size=1, max_size=4)
@@ -187,7 +187,7 @@ def test_figures_equal_the_twins(name: str, lists: list[list[str]], extra: bool)
     assert list(report.figures) == list(expected)
     for figure, (label, wanted) in zip(report.figures.values(), expected.items(), strict=True):
         if wanted is None:
-            assert isinstance(figure, Absent), label
+            assert isinstance(figure, Undefined), label
         else:
             assert figure == pytest.approx(float(wanted), abs=1e-12), label
             assert 0 <= float(wanted) <= 1

@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 from tests.metrics.models import RECIPES, model
 from tests.metrics.test_compare import TEXTS
 from tokctl.analysis.comparison.measuring import measure
-from tokctl.analysis.metrics import METRICS, NOTHING, Absent, Counts, Figure, Range, range_of
+from tokctl.analysis.metrics import (
+    METRICS,
+    NOTHING,
+    Counts,
+    MetricValue,
+    Range,
+    Undefined,
+    range_of,
+)
 
 
-def _figures(reach: Range, counts: Counts, baseline: Counts) -> dict[str, Figure]:
+def _figures(reach: Range, counts: Counts, baseline: Counts) -> dict[str, MetricValue]:
     return {metric.name: metric.figure(reach, counts, baseline) for metric in METRICS}
 
 
@@ -30,7 +38,7 @@ def test_bounds(name: str, text: bytes, rule: str) -> None:
     found = _figures(reach, counts, counts)
     for metric in METRICS:
         figure = found[metric.name]
-        if isinstance(figure, Absent):
+        if isinstance(figure, Undefined):
             assert figure.reason
             continue
         assert figure >= 0
@@ -71,6 +79,6 @@ def test_texts_add_up(name: str, texts: list[bytes], rule: str) -> None:
     once, twice = (_figures(reach, counts, counts) for counts in (total, total + total))
     assert twice.pop("tokens") == 2 * once.pop("tokens")  # type: ignore[operator]
     assert twice == {
-        name: figure if isinstance(figure, Absent) else pytest.approx(figure, abs=1e-12)
+        name: figure if isinstance(figure, Undefined) else pytest.approx(figure, abs=1e-12)
         for name, figure in once.items()
     }

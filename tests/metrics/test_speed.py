@@ -9,7 +9,7 @@ import pytest
 from tests.metrics.models import RECIPES, TEXT, model
 from tokctl.analysis.comparison import measuring
 from tokctl.analysis.comparison.measuring import BUDGET, _slice, speed
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.texts import Text
 
 
@@ -19,7 +19,7 @@ def test_every_model_has_a_speed(name: str) -> None:
     assert found.bytes == len(TEXT) * 40 + 4
     assert found.threads == 1
     assert found.encode_mb_per_s > 0  # type: ignore[operator]
-    if isinstance(found.decode_mb_per_s, Absent):
+    if isinstance(found.decode_mb_per_s, Undefined):
         assert model(name).unk_id is None
     else:
         assert found.decode_mb_per_s > 0
@@ -39,14 +39,14 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_has_no_id_is_not_decoded() -> None:
     found = speed(model("end"), [Text("a", "low é\n".encode() * 9)], 1)
-    assert isinstance(found.decode_mb_per_s, Absent)
+    assert isinstance(found.decode_mb_per_s, Undefined)
     assert found.encode_mb_per_s > 0  # type: ignore[operator]
 
 
 def test_no_text_has_no_speed() -> None:
     found = speed(model("bpe"), [Text("a", b"")], 1)
-    assert isinstance(found.encode_mb_per_s, Absent)
-    assert isinstance(found.decode_mb_per_s, Absent)
+    assert isinstance(found.encode_mb_per_s, Undefined)
+    assert isinstance(found.decode_mb_per_s, Undefined)
     assert found.bytes == 0
 
 

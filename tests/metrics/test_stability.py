@@ -15,7 +15,7 @@ from tests.conftest import part_of_examples
 from tests.explain.health.sick import byte_level_model
 from tests.metrics.models import RECIPES, TEXT, model
 from tests.twins import suite as twin
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.suite_metrics import STABILITY as DEFINITIONS
 from tokctl.analysis.texts import Text
 from tokctl.extras.suite import stability as module
@@ -124,7 +124,7 @@ def test_nothing_to_change() -> None:
         assert [one.name for one in report.variations] == [name for _, name in VARIANTS]
         for one in report.variations:
             assert list(one.figures) == [definition.name for definition in DEFINITIONS]
-            assert one.words == 0 and all(isinstance(f, Absent) for f in one.figures.values())
+            assert one.words == 0 and all(isinstance(f, Undefined) for f in one.figures.values())
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -165,7 +165,7 @@ def test_figures_equal_the_twins(name: str, text: str, seed: int) -> None:
         for label, wanted in expected.items():
             figure = found.figures[label]
             if wanted is None:
-                assert isinstance(figure, Absent)
+                assert isinstance(figure, Undefined)
             else:
                 assert figure == pytest.approx(wanted, abs=1e-12)
 

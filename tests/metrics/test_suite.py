@@ -13,7 +13,7 @@ from tests.metrics.models import TEXT, document, model
 from tests.twins import suite_splits as twin
 from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.metrics import DEFINITIONS as METRICS_DEFINED
-from tokctl.analysis.metrics import Absent, definition_of
+from tokctl.analysis.metrics import Undefined, definition_of
 from tokctl.analysis.suite_metrics import DEFINITIONS
 from tokctl.analysis.texts import Text
 from tokctl.core.errors import TokctlError
@@ -33,7 +33,7 @@ from tokctl.extras.suite.texts import (
     parallel_texts,
     user_domains,
 )
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import corpora
 from tokctl.tokenizer import Tokenizer
@@ -125,7 +125,7 @@ def test_who_reads_little_has_no_part_in_who_has_the_fewest(found: Suite) -> Non
         reading = {
             own.model: own.figures["tokens"]
             for own in domain.models
-            if isinstance(unknown := own.figures["unk_rate"], Absent) or unknown <= MOST_UNKNOWN
+            if isinstance(unknown := own.figures["unk_rate"], Undefined) or unknown <= MOST_UNKNOWN
         }
         assert domain.fewest in reading
         assert reading[domain.fewest] == min(reading.values())  # type: ignore[type-var]
@@ -137,7 +137,7 @@ def test_who_reads_little_has_no_part_in_who_has_the_fewest(found: Suite) -> Non
 
 def test_a_model_that_drops_a_whole_text_has_not_the_fewest_tokens() -> None:
     recipe = replace(BPE_CHARACTERS, pre_tokenizers=(), unk_token=None, special_tokens=())
-    drops = Tokenizer(FilledRecipe(replace(recipe, unknown="drop"), [b"~"]))
+    drops = Tokenizer(Model(replace(recipe, unknown="drop"), [b"~"]))
     models = [("drops", drops), ("bpe", model("bpe"))]
     first = run_suite(models, [document(b"word", "a.txt")]).domains[0]
     assert (first.fewest, first.models[0].figures["unk_rate"]) == ("bpe", 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.models import document, model
 from tests.twins import suite_splits as twin
 from tokctl._native import NO_ID
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.suite_metrics import SPLITS as DEFINITIONS
 from tokctl.extras.suite.splits import (
     INDENTATIONS,
@@ -165,7 +165,7 @@ def test_indentation_costs_what_the_lines_differ_in(name: str) -> None:
         line = f"if a:\n{run}b = c\n"
         encoding = tokenizer.encode(line)
         if NO_ID in encoding.raw_ids or tokenizer.decode(encoding.ids) != line:
-            assert isinstance(found, Absent)
+            assert isinstance(found, Undefined)
         else:
             assert found == len(encoding) - len(tokenizer.encode("if a:\nb = c\n"))
 
@@ -193,7 +193,7 @@ def test_characters_by_hand() -> None:
     assert (found.of_all, found.of_non_ascii) == (0.5, 1.0)
     assert character_cuts(trained("é é é é é é", 300), " é ü".encode()) == CharacterCuts(4, 2, 1)
     assert sum_of_cuts([found, CharacterCuts(6, 2, 0)]) == CharacterCuts(10, 4, 2)
-    assert isinstance(CharacterCuts(3, 0, 0).of_non_ascii, Absent)
+    assert isinstance(CharacterCuts(3, 0, 0).of_non_ascii, Undefined)
     # The bytes of a character that is not in the vocabulary have its place.
     assert character_cuts(model("byte-fallback"), "語".encode()).cut == 1
     assert character_cuts(model("wordpiece"), "語".encode()).cut == 0

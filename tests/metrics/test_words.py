@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.metrics.models import model
 from tests.twins.word_breaks import boundaries, words
 from tokctl.analysis.comparison.measuring import measure
-from tokctl.analysis.metrics import Absent, Counts, fertility
+from tokctl.analysis.metrics import Counts, Undefined, fertility
 
 #: A few characters of every class that the rules name, and of none.
 CHARACTERS = (
@@ -58,9 +58,9 @@ def test_fertility_needs_no_spaces_then() -> None:
     # Three characters of three bytes each, which a model of bytes makes nine tokens.
     text = "日本語".encode()
     bpe = model("bpe")
-    assert isinstance(fertility(measure(bpe, text, 1)), Absent)
+    assert isinstance(fertility(measure(bpe, text, 1)), Undefined)
     assert fertility(measure(bpe, text, 1, "unicode")) == 3
-    assert isinstance(fertility(measure(bpe, b"?!", 1, "unicode")), Absent)
+    assert isinstance(fertility(measure(bpe, b"?!", 1, "unicode")), Undefined)
 
 
 def test_words_of_two_rules_do_not_add_up() -> None:

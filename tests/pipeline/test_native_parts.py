@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokctl import TokctlError, Tokenizer, _native
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
@@ -82,7 +82,7 @@ def tokenizer(field: str, part: Part) -> Tokenizer:
         more |= {"units": "bytes", "alphabet": "bytes"}
         tokens = [b"[UNK]", *(bytes([byte]) for byte in range(256))]
     recipe = Recipe(name="x", algorithm="bpe", unk_token="[UNK]", special_tokens=("[UNK]",), **more)
-    return Tokenizer(FilledRecipe(recipe, tokens))
+    return Tokenizer(Model(recipe, tokens))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tokctl import TokctlError
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
@@ -145,18 +145,18 @@ def test_recipes_that_can_not_be_built_are_refused_when_they_are_made(
 def test_added_tokens_must_be_in_the_vocabulary() -> None:
     recipe = replace(BPE_CHARACTERS, special_tokens=("[UNK]",))
     with pytest.raises(TokctlError, match="not in the vocabulary"):
-        FilledRecipe(recipe, [b"[UNK]", b"a"], added_tokens=(AddedToken("b", 7),))
+        Model(recipe, [b"[UNK]", b"a"], added_tokens=(AddedToken("b", 7),))
     with pytest.raises(TokctlError, match=r"'\[UNK\]' is not in the vocabulary"):
-        FilledRecipe(recipe, [b"x", b"a"])
+        Model(recipe, [b"x", b"a"])
     with pytest.raises(TokctlError, match="can't be empty"):
-        FilledRecipe(recipe, [b"[UNK]"], added_tokens=(AddedToken("", 0),))
+        Model(recipe, [b"[UNK]"], added_tokens=(AddedToken("", 0),))
     with pytest.raises(TokctlError, match="can't have the id -1"):
-        FilledRecipe(recipe, [b"[UNK]"], added_tokens=(AddedToken("x", -1),))
+        Model(recipe, [b"[UNK]"], added_tokens=(AddedToken("x", -1),))
     twice = (AddedToken("[UNK]", 0), AddedToken("[UNK]", 1))
     with pytest.raises(TokctlError, match="have the same text"):
-        FilledRecipe(recipe, [b"[UNK]", b"[UNK]"], added_tokens=twice)
+        Model(recipe, [b"[UNK]", b"[UNK]"], added_tokens=twice)
     twice = (AddedToken("[UNK]", 0), AddedToken("a", 0, special=False))
     with pytest.raises(TokctlError, match="the id 0 has two"):
-        FilledRecipe(recipe, [b"[UNK]", b"a"], added_tokens=twice)
+        Model(recipe, [b"[UNK]", b"a"], added_tokens=twice)
     with pytest.raises(TokctlError, match="not UTF-8"):
-        FilledRecipe(recipe, [b"[UNK]"], added_tokens=(AddedToken("\ud800", 0),))
+        Model(recipe, [b"[UNK]"], added_tokens=(AddedToken("\ud800", 0),))

@@ -203,9 +203,9 @@ def test_another_text_can_be_measured(tmp_path: Path) -> None:
 def test_counts_of_documents_weigh(tmp_path: Path) -> None:
     path = tmp_path / "many.tsv"
     path.write_text("".join(f"word number {n}\t{1 + n % 3}\n" for n in range(60)))
-    from tokctl.sources import Reading, open_sources
+    from tokctl.sources import ReadOptions, open_sources
 
-    corpus = read_corpus(open_sources([str(path)], Reading("tsv")))
+    corpus = read_corpus(open_sources([str(path)], ReadOptions("tsv")))
     assert corpus.training_bytes + corpus.measured_bytes == sum(
         len(f"word number {n}") * (1 + n % 3) for n in range(60)
     )

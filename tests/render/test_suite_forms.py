@@ -15,14 +15,14 @@ from tokctl.analysis.suite_metrics import DEFINITIONS
 from tokctl.extras.suite import run_suite
 from tokctl.extras.suite.morphology import GoldWord
 from tokctl.extras.suite.report import sections, suite_answer
-from tokctl.report.document import Answer
+from tokctl.report.document import Report
 from tokctl.report.latex import latex
 from tokctl.report.markdown import markdown
 from tokctl.report.terminal import console, show
 
 
 @pytest.fixture(scope="module")
-def answer() -> Answer:
+def answer() -> Report:
     models = [(f"{name}_{HOSTILE}", model(name)) for name in ("bpe", "end", "char")]
     texts = [document(b"", "empty"), document(TEXT, HOSTILE), document(b"a\n", "one")]
     gold = {HOSTILE: [GoldWord("lowest", ("low", "est"))]}
@@ -31,7 +31,7 @@ def answer() -> Answer:
 
 @pytest.mark.parametrize("width", [40, 100, 160])
 def test_terminals_of_any_width(
-    answer: Answer, width: int, monkeypatch: pytest.MonkeyPatch
+    answer: Report, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     stream = io.StringIO()
@@ -41,13 +41,13 @@ def test_terminals_of_any_width(
     assert "\x1b" not in text and "\u202e" not in text
 
 
-def test_paper(answer: Answer) -> None:
+def test_paper(answer: Report) -> None:
     for text in (markdown(answer), latex(answer)):
         assert "\x1b" not in text and "\u202e" not in text and "<script>" not in text
     assert "\\input" not in latex(answer)
 
 
-def test_lines_and_json(answer: Answer) -> None:
+def test_lines_and_json(answer: Report) -> None:
     rows = [line.split("\t") for line in answer.plain().splitlines()]
     assert {len(row) for row in rows} == {4}
     metrics = {row[0] for row in rows}

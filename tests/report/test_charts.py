@@ -18,7 +18,7 @@ from tests.report.made import EVIL, NAMES, contrast, hostile
 from tokctl.analysis.comparison import Comparison, Language, Languages, SweepPoint
 from tokctl.analysis.explain import summarize
 from tokctl.analysis.explain.summary import UseCurves, model_curves
-from tokctl.analysis.metrics import METRICS, Absent
+from tokctl.analysis.metrics import METRICS, Undefined
 from tokctl.core.errors import TokctlError
 from tokctl.report import charts
 from tokctl.report.charts.converter import Converter
@@ -144,7 +144,7 @@ def test_better_is_better() -> None:
     assert figures.better(metrics["tokens"], 110, 100) == pytest.approx(-10)
     assert figures.better(metrics["strr"], 0.6, 0.5) == pytest.approx(20)
     assert figures.better(metrics["strr"], 0.6, 0.0) is None
-    assert figures.better(metrics["strr"], Absent("x"), 1.0) is None
+    assert figures.better(metrics["strr"], Undefined("x"), 1.0) is None
 
 
 @settings(max_examples=60)

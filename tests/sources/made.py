@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tokctl import sources
-from tokctl.sources import Batch, Document, Reading, Records
+from tokctl.sources import Batch, Document, ReadOptions, Records
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -88,7 +88,7 @@ def text(source: Any) -> bytes:
 
 
 def read(
-    path: str | Path, reading: Reading = sources.AUTO, *, stdin: BinaryIO | None = None
+    path: str | Path, reading: ReadOptions = sources.AUTO, *, stdin: BinaryIO | None = None
 ) -> list[tuple[str, list[bytes]]]:
     """Everything that a path names: of each source the name and the texts."""
     return all_of(sources.open_sources([path], reading, stdin=stdin))

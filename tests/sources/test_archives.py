@@ -18,7 +18,7 @@ from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, all_of, pieces_of, read, text, trickle
 from tokctl.core.errors import TokctlError
-from tokctl.sources import Archive, Document, Reading, Records, flat, open_sources
+from tokctl.sources import Archive, Document, ReadOptions, Records, flat, open_sources
 
 FORMATS = {"ustar": tarfile.USTAR_FORMAT, "pax": tarfile.PAX_FORMAT, "gnu": tarfile.GNU_FORMAT}
 FILES = {
@@ -186,9 +186,9 @@ def test_damage(tmp_path: Path) -> None:
     for data in (b"", b"a text that is no tar\n" * 90):
         path.write_bytes(data)
         with pytest.raises(TokctlError, match=r"t\.tar is "):
-            read(path, Reading("tar"))
+            read(path, ReadOptions("tar"))
     path.write_bytes(tar({}))
-    assert read(path, Reading("tar")) == []
+    assert read(path, ReadOptions("tar")) == []
 
 
 def test_a_member_names_itself_in_errors(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_an_archive_without_members_is_no_text_of_zeros(name: str, tmp_path: Pat
     (source,) = open_sources([path])
     assert isinstance(source, Archive)
     assert list(source.members()) == []
-    (source,) = open_sources([path], Reading(format="text"))
+    (source,) = open_sources([path], ReadOptions(format="text"))
     assert isinstance(source, Document)
     other = tmp_path / "zeros"
     other.write_bytes(bytes(10240))

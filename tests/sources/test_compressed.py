@@ -20,7 +20,7 @@ from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, SKIPPED, pieces_of, text, trickle
 from tokctl.core.errors import TokctlError
-from tokctl.sources import BLOCK_SIZE, Reading, documents, open_sources
+from tokctl.sources import BLOCK_SIZE, ReadOptions, documents, open_sources
 from tokctl.sources.compressed import decompressed
 
 KINDS = {"gz": "gzip", "zst": "zstd", "xz": "xz", "bz2": "bz2"}
@@ -52,7 +52,7 @@ def test_content_counts_and_not_the_name(ending: str, tmp_path: Path) -> None:
     misnamed = tmp_path / f"text.{ending}"
     misnamed.write_bytes(TEXT)
     assert both(misnamed) == [TEXT] * 3
-    (raw,) = open_sources([path], Reading("raw"))
+    (raw,) = open_sources([path], ReadOptions("raw"))
     assert text(raw) == path.read_bytes() == text(documents([path], raw=True)[0])
 
 
@@ -71,7 +71,7 @@ def test_members_pieces_and_sizes(
     assert all(0 < len(block) <= size for block in blocks)
     (opened,) = documents(["-"], stdin=trickle(pieces_of(data, cuts)))
     assert (opened.name, text(opened)) == ("stdin", b"".join(parts))
-    (found,) = open_sources(["-"], Reading("text"), stdin=trickle(pieces_of(data, cuts)))
+    (found,) = open_sources(["-"], ReadOptions("text"), stdin=trickle(pieces_of(data, cuts)))
     assert text(found) == b"".join(parts)
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tokctl.sources import AUTO, Archive, Batch, Document, Reading, Records
+from tokctl.sources import AUTO, Archive, Batch, Document, ReadOptions, Records
 
 MADE = [
     Document("a", 3, lambda: iter(())),
     Batch([b"x"]),
     Records("b", None, lambda: iter(()), lambda: 0),
     Archive("c", 1, lambda: iter(()), lambda: 0),
-    Reading("jsonl", "body"),
+    ReadOptions("jsonl", "body"),
 ]
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
 def test_nothing_of_it_is_set_or_deleted(
-    made: Document | Batch | Records | Archive | Reading,
+    made: Document | Batch | Records | Archive | ReadOptions,
 ) -> None:
     for name in made._fields:
         before = getattr(made, name)
@@ -32,5 +32,5 @@ def test_nothing_of_it_is_set_or_deleted(
 
 
 def test_readings_are_equal_where_their_fields_are() -> None:
-    assert Reading() == AUTO and hash(Reading()) == hash(AUTO)
-    assert Reading("jsonl") != AUTO != Reading(include=("*.md",))
+    assert ReadOptions() == AUTO and hash(ReadOptions()) == hash(AUTO)
+    assert ReadOptions("jsonl") != AUTO != ReadOptions(include=("*.md",))

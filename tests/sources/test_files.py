@@ -17,7 +17,7 @@ from tokctl.sources import (
     BLOCK_SIZE,
     Archive,
     Document,
-    Reading,
+    ReadOptions,
     documents,
     open_sources,
     total_size,
@@ -39,7 +39,7 @@ def test_what_shrinks_while_it_is_read(path: Path, read_as: str) -> None:
         path.write_bytes(COMPRESS["gz"](os.urandom(8_000_000)))
     if read_as == "jsonl":
         path.write_bytes(b'{"text": "a b c"}\n' * 500_000)
-    (source,) = open_sources([path], Reading("jsonl" if read_as == "jsonl" else "auto"))
+    (source,) = open_sources([path], ReadOptions("jsonl" if read_as == "jsonl" else "auto"))
     blocks: Iterator[object]
     blocks = source.blocks() if isinstance(source, Document) else source.batches()  # type: ignore[union-attr]
     next(blocks)
@@ -127,10 +127,10 @@ def test_a_pipe_of_another_form(tmp_path: Path) -> None:
     assert "--format tar" in str(caught.value.hint)
     thread.join()
     thread = pipe(tmp_path / "q", out.getvalue())
-    assert read(tmp_path / "q", Reading("tar")) == [(f"{tmp_path}/q/empty", [b""])]
+    assert read(tmp_path / "q", ReadOptions("tar")) == [(f"{tmp_path}/q/empty", [b""])]
     thread.join()
     thread = pipe(tmp_path / "r", b'{"a": {"b": "x"}}')
-    (source,) = open_sources([tmp_path / "r"], Reading(text_field="a.b"))
+    (source,) = open_sources([tmp_path / "r"], ReadOptions(text_field="a.b"))
     assert records(source) == [b"x"]
     thread.join()
 
@@ -151,7 +151,7 @@ def test_a_tar_that_comes_in_small_pieces_is_never_a_text(size: int) -> None:
             read("-", stdin=trickle(pieces))
     else:
         assert read("-", stdin=trickle(pieces)) == [("stdin/name.txt", [b"text"])]
-    as_tar = read("-", Reading("tar"), stdin=trickle(pieces))
+    as_tar = read("-", ReadOptions("tar"), stdin=trickle(pieces))
     assert as_tar == [("stdin/name.txt", [b"text"])]
 
 
@@ -161,7 +161,7 @@ def test_parquet_through_a_pipe(tmp_path: Path) -> None:
     out = io.BytesIO()
     parquet.write_table(pa.table({"text": ["a", "b"]}), out)
     thread = pipe(tmp_path / "p", out.getvalue())
-    (source,) = open_sources([tmp_path / "p"], Reading("parquet"))
+    (source,) = open_sources([tmp_path / "p"], ReadOptions("parquet"))
     assert records(source) == [b"a", b"b"]
     thread.join()
 

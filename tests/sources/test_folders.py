@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import systems
 from tests.sources.made import COMPRESS, read
 from tokctl.core.errors import TokctlError
-from tokctl.sources import Document, Reading, open_sources
+from tokctl.sources import Document, ReadOptions, open_sources
 from tokctl.sources.folders import Pattern
 
 TREE = (
@@ -43,7 +43,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def names(path: str, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> list[str]:
     """The files that are read, in order; each holds its own name."""
-    found = read(path, Reading(include=include, exclude=exclude))
+    found = read(path, ReadOptions(include=include, exclude=exclude))
     assert all(name.replace(os.sep, "/").endswith(texts[0].decode()) for name, texts in found)
     return [texts[0].decode() for _, texts in found]
 
@@ -134,7 +134,7 @@ def test_links_and_loops(tree: Path) -> None:
     (tree / "a" / "loop").symlink_to("..")
     (tree / "link.md").symlink_to("a/y.md")
     os.mkfifo(tree / "pipe")
-    found = dict(read("d", Reading(include=("*.md",))))
+    found = dict(read("d", ReadOptions(include=("*.md",))))
     assert found["d/link.md"] == [b"a/y.md"]
     assert list(found) == ["d/a.md", "d/a/deep/x.md", "d/a/y.md", "d/link.md"]
     assert [name for name, _ in read("d/**/*.md")] == list(found)
@@ -206,11 +206,11 @@ def test_names_of_any_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_each_file_is_read_as_it_would_be_alone(tree: Path) -> None:
     (tree / "c.jsonl").write_bytes(b'{"text": "one"}\n{"text": "two"}')
     (tree / "d.gz").write_bytes(COMPRESS["gz"](b"gz"))
-    found = dict(read("d", Reading(include=("c.*", "d.*"))))
+    found = dict(read("d", ReadOptions(include=("c.*", "d.*"))))
     assert found == {"d/c.jsonl": [b"one", b"two"], "d/d.gz": [b"gz"]}
-    raw = dict(read("d", Reading("raw", include=("c.*", "d.*"))))
+    raw = dict(read("d", ReadOptions("raw", include=("c.*", "d.*"))))
     assert raw["d/d.gz"] == [(tree / "d.gz").read_bytes()]
-    as_lines = read("d/c.jsonl", Reading("text"))
+    as_lines = read("d/c.jsonl", ReadOptions("text"))
     assert as_lines == [("d/c.jsonl", [(tree / "c.jsonl").read_bytes()])]
 
 

@@ -17,7 +17,7 @@ from tests import systems
 from tests.memory import ROOT
 from tests.sources.made import COMPRESS, batches, pieces_of, records, trickle
 from tokctl.core.errors import TokctlError
-from tokctl.sources import AUTO, Document, Reading, Records, open_sources
+from tokctl.sources import AUTO, Document, ReadOptions, Records, open_sources
 from tokctl.sources.lines import jsonl
 
 TEXTS = ["one", "", "zwei\n\tdrei", "\ud7ff\ue000\U0010ffff 火", 'quotes " and \\', "\x00\u2028"]
@@ -27,13 +27,13 @@ def lines(texts: list[str], end: str = "\n", **more: Any) -> bytes:
     return "".join(json.dumps({"id": 7, "text": text, **more}) + end for text in texts).encode()
 
 
-def stdin(data: bytes, reading: Reading = AUTO) -> Any:
+def stdin(data: bytes, reading: ReadOptions = AUTO) -> Any:
     (source,) = open_sources(["-"], reading, stdin=io.BytesIO(data))
     return source
 
 
-JSONL = Reading("jsonl")
-TSV = Reading("tsv")
+JSONL = ReadOptions("jsonl")
+TSV = ReadOptions("tsv")
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSONLINES", "a.b.jsonl"])
@@ -57,10 +57,10 @@ def test_what_is_json_lines_and_what_is_not(tmp_path: Path) -> None:
     assert isinstance(plain, Document)
     assert records(open_sources([path], JSONL)[0]) == [b"x"]
     with pytest.raises(TokctlError, match=r"no field text .*a\.json is plain text") as caught:
-        open_sources([path], Reading(text_field="text"))
+        open_sources([path], ReadOptions(text_field="text"))
     assert "--format jsonl" in str(caught.value.hint)
     assert isinstance(stdin(lines(["x"])), Document)
-    assert records(stdin(lines(["x"]), Reading(text_field="text"))) == [b"x"]
+    assert records(stdin(lines(["x"]), ReadOptions(text_field="text"))) == [b"x"]
 
 
 @given(
@@ -92,8 +92,8 @@ def test_fields() -> None:
     deep = {"a": {"b": {"c": "deep"}, "b.c": "literal below"}, "a.b.c": "literal"}
     only = {"a": {"b": {"c": "deep"}}}
     data = json.dumps(deep).encode() + b"\n" + json.dumps(only).encode()
-    assert records(stdin(data, Reading(text_field="a.b.c"))) == [b"literal", b"deep"]
-    assert records(stdin(b'{"": "x", ".": "y"}', Reading("jsonl", "."))) == [b"y"]
+    assert records(stdin(data, ReadOptions(text_field="a.b.c"))) == [b"literal", b"deep"]
+    assert records(stdin(b'{"": "x", ".": "y"}', ReadOptions("jsonl", "."))) == [b"y"]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_lines_that_are_refused(line: bytes, says: str, before: int) -> None:
 @pytest.mark.parametrize(("document", "field"), [({"a": "x"}, "a.b"), ({"a": []}, "a.b")])
 def test_a_path_that_ends_early(document: Any, field: str) -> None:
     with pytest.raises(TokctlError, match=r"line 1: has no field a\.b"):
-        records(stdin(json.dumps(document).encode(), Reading("jsonl", field)))
+        records(stdin(json.dumps(document).encode(), ReadOptions("jsonl", field)))
 
 
 def test_a_line_of_many_blocks() -> None:

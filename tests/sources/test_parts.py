@@ -16,7 +16,7 @@ from tokctl.core.errors import TokctlError
 from tokctl.model import Recipe
 from tokctl.model.parts import NORMALIZERS
 from tokctl.model.presets import PRESETS, default_recipe, preset
-from tokctl.sources import Reading, Source, open_sources
+from tokctl.sources import ReadOptions, Source, open_sources
 from tokctl.sources.parts import parts_of
 from tokctl.training import counting
 from tokctl.training.options import Options
@@ -137,7 +137,7 @@ def test_lines(ending: str, tmp_path: Path) -> None:
         assert assert_same(source, default_recipe("bpe"), size) > 5
     counted = tmp_path / "a.tsv"
     counted.write_text("low\t3\nlower\t0\n" * 50 + f"newest\t2{ending}")
-    (source,) = open_sources([counted], Reading("tsv"))
+    (source,) = open_sources([counted], ReadOptions("tsv"))
     assert assert_same(source, default_recipe("bpe"), 20) > 5
 
 

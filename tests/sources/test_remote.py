@@ -15,7 +15,7 @@ import pytest
 
 from tests.sources.made import COMPRESS, nobody, read, records
 from tokctl.core.errors import TokctlError
-from tokctl.sources import Reading, flat, open_sources
+from tokctl.sources import ReadOptions, flat, open_sources
 from tokctl.sources.remote import is_address, shown
 
 fsspec = pytest.importorskip("fsspec")
@@ -40,8 +40,8 @@ def memory() -> Iterator[Any]:
     system.rm("/d", recursive=True)
 
 
-def found(address: str, reading: Reading | None = None) -> dict[str, int]:
-    return {name: len(texts) for name, texts in read(address, reading or Reading())}
+def found(address: str, reading: ReadOptions | None = None) -> dict[str, int]:
+    return {name: len(texts) for name, texts in read(address, reading or ReadOptions())}
 
 
 @pytest.mark.usefixtures("memory")
@@ -58,8 +58,8 @@ def test_files_folders_and_patterns() -> None:
         name.replace(":///", "://") for name in [*names, "memory:///d/z[1].md"]
     ]
     assert list(every.values()) == [10, 1, 1, 1]
-    assert len(found("memory://d/", Reading(include=("*.gz", ".hid*")))) == 2
-    assert len(found("memory://d", Reading(exclude=("deep",)))) == 3
+    assert len(found("memory://d/", ReadOptions(include=("*.gz", ".hid*")))) == 2
+    assert len(found("memory://d", ReadOptions(exclude=("deep",)))) == 3
     assert list(found("memory://d/*.txt")) == [n for n in every if n.endswith("b.txt")]
     assert len(found("memory://d/**/*.gz")) == 1
     assert len(found("memory://d/**")) == 5  # a pattern says itself what is hidden
@@ -72,7 +72,7 @@ def test_what_is_wrong(memory: Any) -> None:
     with pytest.raises(TokctlError, match=r"no file matches memory://d/\*\.py"):
         open_sources(["memory://d/*.py"])
     with pytest.raises(TokctlError, match="memory://d has no file to read: 5 files in it"):
-        open_sources(["memory://d"], Reading(include=("*.py",)))
+        open_sources(["memory://d"], ReadOptions(include=("*.py",)))
     with pytest.raises(TokctlError, match="no://x: there is no protocol no"):
         open_sources(["no://x"])
     memory.pipe_file("/d/cut.gz", COMPRESS["gz"](TEXT)[:-5])

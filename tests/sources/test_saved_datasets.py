@@ -10,7 +10,7 @@ import pytest
 
 from tests.sources.made import all_of, read, records
 from tokctl.core.errors import TokctlError
-from tokctl.sources import Reading, Records, open_sources
+from tokctl.sources import ReadOptions, Records, open_sources
 
 pa = pytest.importorskip("pyarrow")
 
@@ -44,7 +44,7 @@ def test_files_in_the_order_of_the_state(tmp_path: Path) -> None:
     ]
     assert [texts for _, texts in all_of(opened)] == [[], [b"c"], [b"a", b"b"]]
     with pytest.raises(TokctlError, match=r"has no column body"):
-        open_sources([folder], Reading(text_field="body"))
+        open_sources([folder], ReadOptions(text_field="body"))
 
 
 def test_splits_in_their_order(tmp_path: Path) -> None:

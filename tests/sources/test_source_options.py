@@ -12,14 +12,14 @@ import pytest
 from tests.cli.run import tokctl
 from tests.sources.made import COMPRESS, all_of
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import TokctlError
-from tokctl.sources import Reading
+from tokctl.sources import ReadOptions
 
 
-def world(stdin: bytes = b"", *, terminal: bool = False) -> World:
+def world(stdin: bytes = b"", *, terminal: bool = False) -> Console:
     streams: Any = (io.BytesIO(stdin), io.BytesIO(), io.StringIO())
-    return World(*streams, stdin_is_terminal=terminal)
+    return Console(*streams, stdin_is_terminal=terminal)
 
 
 @pytest.fixture(autouse=True)
@@ -88,8 +88,8 @@ def test_lines_are_no_names_that_end_with_nul() -> None:
 
 def test_what_is_read_and_how() -> None:
     given = Sources("jsonl", "a.b", ["*.md"], ["x", "y"])
-    assert given.reading == Reading("jsonl", "a.b", ("*.md",), ("x", "y"))
-    assert Sources().reading == Reading()
+    assert given.reading == ReadOptions("jsonl", "a.b", ("*.md",), ("x", "y"))
+    assert Sources().reading == ReadOptions()
     assert all_of(Sources().open(world(b"text"), None)) == [("stdin", [b"text"])]
     with pytest.raises(TokctlError, match="stdin is a terminal"):
         Sources().open(world(terminal=True), None)

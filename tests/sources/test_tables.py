@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests import systems
 from tests.sources.made import COMPRESS, batches, records
 from tokctl.core.errors import TokctlError
-from tokctl.sources import Reading, Records, open_sources, tables
+from tokctl.sources import ReadOptions, Records, open_sources, tables
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
@@ -71,7 +71,7 @@ def test_every_way_in(form: str, tmp_path: Path) -> None:
         row += len(batch.texts)
     (piped,) = open_sources(["-"], stdin=io.BytesIO(data))
     assert piped.name == "stdin" and records(piped) == BYTES
-    named = Reading("parquet" if form == "parquet" else "arrow", "text")
+    named = ReadOptions("parquet" if form == "parquet" else "arrow", "text")
     assert records(open_sources(["-"], named, stdin=io.BytesIO(data))[0]) == BYTES
     for ending, compress in COMPRESS.items():
         path.write_bytes(compress(data))
@@ -144,9 +144,9 @@ def test_fields_in_fields(form: str, tmp_path: Path) -> None:
     what = pa.table({"id": range(1500), "a": rows, "text": ["t"] * 1500})
     path.write_bytes(written(form, what))
     expected = [b"deep %d" % n for n in range(1500)]
-    assert records(open_sources([path], Reading(text_field="a.b.c"))[0]) == expected
+    assert records(open_sources([path], ReadOptions(text_field="a.b.c"))[0]) == expected
     path.write_bytes(written(form, what.append_column("a.b.c", pa.array(["own"] * 1500))))
-    assert records(open_sources([path], Reading(text_field="a.b.c"))[0]) == [b"own"] * 1500
+    assert records(open_sources([path], ReadOptions(text_field="a.b.c"))[0]) == [b"own"] * 1500
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -159,7 +159,9 @@ def test_what_is_wrong_with_a_table(form: str, piped: bool, tmp_path: Path) -> N
         path.write_bytes(written(form, what))
         with pytest.raises(TokctlError) as caught, path.open("rb") as stdin:
             # A column that is missing is found out before anything is read, where it can be.
-            (source,) = open_sources(["-" if piped else path], Reading("auto", field), stdin=stdin)
+            (source,) = open_sources(
+                ["-" if piped else path], ReadOptions("auto", field), stdin=stdin
+            )
             records(source)
         return caught.value
 
@@ -216,7 +218,7 @@ def test_damaged_bytes_are_no_traceback(tmp_path: Path) -> None:
             changed[place] ^= 0x55
             path.write_bytes(changed)
             try:
-                (source,) = open_sources([path], Reading("auto", "text"))
+                (source,) = open_sources([path], ReadOptions("auto", "text"))
                 if isinstance(source, Records):
                     records(source)
             except TokctlError as error:
@@ -280,7 +282,7 @@ def test_a_table_by_its_name_whose_head_is_gone(form: str, tmp_path: Path) -> No
     path.write_bytes(b"\x00" * 8 + data[8:])
     with pytest.raises(TokctlError, match=rf"t\.{form} does not start like the format in its name"):
         open_sources([path])
-    assert open_sources([path], Reading("text"))
+    assert open_sources([path], ReadOptions("text"))
     path.write_bytes(b"only a name\n")
     (source,) = open_sources([path])
     assert not isinstance(source, Records)
@@ -292,7 +294,7 @@ def test_text_that_is_said_to_be_a_table(tmp_path: Path) -> None:
         path.write_bytes(data)
         for form in ("parquet", "arrow"):
             with pytest.raises(TokctlError, match=f"(?i)t is damaged, or no {form}") as caught:
-                records(open_sources([path], Reading(form))[0])
+                records(open_sources([path], ReadOptions(form))[0])
             assert "--format" in str(caught.value.hint)
 
 

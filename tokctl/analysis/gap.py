@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokctl import _native
 from tokctl.analysis.explain.usage import Segmented, segmented
 from tokctl.analysis.explain.vocabulary import is_byte_token, text_ids, token_bytes
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.core.errors import BadOption
 from tokctl.core.values import available_threads, cached_property
@@ -97,7 +97,7 @@ class TokenGap:
 
     tokens: int
     fewest: int
-    across: int | Absent
+    across: int | Undefined
     bounds: dict[str, int]
     is_reached: bool
     budget: int
@@ -414,9 +414,9 @@ class _Across:
         self._sources = sources
         self._errors = errors_of(tokenizer, errors)
         self._fewest_tokens = fewest_tokens
-        self._tokens: int | Absent = 0
+        self._tokens: int | Undefined = 0
         if reason := _no_text(tokenizer.recipe):
-            self._tokens = Absent(reason)
+            self._tokens = Undefined(reason)
 
     def source(self) -> Source:
         """Return the documents of all sources as one source, which may be read once."""
@@ -426,7 +426,7 @@ class _Across:
     def _batches(self) -> Iterator[Batch]:
         for _, batch in checked_batches(self._sources, self._errors):
             for text, times in zip(batch.texts, batch.counts or repeat(1), strict=False):
-                if not isinstance(self._tokens, Absent):
+                if not isinstance(self._tokens, Undefined):
                     self._add(text, times)
             yield batch
 
@@ -435,14 +435,14 @@ class _Across:
         matchers = tokenizer.special_matcher("none")
         found = self._fewest_tokens.across(tokenizer.encoder, text, matchers)
         if found is None:
-            self._tokens = Absent(_UNSPELLED)
-        elif not isinstance(self._tokens, Absent):
+            self._tokens = Undefined(_UNSPELLED)
+        elif not isinstance(self._tokens, Undefined):
             self._tokens += found * times
 
-    def tokens(self, *, unspelled: bool) -> int | Absent:
+    def tokens(self, *, unspelled: bool) -> int | Undefined:
         """Return the fewest tokens; Absent if some of the text can't be spelled."""
-        if unspelled and not isinstance(self._tokens, Absent):
-            return Absent(_UNSPELLED)
+        if unspelled and not isinstance(self._tokens, Undefined):
+            return Undefined(_UNSPELLED)
         return self._tokens
 
 

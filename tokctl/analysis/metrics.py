@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 
 from tokctl.core.errors import BadOption
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import is_lossless
 
@@ -22,21 +22,21 @@ from tokctl.model.parts import is_lossless
 
 
 @dataclass(frozen=True)
-class Absent:
+class Undefined:
     """Undefined value of a metric that has no meaning for a text or a model, with the reason."""
 
     reason: str
 
 
-Figure = float | Absent
+MetricValue = float | Undefined
 
 
-def ratio(above: float, below: float, reason: str) -> Figure:
+def ratio(above: float, below: float, reason: str) -> MetricValue:
     """Return above / below, or Absent with the reason if `below` is 0."""
-    return above / below if below else Absent(reason)
+    return above / below if below else Undefined(reason)
 
 
-def mean(values: Sequence[float], reason: str) -> Figure:
+def mean(values: Sequence[float], reason: str) -> MetricValue:
     """Return the mean of the values, or Absent with the reason if there are none."""
     return ratio(math.fsum(values), len(values), reason)
 
@@ -126,7 +126,7 @@ class Range:
     emittable: int
 
 
-def range_of(model: FilledRecipe) -> Range:
+def range_of(model: Model) -> Range:
     """Return the `Range` of a model."""
     recipe = model.recipe
     everything = False
@@ -146,17 +146,17 @@ def range_of(model: FilledRecipe) -> Range:
 _NO_TOKENS = "the text has no tokens"
 
 
-def bytes_per_token(size: int, tokens: int) -> Figure:
+def bytes_per_token(size: int, tokens: int) -> MetricValue:
     """Return B / T: bytes of the text, including white space, per token."""
     return ratio(size, tokens, _NO_TOKENS)
 
 
-def characters_per_token(characters: int, tokens: int) -> Figure:
+def characters_per_token(characters: int, tokens: int) -> MetricValue:
     """Return C / T: characters of the text, including white space, per token."""
     return ratio(characters, tokens, _NO_TOKENS)
 
 
-def nsl(tokens: int, baseline_tokens: int) -> Figure:
+def nsl(tokens: int, baseline_tokens: int) -> MetricValue:
     """Return the normalized sequence length: T / T of the baseline model on the same text.
 
     Dagan, Synnaeve and Rozière (2024), arXiv 2402.01035. Computed from totals; the paper takes the
@@ -184,7 +184,7 @@ WORD_RULES = ("spaces", "unicode")
 CHARACTERS_PER_SPACE = 20
 
 
-def no_words(counts: Counts) -> Absent | None:
+def no_words(counts: Counts) -> Undefined | None:
     """Return why a text has no words to measure, or None if it has some.
 
     A run of white space counts as one space, so that indentation does not count as words.
@@ -192,11 +192,11 @@ def no_words(counts: Counts) -> Absent | None:
     separators = min(counts.spaces, counts.words)
     solid = counts.characters - counts.spaces + separators
     if counts.word_rule != "unicode" and solid > CHARACTERS_PER_SPACE * separators:
-        return Absent(f"the text has fewer than one space per {CHARACTERS_PER_SPACE} characters")
-    return None if counts.words else Absent("the text has no words")
+        return Undefined(f"the text has fewer than one space per {CHARACTERS_PER_SPACE} characters")
+    return None if counts.words else Undefined("the text has no words")
 
 
-def fertility(counts: Counts) -> Figure:
+def fertility(counts: Counts) -> MetricValue:
     """Return T / W: tokens per word, computed from totals.
 
     Ács (2019), "Exploring BERT's vocabulary"; Rust et al. (2021), arXiv 2012.15613.
@@ -204,12 +204,12 @@ def fertility(counts: Counts) -> Figure:
     return no_words(counts) or ratio(counts.tokens, counts.words, "")
 
 
-def continued_words(counts: Counts) -> Figure:
+def continued_words(counts: Counts) -> MetricValue:
     """Return the share of words that are at least 2 tokens: Rust et al. (2021)."""
     return no_words(counts) or ratio(counts.split_words, counts.words, "")
 
 
-def strr(counts: Counts) -> Figure:
+def strr(counts: Counts) -> MetricValue:
     """Return the single token retention rate: words encoded as one token, over words.
 
     arXiv 2510.09947. A word that became the unknown token was not retained.
@@ -220,7 +220,7 @@ def strr(counts: Counts) -> Figure:
 # -- Losses ------------------------------------------------------------------------------------
 
 
-def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> Figure:
+def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> MetricValue:
     """Return unknown tokens over tokens.
 
     A model without an unknown token may leave characters without an id, or drop them: these
@@ -233,11 +233,11 @@ def unk_rate(unknown: int, tokens: int, *, reads_everything: bool) -> Figure:
             all bytes have fallback tokens.
     """
     if reads_everything:
-        return Absent("nothing is unknown to this model: every byte has a token")
+        return Undefined("nothing is unknown to this model: every byte has a token")
     return ratio(unknown, tokens, "the text has no tokens")
 
 
-def round_trip(exact_lines: int, lines: int) -> Figure:
+def round_trip(exact_lines: int, lines: int) -> MetricValue:
     r"""Return the share of lines with decode(encode(line)) = line, byte for byte.
 
     Lines are taken without their `\n`; empty ones count, too.
@@ -248,7 +248,7 @@ def round_trip(exact_lines: int, lines: int) -> Figure:
 # -- Use of the vocabulary ---------------------------------------------------------------------
 
 
-def vocabulary_use(used: int, emittable_ids: int) -> Figure:
+def vocabulary_use(used: int, emittable_ids: int) -> MetricValue:
     """Return distinct ids used / ids that the model can emit (see `Range`)."""
     return ratio(used, emittable_ids, "the model can emit no id")
 
@@ -257,7 +257,7 @@ def vocabulary_use(used: int, emittable_ids: int) -> Figure:
 RENYI_ORDER = 2.5
 
 
-def entropy(counts: Iterable[int], order: float) -> Figure:
+def entropy(counts: Iterable[int], order: float) -> MetricValue:
     """Return the Rényi entropy of the distribution p of ids, in bits; for order 1, Shannon's.
 
     log2(sum p^a) / (1 - a) for an order a other than 1, and -sum p log2 p for order 1: Rényi
@@ -270,7 +270,7 @@ def entropy(counts: Iterable[int], order: float) -> Figure:
     seen = [count for count in counts if count]
     total = sum(seen)
     if not total:
-        return Absent("the text has no tokens with an id")
+        return Undefined("the text has no tokens with an id")
     if len(seen) == 1:
         return 0.0
     if order == 1:
@@ -278,7 +278,7 @@ def entropy(counts: Iterable[int], order: float) -> Figure:
     return math.log2(math.fsum((count / total) ** order for count in seen)) / (1 - order)
 
 
-def efficiency(counts: Iterable[int], vocabulary: int, order: float) -> Figure:
+def efficiency(counts: Iterable[int], vocabulary: int, order: float) -> MetricValue:
     """Return the Rényi entropy over log2 |V|, the entropy of equally frequent ids.
 
     Zouhar et al. (2023), "Tokenization and the Noiseless Channel", arXiv 2306.16842; V is the set
@@ -290,20 +290,20 @@ def efficiency(counts: Iterable[int], vocabulary: int, order: float) -> Figure:
         order: Order of the entropy, above 0.
     """
     bits = entropy(counts, order)
-    if isinstance(bits, Absent):
+    if isinstance(bits, Undefined):
         return bits
     if vocabulary < 2:
-        return Absent("the model can emit one id alone: there is nothing to choose")
+        return Undefined("the model can emit one id alone: there is nothing to choose")
     # Rounding could lift a uniform distribution above 1.
     return min(1.0, bits / math.log2(vocabulary))
 
 
-def renyi_efficiency(counts: Iterable[int], vocabulary: int) -> Figure:
+def renyi_efficiency(counts: Iterable[int], vocabulary: int) -> MetricValue:
     """Return `efficiency` of order 2.5, which weighs frequent ids more than rare ones."""
     return efficiency(counts, vocabulary, RENYI_ORDER)
 
 
-def shannon_efficiency(counts: Iterable[int], vocabulary: int) -> Figure:
+def shannon_efficiency(counts: Iterable[int], vocabulary: int) -> MetricValue:
     """Return `efficiency` of order 1."""
     return efficiency(counts, vocabulary, 1)
 
@@ -311,7 +311,7 @@ def shannon_efficiency(counts: Iterable[int], vocabulary: int) -> Figure:
 # -- Languages: texts that are parallel line by line -------------------------------------------
 
 
-def parity(tokens: int, reference_tokens: int) -> Figure:
+def parity(tokens: int, reference_tokens: int) -> MetricValue:
     """Return T of a language / T of the reference language, on parallel texts.
 
     Petrov, La Malfa, Torr and Bibi (2023), arXiv 2305.15425. Computed from totals; the paper takes
@@ -320,12 +320,12 @@ def parity(tokens: int, reference_tokens: int) -> Figure:
     return ratio(tokens, reference_tokens, "the text of the reference language has no tokens")
 
 
-def tokens_per_line(tokens: int, lines: int) -> Figure:
+def tokens_per_line(tokens: int, lines: int) -> MetricValue:
     """Return T / lines: the cost of a line in a language."""
     return ratio(tokens, lines, "the text has no lines")
 
 
-def gini(costs: Sequence[Figure]) -> Figure:
+def gini(costs: Sequence[MetricValue]) -> MetricValue:
     """Return the Gini coefficient of the costs per line: sum |c_i - c_j| / (2 n^2 mean).
 
     0 if all costs are equal; (n - 1) / n if only one is above 0. Gini (1912); of tokens per line in
@@ -337,12 +337,12 @@ def gini(costs: Sequence[Figure]) -> Figure:
     """
     known = []
     for cost in costs:
-        if isinstance(cost, Absent):
+        if isinstance(cost, Undefined):
             return cost
         known.append(cost)
     count = len(known)
     if count < 2:
-        return Absent("there are no two languages to compare")
+        return Undefined("there are no two languages to compare")
     known.sort()
     spread = math.fsum((2 * place - count - 1) * cost for place, cost in enumerate(known, 1))
     # For equal costs, rounding can leave a small rest, positive or negative.
@@ -404,7 +404,7 @@ def space_mark(recipe: Recipe) -> str:
     return ""
 
 
-def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
+def canonical_vocabulary(model: Model) -> frozenset[Canonical]:
     """Return the canonical forms of a model's tokens.
 
     Special and added tokens are left out, and so are the byte tokens of a byte fallback, which are
@@ -419,13 +419,13 @@ def canonical_vocabulary(model: FilledRecipe) -> frozenset[Canonical]:
     return frozenset(canonical(model.recipe, token) for token in ordinary)
 
 
-def jaccard(first: Set[Canonical], second: Set[Canonical]) -> Figure:
+def jaccard(first: Set[Canonical], second: Set[Canonical]) -> MetricValue:
     """Return the Jaccard index: size of the intersection over size of the union."""
     shared = len(first & second)
     return ratio(shared, len(first) + len(second) - shared, "both vocabularies are empty")
 
 
-def boundary_f1(shared: int, first: int, second: int) -> Figure:
+def boundary_f1(shared: int, first: int, second: int) -> MetricValue:
     """Return the symmetric F1 of two sets of boundaries: 2 |A and B| / (|A| + |B|).
 
     A boundary is a byte offset at which a token starts or ends. Only internal boundaries count:
@@ -439,7 +439,7 @@ def boundary_f1(shared: int, first: int, second: int) -> Figure:
         second: Size of the second set.
     """
     if not first + second:
-        return Absent("neither model cuts a word")
+        return Undefined("neither model cuts a word")
     return 2 * shared / (first + second)
 
 
@@ -477,14 +477,14 @@ class Definition:
 _FORMATS = {"count": ",.0f", "ratio": ",.3f", "share": ".4f", "index": ".4f", "speed": ",.1f"}
 
 
-def written(figure: Figure, kind: str) -> str:
+def written(figure: MetricValue, kind: str) -> str:
     """Return a value as text; a share is shown as 0 or 1 only if it is exactly that.
 
     Args:
         figure: The value of a metric.
         kind: Kind of a metric, or `index` (two models), or `speed` (MB per second).
     """
-    if isinstance(figure, Absent):
+    if isinstance(figure, Undefined):
         return "n/a"
     if kind == "share" and 0 < figure < 0.0001:
         return "<0.0001"
@@ -508,7 +508,7 @@ class Metric(Definition):
     """
 
     kind: str
-    figure: Callable[[Range, Counts, Counts], Figure]
+    figure: Callable[[Range, Counts, Counts], MetricValue]
     adds_up: bool = True
     like: str = ""
 
@@ -517,7 +517,7 @@ class Metric(Definition):
         """Return whether a higher value is better."""
         return self.better == "higher"
 
-    def written(self, figure: Figure) -> str:
+    def written(self, figure: MetricValue) -> str:
         """Return the value as text."""
         return written(figure, self.kind)
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _NONE: array[int] = array("I")
 
 
-class Timeline:
+class MergeIndex:
     """The words of a text, indexed by the ranks of the merges that rewrite them.
 
     Attributes:
@@ -90,14 +90,14 @@ class Timeline:
         return lists
 
 
-class Scan:
+class ScanOrder:
     """The order in which the tie rule `rewritten-last` scans words.
 
     A word that a merge rewrites moves after all others. Words that the same merge rewrites keep
     their order.
     """
 
-    def __init__(self, timeline: Timeline, words: int) -> None:
+    def __init__(self, timeline: MergeIndex, words: int) -> None:
         self._ranks = [array("I") for _ in range(words)]
         self._places = [array("Q") for _ in range(words)]
         places = list(range(words))
@@ -137,7 +137,7 @@ class Scan:
 Key = TypeVar("Key", Pair, int)
 
 
-class Tally:
+class PairCounts:
     """Counts in the corpus state after a number of merges.
 
     Attributes:
@@ -153,7 +153,7 @@ class Tally:
     pairs: dict[Pair, int]
     symbols: dict[int, int]
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: MergeIndex) -> None:
         self._timeline = timeline
         self.weights = [count for _, count in timeline.counts]
         self._build(0)
@@ -246,10 +246,10 @@ class Ranked:
 
 
 class Ranking:
-    """The ranking of the pairs in a `Tally`."""
+    """The ranking of the pairs in a `PairCounts`."""
 
     def __init__(
-        self, criterion: Criterion, timeline: Timeline, tally: Tally, scan: Scan | None
+        self, criterion: Criterion, timeline: MergeIndex, tally: PairCounts, scan: ScanOrder | None
     ) -> None:
         self._criterion = criterion
         self._timeline = timeline
@@ -421,7 +421,7 @@ class LeadingPair:
 
 
 @dataclass(frozen=True)
-class Choice:
+class WhyChosen:
     """Why a step merged its pair, compared with the pair that this text would choose.
 
     Attributes:
@@ -446,7 +446,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Step:
     """The state of a training by merges after a step.
 
     Attributes:
@@ -481,7 +481,7 @@ class Frame:
     decides: int
     pairs: tuple[LeadingPair, ...]
     distinct_pairs: int
-    choice: Choice | None
+    choice: WhyChosen | None
 
 
 @dataclass(frozen=True)
@@ -572,7 +572,7 @@ class Replay(ABC):
     @abstractmethod
     def goto(
         self, step: int, *, first: int = 0, limit: int = 50, arrange: str = "scan"
-    ) -> Frame | RoundFrame:
+    ) -> Step | RoundFrame:
         """Return the state of the training after a step.
 
         Args:
@@ -683,10 +683,10 @@ class MergeReplay(Replay):
         self.merges = tokenizer.merges
         self.total = len(self.merges)
         self._history = history_of(tokenizer)
-        self._timeline = Timeline(tokenizer, self.counts)
+        self._timeline = MergeIndex(tokenizer, self.counts)
         by_rewriting = tokenizer.recipe.tie_break == "rewritten-last"
-        self._scan = Scan(self._timeline, len(self.counts)) if by_rewriting else None
-        self._tally = Tally(self._timeline)
+        self._scan = ScanOrder(self._timeline, len(self.counts)) if by_rewriting else None
+        self._tally = PairCounts(self._timeline)
         self._criterion = Criterion(tokenizer)
         self._ranking = Ranking(self._criterion, self._timeline, self._tally, self._scan)
         self._arranged: tuple[tuple[int, str], list[int] | range] = ((-1, ""), range(0))
@@ -700,7 +700,7 @@ class MergeReplay(Replay):
         limit: int = 50,
         arrange: str = "scan",
         leading: int = LEADING,
-    ) -> Frame:
+    ) -> Step:
         """Return the state of the training after a step.
 
         Args:
@@ -724,7 +724,7 @@ class MergeReplay(Replay):
         pairs, choice = self._pairs(decides, leading)
         after = sum(self._tally.symbols.values())
         after -= sum(weights[number] * self._merged(number, step) for number in changed)
-        return Frame(
+        return Step(
             step=step,
             total=self.total,
             merge=merge,
@@ -824,7 +824,7 @@ class MergeReplay(Replay):
             "unknown-name",
         )
 
-    def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], Choice | None]:
+    def _pairs(self, step: int, most: int) -> tuple[tuple[LeadingPair, ...], WhyChosen | None]:
         """Return the leading pairs before a step, and why the step merged its own."""
         ranking = self._ranking
         ranked = ranking.leading(most)
@@ -857,7 +857,7 @@ class MergeReplay(Replay):
             refused=self._criterion.refusal(pair),
         )
 
-    def _choice(self, ranked: Ranked, own: Pair, present: bool, step: int) -> Choice:
+    def _choice(self, ranked: Ranked, own: Pair, present: bool, step: int) -> WhyChosen:
         merge = self.merges[step - 1]
         language = self._history.record(step - 1).language
         here = self._tally.pairs.get(own, 0)
@@ -881,7 +881,7 @@ class MergeReplay(Replay):
         else:
             kind = "best" if ranked.tied == 1 else "tie"
         same = figures == recorded if merge.count and not splits else None
-        return Choice(kind, ranked.tied, self._criterion.tie_break, same, language)
+        return WhyChosen(kind, ranked.tied, self._criterion.tie_break, same, language)
 
 
 def spelled_like(tokenizer: Tokenizer, token: str) -> set[str]:

@@ -26,7 +26,7 @@ from tokctl.sources import Document, Records, Source, flat, open_sources
 from tokctl.tokenizer.documents import line_blocks
 
 if TYPE_CHECKING:
-    from tokctl.model import FilledRecipe
+    from tokctl.model import Model
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.tokenizer import Special
 
@@ -581,7 +581,7 @@ def _tokenizers(
     )
 
 
-def tokenizer_json(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+def tokenizer_json(path: Path, _model: Model) -> LoadedTokenizer:
     """Load a `tokenizer.json`, or the one in a folder, with tokenizers."""
     import tokenizers
 
@@ -628,13 +628,13 @@ def _import_transformers() -> Any:
     return transformers
 
 
-def auto_tokenizer(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+def auto_tokenizer(path: Path, _model: Model) -> LoadedTokenizer:
     """Load a folder with transformers' `AutoTokenizer`."""
     from_pretrained = _import_transformers().AutoTokenizer.from_pretrained
     return _transformers(from_pretrained(str(path), local_files_only=True))
 
 
-def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
+def vocab_merges(path: Path, model: Model) -> LoadedTokenizer:
     """Load `vocab.json` and `merges.txt`.
 
     The reader is tokenizers' byte-level BPE, its BPE of characters, or transformers' class for
@@ -658,7 +658,7 @@ def vocab_merges(path: Path, model: FilledRecipe) -> LoadedTokenizer:
     return _tokenizers(theirs, special=tuple({unknown} & model.special_ids.keys()) or "none")
 
 
-def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:
+def bert_vocab(path: Path, model: Model) -> LoadedTokenizer:
     """Load BERT's `vocab.txt`; the model's recipe says whether text is lowercased."""
     from tokenizers import BertWordPieceTokenizer
 
@@ -674,7 +674,7 @@ def bert_vocab(path: Path, model: FilledRecipe) -> LoadedTokenizer:
     return _tokenizers(BertWordPieceTokenizer(str(file), **options), puts_around=True)
 
 
-def tiktoken_ranks(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+def tiktoken_ranks(path: Path, _model: Model) -> LoadedTokenizer:
     """Load tiktoken's ranks, with the pattern and special tokens from the JSON file beside them."""
     import tiktoken
 
@@ -701,7 +701,7 @@ def tiktoken_ranks(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
     return LoadedTokenizer(name, encode, theirs.decode, token, "none", batch=batch)
 
 
-def sentencepiece_model(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+def sentencepiece_model(path: Path, _model: Model) -> LoadedTokenizer:
     """Load SentencePiece's `.model`."""
     import sentencepiece
 
@@ -731,7 +731,7 @@ def _silence() -> Any:
     return llama_cpp.llama_log_callback(lambda *_: None)
 
 
-def llama_cpp_vocabulary(path: Path, _model: FilledRecipe) -> LoadedTokenizer:
+def llama_cpp_vocabulary(path: Path, _model: Model) -> LoadedTokenizer:
     """Load only the vocabulary of a GGUF file with llama.cpp."""
     import llama_cpp
 
@@ -791,7 +791,7 @@ class Peer(NamedTuple):
     """
 
     package: str
-    load: Callable[[Path, FilledRecipe], LoadedTokenizer]
+    load: Callable[[Path, Model], LoadedTokenizer]
 
 
 #: Peers by the name of the format.

@@ -9,7 +9,7 @@ import typer
 
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed, percent, plural
 
@@ -107,7 +107,7 @@ def adapt(
     """Adapt a trained model to other texts: remove the tokens that they hardly use, learn new
     ones, and move the embeddings of the language model to the new ids.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)
     if len(leading) > 1:
         raise BadOption(
@@ -144,12 +144,12 @@ def adapt(
     checked = others.open(world, verify) if verify else []
     streams.refuse_models((*names, *(new_text or ())), [*opened, *(learned or [])], format)
 
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.core.values import available_threads
     from tokctl.extras.adapt import adapt as adapted
     from tokctl.formats import saving
 
-    with Bars(world) as bars:
+    with ProgressDisplay(world) as bars:
         found = adapted(
             tokenizer,
             prune=prune,
@@ -282,7 +282,7 @@ def own_form(name: str | None) -> str:
 
 
 def check_places(
-    world: World,
+    world: Console,
     output: str,
     form: "Format",
     map_file: str | None,
@@ -300,7 +300,7 @@ def check_places(
             streams.check_output(world, new_embeddings)
 
 
-def check_moved(world: World, moved: "MovedTokens") -> None:
+def check_moved(world: Console, moved: "MovedTokens") -> None:
     """Print what the verification found.
 
     Raises:

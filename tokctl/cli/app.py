@@ -13,7 +13,7 @@ import typer
 
 from tokctl import __version__
 from tokctl.cli import options
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, ExitCode, OutOfMemoryError, TokctlError
 from tokctl.core.files import prepare_last_words
@@ -91,7 +91,7 @@ def _command(names: tuple[str, ...]) -> Any:
     return typer.main.get_command(build(names))
 
 
-def run(arguments: Sequence[str], world: World) -> int:
+def run(arguments: Sequence[str], world: Console) -> int:
     """Run one command line and return its exit code.
 
     Errors are written to the `world` as messages. Only a `SystemExit` of the process itself, such
@@ -150,7 +150,7 @@ def _needed(arguments: Sequence[str]) -> tuple[str, ...]:
     return COMMANDS
 
 
-def _report(error: BaseException, world: World, arguments: Sequence[str]) -> int:
+def _report(error: BaseException, world: Console, arguments: Sequence[str]) -> int:
     if isinstance(error, OSError) and systems.is_closed_pipe(error):
         return ExitCode.DONE
     # An interrupted job that can be resumed says how in a note of its exception.
@@ -230,7 +230,7 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(errors="replace")
     if not set(_WORKING).isdisjoint(sys.argv):
         prepare_last_words()
-    world = World.real()
+    world = Console.real()
     code = run(sys.argv[1:], world)
     try:
         if code != ExitCode.INTERRUPTED:  # flushing would wait for a reader that has stopped

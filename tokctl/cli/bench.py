@@ -3,9 +3,9 @@
 import typer
 
 from tokctl.cli import options, paging, streams
-from tokctl.cli.progress import Bars
+from tokctl.cli.progress import ProgressDisplay
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import ExitCode
 
 EXAMPLES = """Examples:
@@ -60,14 +60,14 @@ def bench(
     """Measure how fast a model file encodes texts, in tokctl and in every installed library that
     loads it, and whether their ids are the same.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     form = paging.form(json=json, markdown=markdown, latex=latex)
     sources = Sources(format, text_field, include, exclude)
     tokenizer = streams.load_model(world, model)
     texts = sources.open(world, files)
     from tokctl.analysis.bench import bench as measured
 
-    with Bars(world) as bars:
+    with ProgressDisplay(world) as bars:
         found = measured(
             model,
             texts,

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import listed, plural
 
@@ -88,7 +88,7 @@ class ChatOptions:
         return self.pack is not None or (self.assistant_mask and form != "jsonl")
 
     def rendered(
-        self, world: World, texts: Sequence[Source], tokenizer: Tokenizer, model: str
+        self, world: Console, texts: Sequence[Source], tokenizer: Tokenizer, model: str
     ) -> list[Source]:
         """Return sources of rendered texts, one for each source of conversations in `texts`.
 
@@ -119,7 +119,7 @@ class ChatOptions:
             for source in texts
         ]
 
-    def say_unanswered(self, world: World) -> None:
+    def say_unanswered(self, world: Console) -> None:
         """Tell the user how many conversations have a mask of zeros only."""
         found = self.unanswered
         if found is not None and found.count:
@@ -128,7 +128,7 @@ class ChatOptions:
                 f"the assistant's; {found.place} has the roles {', '.join(found.roles)}"
             )
 
-    def _template(self, world: World) -> tuple[str | None, str]:
+    def _template(self, world: Console) -> tuple[str | None, str]:
         """Return the template that `--chat-template` gives, and its name in messages."""
         from pathlib import Path
 
@@ -174,7 +174,7 @@ def _option(text: str) -> tuple[str, Any]:
 
 
 def write_columns(
-    world: World,
+    world: Console,
     options: ChatOptions,
     rows: RowWriter,
     texts: Sequence[Source],
@@ -193,7 +193,7 @@ def write_columns(
         output: the path to write; None or `-` is stdout.
     """
     from tokctl.cli.encode_output import summary
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.idfiles.columns import open_columns
     from tokctl.idfiles.dtypes import DTYPES
     from tokctl.idfiles.packing import IDS, LENGTHS, MASK, POSITIONS, Packer
@@ -207,7 +207,7 @@ def write_columns(
         dtypes[MASK] = DTYPES["uint8"]
 
     def write(writer: ColumnWriter) -> None:
-        with Bars(world) as progress:
+        with ProgressDisplay(world) as progress:
             for row in _documents(rows, texts, progress):
                 for each in (row,) if packer is None else packer.add(row):
                     writer.add(each)

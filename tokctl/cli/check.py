@@ -3,7 +3,7 @@
 import typer
 
 from tokctl.cli import options
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, printable
 from tokctl.core.humanize import plural
 
@@ -32,7 +32,7 @@ def check(context: typer.Context, folders: options.CheckFolders = None) -> int:
     """Check that folders of shards are complete and unchanged: compare every file with the
     manifest.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     from tokctl.idfiles.shard_check import check_shards
 
     if not folders:

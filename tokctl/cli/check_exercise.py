@@ -3,7 +3,7 @@
 import typer
 
 from tokctl.cli import options, paging
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode
 
 EXAMPLES = """Examples:
@@ -44,7 +44,7 @@ def check_exercise(
     """Check your solution of an exercise of the tutorial: run the code of a Python file, and
     compare what its function returns with what tokctl itself gives.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     from tokctl.extras.course import exercises, grader
     from tokctl.extras.course.report import exercises_answer, verdict_answer
 

@@ -10,7 +10,7 @@ import typer
 
 from tokctl.cli import options, paging, reports, streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
 from tokctl.core.values import did_you_mean
@@ -105,7 +105,7 @@ def compare(
     --suite also measures texts by domain and language, and what happens to
     numbers, code and characters: docs/suite.md.
     """
-    world: World = context.obj
+    world: Console = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     from tokctl.analysis import comparison
 
@@ -269,7 +269,7 @@ def _check_suite(suite: bool, **others: object) -> None:
 _MOST_PUBLISHED = 5
 
 
-def _at_hand(world: World, taken: Sequence[str]) -> "dict[str, Tokenizer]":
+def _at_hand(world: Console, taken: Sequence[str]) -> "dict[str, Tokenizer]":
     """Load published vocabularies from the local caches, at most `_MOST_PUBLISHED`, by name.
 
     Notes on stderr say which vocabularies are loaded, and which are left out and why.
@@ -339,7 +339,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
     return files
 
 
-def _explain(world: World, name: str, *, as_json: bool) -> int:
+def _explain(world: Console, name: str, *, as_json: bool) -> int:
     """Write the definition of the metric `name`, or of every metric if `name` is `all`."""
     from tokctl.analysis.metrics import DEFINITIONS, definition_of
     from tokctl.analysis.suite_metrics import DEFINITIONS as OF_SUITE
@@ -436,7 +436,7 @@ class _TrainedHere(NamedTuple):
 
 
 def _train(
-    world: World,
+    world: Console,
     read: "list[Text]",
     languages: "dict[str, Text]",
     recipes: "Mapping[str, Recipe]",
@@ -532,7 +532,7 @@ class OpenedTexts:
 
 
 def open_texts(
-    world: World, given: Sources, paths: Sequence[str], named: Sequence[str]
+    world: Console, given: Sources, paths: Sequence[str], named: Sequence[str]
 ) -> OpenedTexts:
     """Open the texts that arguments, lists and `--lang` name; without any, the bundled sample.
 

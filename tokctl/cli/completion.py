@@ -3,7 +3,7 @@
 import typer
 
 from tokctl.cli import options
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 
 EXAMPLES = """Examples:
 
@@ -33,5 +33,5 @@ def completion(context: typer.Context, shell: options.Shell) -> None:
     """Write a script to stdout that lets your shell complete tokctl command lines."""
     from tokctl.cli.installed import INSTALLED, SCRIPTS
 
-    world: World = context.obj
+    world: Console = context.obj
     world.stdout.write((INSTALLED / SCRIPTS[shell]).read_bytes())

@@ -12,14 +12,14 @@ import typer
 
 from tokctl.cli import model_output, options, streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, Unsupported, printable
 from tokctl.core.humanize import listed, plural
 
 if TYPE_CHECKING:
     from tokctl.analysis.verification import Verification
-    from tokctl.formats import Files, Format, Hints
-    from tokctl.model import FilledRecipe
+    from tokctl.formats import Files, Format, LoadOptions
+    from tokctl.model import Model
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
@@ -89,7 +89,7 @@ def convert(
     """Convert a model from any format that tokctl reads to any that it writes, with its whole
     vocabulary or only the most useful part of it.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_formats:
         _show_formats(world, json=json)
@@ -160,9 +160,9 @@ def _facts(target: str, tokenizer: "Tokenizer", before: "Tokenizer") -> dict[str
     }
 
 
-def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
+def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "LoadOptions":
     """Return the load options that `--pattern` and `--special-token` give."""
-    from tokctl.formats import Hints
+    from tokctl.formats import LoadOptions
 
     ids: dict[str, int] = {}
     for entry in special or ():
@@ -178,7 +178,7 @@ def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "Hints":
                 f"the special token {token!r} has two ids", "leave one of them out", "conflict"
             )
         ids[token] = int(number)
-    return Hints(pattern, ids or None)
+    return LoadOptions(pattern, ids or None)
 
 
 # -- the target path ----------------------------------------------------------------------
@@ -221,17 +221,17 @@ def _stem(model: str) -> str:
 # -- verification -------------------------------------------------------------------------
 
 
-def _holds(model: "FilledRecipe", name: str) -> bool:
+def _holds(model: "Model", name: str) -> bool:
     """Return whether the format can hold everything that ids and texts depend on."""
     from tokctl import formats
 
     try:
         return all(loss.minor for loss in formats.losses(model, name))
-    except formats.InexpressibleError:
+    except formats.UnsupportedByFormat:
         return False
 
 
-def _texts_of(world: World, given: Sources, verify: Sequence[str]) -> "list[Source]":
+def _texts_of(world: Console, given: Sources, verify: Sequence[str]) -> "list[Source]":
     """Open the texts of `--verify` and of lists; return none if nothing is to be verified."""
     if verify or given.lists:
         return given.open(world, verify)
@@ -253,7 +253,7 @@ def _has_no_template(path: Path) -> bool:
 
 
 def _verify(
-    world: World,
+    world: Console,
     tokenizer: "Tokenizer",
     files: "Files",
     target: str,
@@ -366,7 +366,7 @@ def _does(reads: bool) -> str:
     return "read" if reads else "written"
 
 
-def _show_formats(world: World, *, json: bool) -> None:
+def _show_formats(world: Console, *, json: bool) -> None:
     """Write the formats: as JSON, as a table on a terminal, else as tab-separated lines.
 
     The fields of a line are name, title, and read and write (or `-`).

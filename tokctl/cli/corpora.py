@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tokctl.cli import options
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 
 if TYPE_CHECKING:
     from tokctl.sources.corpora import Corpus
@@ -40,7 +40,7 @@ def list_(context: typer.Context, json: options.FactsJson = False) -> None:
     """  # noqa: D205 (one paragraph of the help)
     from tokctl.sources.corpora import list_corpora
 
-    world: World = context.obj
+    world: Console = context.obj
     corpora = list_corpora()
     if json:
         _write_json(world, [_facts(corpus) for corpus in corpora])
@@ -75,16 +75,16 @@ def fetch(
     """Download a text, check its checksum, and print its path. A text that is already here is
     not downloaded again.
     """  # noqa: D205 (one paragraph of the help)
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.sources.corpora import fetch_corpus
 
-    world: World = context.obj
-    with Bars(world) as bars:
+    world: Console = context.obj
+    with ProgressDisplay(world) as bars:
         path = fetch_corpus(name, progress=lambda done, total: bars("fetch", done, total))
     _show_path(world, name, path, json=json)
 
 
-def _show_path(world: World, name: str, path: Path, *, json: bool) -> None:
+def _show_path(world: Console, name: str, path: Path, *, json: bool) -> None:
     if json:
         from tokctl.sources.corpora import list_corpora
 
@@ -109,7 +109,7 @@ def _facts(corpus: "Corpus") -> dict[str, Any]:
     }
 
 
-def _write_json(world: World, value: Any) -> None:
+def _write_json(world: Console, value: Any) -> None:
     from tokctl.core import orjson
 
     world.stdout.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))

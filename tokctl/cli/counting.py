@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import options, streams
 from tokctl.cli.streams import json_line, text_or_bytes
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
 
@@ -90,7 +90,7 @@ class TableOptions:
 
 
 def count(
-    world: World,
+    world: Console,
     files: Sequence[str] | None,
     models: Sequence[str] | None,
     sources: streams.Sources,
@@ -117,7 +117,7 @@ def count(
     Returns:
         The exit code: 2 if some file could not be counted.
     """
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.tokenizer.token_counts import FileCount, TokenCounts, rows
 
     paths = list(models) if models else [streams.model_path(world, None)]
@@ -136,7 +136,7 @@ def count(
         texts = chats.rendered(world, texts, tokenizer, paths[0])
     start = perf_counter()
     counts = TokenCounts(tuple(tokenizers), [], [])
-    with Bars(world) as bars:
+    with ProgressDisplay(world) as bars:
         for row in rows(texts, list(tokenizers.values()), count_options, bars):
             if isinstance(row, FileCount):
                 counts.files.append(row)
@@ -172,7 +172,7 @@ def _key(order: str) -> Callable[[FileCount], tuple[int, bytes]]:
 
 
 def _load(
-    world: World, paths: list[str], count_options: CountOptions, cache_memory: int | None
+    world: Console, paths: list[str], count_options: CountOptions, cache_memory: int | None
 ) -> dict[str, Tokenizer]:
     """Load the models by name, and check that each can be used with `count_options`."""
     from tokctl.tokenizer.model_names import name_files
@@ -204,7 +204,7 @@ def _written(
     return table(counts, named=named, width=width).encode()
 
 
-def _tell(world: World, counts: TokenCounts) -> None:
+def _tell(world: Console, counts: TokenCounts) -> None:
     """Report the first errors, then the number of the others.
 
     A hint that repeats the one before it is left out.

@@ -6,7 +6,7 @@ import re
 import typer
 
 from tokctl.cli import options, streams
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
 EXAMPLES = """Examples:
@@ -64,8 +64,8 @@ def decode(
     """Turn ids back into text. Each line of ids becomes one line of text; the last line ends
     with a line feed only if that of the input does.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
-    from tokctl.idfiles.reader import IdSource, ReadOptions
+    world: Console = context.obj
+    from tokctl.idfiles.reader import IdReadOptions, IdSource
 
     if dtype is not None and form not in ("auto", "bin"):
         raise BadOption(
@@ -88,7 +88,7 @@ def decode(
         )
     model = leading[0] if leading else model
     behind = None if separator is None else _unescaped(separator)
-    read_options = ReadOptions(form, dtype, ids_field, skip_special, behind, eos)
+    read_options = IdReadOptions(form, dtype, ids_field, skip_special, behind, eos)
     if output is not None and output != "-":
         streams.check_output(world, output)
     tokenizer = streams.load_model(world, model)
@@ -96,11 +96,11 @@ def decode(
         streams.end_id(tokenizer, eos)  # report an unknown token before anything is read
     names = streams.names(world, files, ids=True)
     texts = [IdSource(name, read_options, world.stdin) for name in names]
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
 
     sizes = [text.size for text in texts]
     total = sum(size for size in sizes if size is not None) if None not in sizes else None
-    with streams.output(world, output) as out, Bars(world) as bars:
+    with streams.output(world, output) as out, ProgressDisplay(world) as bars:
         write, before = streams.FlushingWriter(out), 0
         bars("decode", 0, total)
         for text in texts:

@@ -13,7 +13,7 @@ import typer
 
 from tokctl.cli import options, streams
 from tokctl.cli.options import count_of
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, printable
 from tokctl.core.values import available_threads
 from tokctl.idfiles import FORMS as FILE_FORMS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokctl.extras.ray import Cluster
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.writer import Encoder, Target
-    from tokctl.sources import Reading, Source
+    from tokctl.sources import ReadOptions, Source
     from tokctl.tokenizer import Tokenizer
 
 EXAMPLES = """Examples:
@@ -152,7 +152,7 @@ def encode(
     so only one line must fit into memory. With --whole and for files of ids it is the longest
     stretch without a space, or the whole text if the model normalizes it or has a custom pattern.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
         raise BadOption(
             f"--format says what is read, and nothing is read as {format}",
@@ -336,9 +336,9 @@ def encode(
         start = perf_counter()
         if row_options.pads_to_longest:
             texts = padded_to_longest(rows, texts)
-        from tokctl.cli.progress import Bars
+        from tokctl.cli.progress import ProgressDisplay
 
-        with Bars(world) as progress:
+        with ProgressDisplay(world) as progress:
             write_texts(rows, texts, streams.FlushingWriter(out), progress)
     if chats is not None:
         chats.say_unanswered(world)
@@ -347,7 +347,9 @@ def encode(
     return None
 
 
-def _say_doubled(world: World, tokenizer: Tokenizer, end_id: int | None, *, is_chat: bool) -> None:
+def _say_doubled(
+    world: Console, tokenizer: Tokenizer, end_id: int | None, *, is_chat: bool
+) -> None:
     """Say which special tokens of the template are written twice.
 
     A template's last token can be the one of `--eos`, and a chat template writes its own.
@@ -534,7 +536,7 @@ class OutputPlan(NamedTuple):
             names = files_of(self.form, self.output)
         return [*names, *([self.options.index] if self.options.index else [])]
 
-    def check_outputs(self, world: World, texts: Sequence[str], reading: Reading) -> None:
+    def check_outputs(self, world: Console, texts: Sequence[str], reading: ReadOptions) -> None:
         """Raise TokctlError if the output surely can't be written, or would replace an input.
 
         Args:
@@ -588,20 +590,20 @@ class OutputPlan(NamedTuple):
 
 
 def _write_files(
-    world: World,
+    world: Console,
     plan: OutputPlan,
     rows: RowWriter,
     texts: Sequence[Source],
     dtype: Dtype,
     *,
     model: str,
-    reading: Reading,
+    reading: ReadOptions,
     cluster: Cluster | None,
     chats: ChatOptions | None,
 ) -> None:
     """Encode the texts into files of ids or shards; `--verbose` adds a summary."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, check_target, write_stream
 
     start = perf_counter()
@@ -616,7 +618,7 @@ def _write_files(
     if rows.is_native:
         names = partial(token_names, rows.tokenizer, rows.form) if rows.form == "jsonl" else None
         encoder = NativeEncoder(rows.documents, dtype.width, rows.end_id, names)
-    with Bars(world) as progress:
+    with ProgressDisplay(world) as progress:
         stream = ChunkStream(texts, encoder, progress, world.note)
         if plan.size is not None:
             _write_shards(world, stream, target, cluster)
@@ -630,7 +632,7 @@ def _write_files(
         world.say(summary(rows.documents, perf_counter() - start, here=here))
 
 
-def _write_shards(world: World, stream: Any, target: Target, cluster: Cluster | None) -> None:
+def _write_shards(world: Console, stream: Any, target: Target, cluster: Cluster | None) -> None:
     from tokctl.idfiles.shards import StoppedError, has_shards
     from tokctl.idfiles.writer import write_stream
 
@@ -661,7 +663,7 @@ def _job(
     rows: RowWriter,
     dtype: Dtype,
     model: str,
-    reading: Reading,
+    reading: ReadOptions,
     chats: ChatOptions | None,
 ) -> dict[str, Any]:
     """Describe what the shards depend on besides the sources, for `--resume` to compare."""

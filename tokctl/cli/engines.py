@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
     from tokctl.extras.ray import Cluster
 
 
-def cluster(world: World, name: str) -> "Cluster":
+def cluster(world: Console, name: str) -> "Cluster":
     """Return the cluster called `name`, without connecting to it.
 
     Args:

@@ -14,7 +14,7 @@ from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.files import FilesRead, status_at
 
 if TYPE_CHECKING:
-    from tokctl.cli.world import World
+    from tokctl.cli.world import Console
 
 _STDIN = "-"
 
@@ -59,7 +59,7 @@ class Inputs(FilesRead):
     option's value are added by the command with `write`. The order of these calls does not matter.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Console) -> None:
         super().__init__()
         self._world = world
         self._named: list[Named] = []

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import options, paging, reports, streams
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, TokctlError
 from tokctl.core.humanize import listed as joined
 
 if TYPE_CHECKING:
     from tokctl.analysis.health import Health
-    from tokctl.report.document import Answer
+    from tokctl.report.document import Report
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
@@ -106,7 +106,7 @@ def inspect(
     Without a question, it shows a summary, the vocabulary by kind, script and
     length, the longest tokens, the first and last merges, and checks.
     """
-    world: World = context.obj
+    world: Console = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     answers = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
     answers |= {"--word": word, "--token": token}
@@ -266,7 +266,7 @@ def _check_counts(
 
 
 def _model_and_texts(
-    world: World,
+    world: Console,
     model: str | None,
     arguments: list[str],
     question: str | None,
@@ -304,11 +304,11 @@ def _model_and_texts(
     return model, texts
 
 
-def _name(world: World, path: str | None) -> str:
+def _name(world: Console, path: str | None) -> str:
     return path or world.environ["TOKCTL_MODEL"]
 
 
-def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | None) -> "Answer":
+def _merges(tokenizer: "Tokenizer", steps: str, token: str | None, limit: int | None) -> "Report":
     from tokctl.analysis.explain import merge_records, merges_of
     from tokctl.analysis.explain.history import step_count
     from tokctl.report.inspect.training import merges as merges_answer
@@ -347,7 +347,7 @@ def _steps(steps: str, total: int) -> tuple[int, int | None]:
 Read = Callable[[], Iterable[tuple[bytes, int]]]
 
 
-def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Answer":
+def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Report":
     from tokctl.analysis.explain import merge_records, state_words
     from tokctl.analysis.explain.history import check_step
     from tokctl.report.inspect.training import state as state_answer
@@ -358,7 +358,7 @@ def _state(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> 
     return state_answer(step, merge, words, limit)
 
 
-def _pairs(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Answer":
+def _pairs(tokenizer: "Tokenizer", step: int, read: Read, limit: int | None) -> "Report":
     from tokctl.analysis.explain import merge_records, pair_counts
     from tokctl.analysis.explain.history import check_step
     from tokctl.report.inspect.training import pairs as pairs_answer
@@ -376,7 +376,7 @@ def _token(
     texts: "Sequence[Source] | None",
     errors: str,
     limit: int | None,
-) -> "Answer":
+) -> "Report":
     from tokctl.analysis.explain import segmented, token_use
     from tokctl.report.inspect.tokens import token as token_answer
 
@@ -395,7 +395,7 @@ def _token(
 
 def _use(
     tokenizer: "Tokenizer", texts: "Sequence[Source]", errors: str, limit: int | None
-) -> "Answer":
+) -> "Report":
     from tokctl.analysis.explain import segmented, text_use
     from tokctl.report.inspect.tokens import use as use_answer
 
@@ -404,13 +404,17 @@ def _use(
 
 
 def _gap(
-    world: World, tokenizer: "Tokenizer", texts: "Sequence[Source]", errors: str, limit: int | None
-) -> "Answer":
+    world: Console,
+    tokenizer: "Tokenizer",
+    texts: "Sequence[Source]",
+    errors: str,
+    limit: int | None,
+) -> "Report":
     from tokctl.analysis.gap import token_gap
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.report.inspect.gap import gap as gap_answer
 
-    with Bars(world) as bars:
+    with ProgressDisplay(world) as bars:
         found = token_gap(tokenizer, texts, errors=errors, limit=limit, progress=bars)
     return gap_answer(found, limit)
 

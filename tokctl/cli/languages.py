@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli.options import choose
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, printable
 
 if TYPE_CHECKING:
-    from tokctl.cli.progress import Bars
-    from tokctl.model import FilledRecipe, Recipe
+    from tokctl.cli.progress import ProgressDisplay
+    from tokctl.model import Model, Recipe
     from tokctl.model.filled import ParityRecord
     from tokctl.sources import Source
     from tokctl.training import Options, Timing
@@ -60,7 +60,7 @@ class LanguageTexts:
 
         check_parity(list(self.train), recipe, options, self.parity, list(self.dev) or None)
 
-    def open(self, world: World, given: Sources) -> "OpenLanguages":
+    def open(self, world: Console, given: Sources) -> "OpenLanguages":
         """Open the texts of each language: paths are checked, and nothing is read yet."""
         from tokctl import sources
 
@@ -80,9 +80,9 @@ class LanguageTexts:
         counted: "CountedLanguages",
         recipe: "Recipe",
         options: "Options",
-        bars: "Bars",
+        bars: "ProgressDisplay",
         timing: "Timing",
-    ) -> "FilledRecipe":
+    ) -> "Model":
         """Return the recipe filled with the vocabulary that the counted texts give.
 
         Args:
@@ -129,7 +129,9 @@ class OpenLanguages:
             one for texts in (self.train, self.dev) for found in texts.values() for one in found
         ]
 
-    def count(self, recipe: "Recipe", options: "Options", bars: "Bars") -> "CountedLanguages":
+    def count(
+        self, recipe: "Recipe", options: "Options", bars: "ProgressDisplay"
+    ) -> "CountedLanguages":
         """Count the pre-tokens of each language separately."""
         from tokctl.training.parity import count_languages
 

@@ -3,7 +3,7 @@
 import typer
 
 from tokctl.cli import options
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
 EXAMPLES = """Examples:
@@ -30,7 +30,7 @@ def man(context: typer.Context, command: options.CommandWords = None) -> None:
     from tokctl.cli.app import COMMANDS
     from tokctl.cli.installed import INSTALLED, page_path
 
-    world: World = context.obj
+    world: Console = context.obj
     words = command or []
     path = INSTALLED / page_path(["tokctl", *words])
     if not (all(word.replace("-", "").isalpha() for word in words) and path.is_file()):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokctl.cli import streams
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, Unsupported, printable
 
 if TYPE_CHECKING:
-    from tokctl.formats import Files, Format, Loss
-    from tokctl.model import FilledRecipe
+    from tokctl.formats import Files, Format, LostFeature
+    from tokctl.model import Model
 
 _HINT = "choose another place with -o PATH"
 
@@ -27,7 +27,7 @@ class ConversionPlan(NamedTuple):
     """
 
     files: Files
-    losses: list[Loss]
+    losses: list[LostFeature]
 
     def paths(self, target: str, form: Format) -> list[str]:
         """Return the paths of the files; the file that names the others comes first."""
@@ -75,7 +75,7 @@ def json_path(path: str) -> str | dict[str, str]:
     return text_or_bytes(os.fsencode(path))
 
 
-def check_target(world: World, target: str, form: Format) -> None:
+def check_target(world: Console, target: str, form: Format) -> None:
     """Raise TokctlError if the path surely can't be written, or is one of the inputs."""
     if not form.is_folder and target.endswith(("/", os.sep)):
         raise BadOption(
@@ -99,7 +99,7 @@ def check_target(world: World, target: str, form: Format) -> None:
     streams.check_output(world, str(probe))
 
 
-def check_paths(world: World, paths: Sequence[str]) -> None:
+def check_paths(world: Console, paths: Sequence[str]) -> None:
     """Raise TokctlError if a file would replace an input or another output, or can't be written."""
     for path in paths:
         world.inputs.write(path)
@@ -115,7 +115,7 @@ def is_same(first: str, second: str) -> bool:
         return False
 
 
-def plan(world: World, model: FilledRecipe, form: Format, *, lossy: bool) -> ConversionPlan:
+def plan(world: Console, model: Model, form: Format, *, lossy: bool) -> ConversionPlan:
     """Return the files of the model in a format, and report what the format can't hold.
 
     Args:

@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 from tokctl.core.files import watched
 from tokctl.core.values import did_you_mean
@@ -142,7 +142,7 @@ _NUMBERS: dict[Any, type] = {int: int, int | None: int, float | None: float}
 
 
 class Command(TyperCommand):
-    """A command whose parameters are in the catalogue, and whose context object is the `World`."""
+    """A command whose parameters are in the catalogue; its context object is the `Console`."""
 
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(name, **settings)
@@ -474,7 +474,7 @@ def choose(option: str, value: str, allowed: Sequence[str]) -> str:
 
 
 def apply(
-    world: World,
+    world: Console,
     *,
     color: str | None,
     quiet: bool,

@@ -11,8 +11,8 @@ from tokctl.core import systems
 from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
-    from tokctl.cli.world import World
-    from tokctl.report.document import Answer
+    from tokctl.cli.world import Console
+    from tokctl.report.document import Report
 
 #: Settings of the pager unless the environment sets them. `less` quits at once if the text fits
 #: on one screen, passes colours through and leaves the text on the screen; output is UTF-8.
@@ -33,7 +33,7 @@ def form(**wanted: bool) -> str | None:
     return names[0] if names else None
 
 
-def write(world: World, answer: Answer, form: str, *, pages: bool) -> None:
+def write(world: Console, answer: Report, form: str, *, pages: bool) -> None:
     """Write an answer to stdout.
 
     Args:
@@ -59,7 +59,7 @@ def write(world: World, answer: Answer, form: str, *, pages: bool) -> None:
     world.stdout.flush()
 
 
-def draw(world: World, answer: Answer, *, pages: bool) -> None:
+def draw(world: Console, answer: Report, *, pages: bool) -> None:
     """Write an answer to stdout for people, in the width and colours of the terminal.
 
     Args:
@@ -80,7 +80,7 @@ def draw(world: World, answer: Answer, *, pages: bool) -> None:
         world.stdout.write(text)
 
 
-def page(world: World, text: bytes) -> bool:
+def page(world: Console, text: bytes) -> bool:
     """Show a text in the pager, and return whether it was shown.
 
     If not, nothing has been written: stdout is not a terminal or is a dumb one, the text fits on
@@ -94,7 +94,7 @@ def page(world: World, text: bytes) -> bool:
     return _run(pager, text, {**_MANNERS, **world.environ})
 
 
-def pipe(world: World, command: str, text: bytes) -> bool:
+def pipe(world: Console, command: str, text: bytes) -> bool:
     """Show a text on the terminal with `command`, and return whether it was shown.
 
     If not, nothing has been written: stdout is not a terminal, or the program is not installed.
@@ -105,7 +105,7 @@ def pipe(world: World, command: str, text: bytes) -> bool:
     return _run(command, text, {**_MANNERS, **world.environ})
 
 
-def _is_terminal(world: World) -> bool:
+def _is_terminal(world: Console) -> bool:
     """Return whether stdout is a terminal that another process can write to."""
     try:
         return world.stdout_is_terminal and os.isatty(world.stdout.fileno())

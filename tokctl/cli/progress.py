@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tokctl.cli.world import event_line
-from tokctl.core.values import Done, screen_size
+from tokctl.core.values import ProgressCount, screen_size
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from tokctl.cli.world import World
+    from tokctl.cli.world import Console
 
 #: Seconds until the first drawing, by form; shorter work shows nothing.
 _FIRST = {"bar": 0.2, "log": 5.0, "json": 0.0}
@@ -28,7 +28,7 @@ _LATER = 30.0
 _MINUTE = 60.0
 
 
-class Bars:
+class ProgressDisplay:
     """Display of the progress of long work, phase by phase; a `tokctl.training.Progress`.
 
     Calls may be frequent: one that draws nothing only reads the clock. A phase is timed from the
@@ -38,7 +38,7 @@ class Bars:
     Leaving the `with` block removes the bar, even after an error.
     """
 
-    def __init__(self, world: World, *, rounds: bool = False) -> None:
+    def __init__(self, world: Console, *, rounds: bool = False) -> None:
         """Choose the form for the world's terminal and settings.
 
         Args:
@@ -129,7 +129,7 @@ class Bars:
         return "rounds", total - min(left(pieces), total), total
 
 
-def _form(world: World) -> str:
+def _form(world: Console) -> str:
     """Return how progress is shown: `bar`, `log`, `json` or `none`."""
     if world.quiet:
         return "none"
@@ -400,7 +400,7 @@ _FREE = 3
 class ShownPhase:
     """Display of one phase, from its first drawing to its end."""
 
-    def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
+    def __init__(self, world: Console, phase: str, start: float, first: tuple[float, int]) -> None:
         """Prepare the display.
 
         Args:
@@ -430,7 +430,7 @@ class ShownPhase:
     def _measure(self, now: float, done: int, total: int | None) -> None:
         self._meter.add(now, done)
         self._state.done, self._state.total = done, total
-        if isinstance(done, Done):
+        if isinstance(done, ProgressCount):
             self._state.documents, self._state.ids = done.documents, done.ids
         self._state.seconds = now - self._start
 
@@ -444,7 +444,7 @@ class ShownPhase:
 class ProgressBar(ShownPhase):
     """A line on the terminal that is drawn again and again, and removed at the end."""
 
-    def __init__(self, world: World, phase: str, start: float, first: tuple[float, int]) -> None:
+    def __init__(self, world: Console, phase: str, start: float, first: tuple[float, int]) -> None:
         super().__init__(world, phase, start, first)
         self._bar: Any = None
         self._drawn = False
@@ -558,7 +558,7 @@ def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 1)
 
 
-def _same_terminal(world: World) -> bool:
+def _same_terminal(world: Console) -> bool:
     """Return whether data on stdout goes to the terminal that a bar would be drawn on."""
     if not (world.stdout_is_terminal and world.data_on_stdout):
         return False

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import options, paging, streams
-from tokctl.cli.progress import Bars
+from tokctl.cli.progress import ProgressDisplay
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def recommend(
     than 5% of the tokens. With --params it is the one with the least training
     compute for a byte of text.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
     form = paging.form(json=json, markdown=markdown, latex=latex)
     from tokctl.extras import recommend as recommending
@@ -93,7 +93,7 @@ def recommend(
     if share is None:
         other = Sources(format, text_field, include, exclude).open(world, [held_out])
         streams.refuse_models([held_out], other, format)
-    with Bars(world) as bars:
+    with ProgressDisplay(world) as bars:
         found = recommending.recommend(
             opened,
             params=count,

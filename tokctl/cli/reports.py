@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, printable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _FREQUENT = 40
 
 
 @dataclass(frozen=True)
-class Report:
+class RequestedFiles:
     """Requested files: a page, a chart or both.
 
     Attributes:
@@ -50,14 +50,14 @@ class Report:
 
 
 def requested_report(
-    world: World,
+    world: Console,
     command: str,
     *,
     html: str | None,
     plot: str | None,
     chart: str | None,
     others: Sequence[str] = (),
-) -> Report | None:
+) -> RequestedFiles | None:
     """Return the requested files, or None if `--chart list` has been answered.
 
     Args:
@@ -90,7 +90,7 @@ def requested_report(
             f"its charts are: {', '.join(names)}",
             "unknown-name",
         )
-    report = Report(html, plot, chart)
+    report = RequestedFiles(html, plot, chart)
     if not report:
         return report
     written = "--html" if html is not None else "--plot"
@@ -110,7 +110,7 @@ def requested_report(
     return report
 
 
-def _check(world: World, option: str, path: str) -> None:
+def _check(world: Console, option: str, path: str) -> None:
     if path == "-":
         raise BadOption(f"{option} can't go to stdout", f"name a file: {option} FILE", "bad-value")
     with streams.named(option):
@@ -118,8 +118,8 @@ def _check(world: World, option: str, path: str) -> None:
 
 
 def write_comparison(
-    world: World,
-    report: Report,
+    world: Console,
+    report: RequestedFiles,
     comparison: Comparison,
     models: Mapping[str, Tokenizer],
     suite: Suite | None = None,
@@ -174,8 +174,8 @@ def _cards(
 
 
 def write_model(
-    world: World,
-    report: Report,
+    world: Console,
+    report: RequestedFiles,
     name: str,
     tokenizer: Tokenizer,
     texts: Sequence[Source] | None,
@@ -228,7 +228,7 @@ def write_model(
         _plot(world, report, inspect_drawings(summary, curves, use))
 
 
-def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None:
+def _plot(world: Console, report: RequestedFiles, drawings: Mapping[str, Drawing]) -> None:
     from tokctl.report.charts.drawing import chart_bytes, ending_of
 
     assert report.plot is not None
@@ -241,7 +241,7 @@ def _plot(world: World, report: Report, drawings: Mapping[str, Drawing]) -> None
     _write(world, "--plot", report.plot, chart_bytes(drawings[name], ending_of(report.plot)))
 
 
-def _write(world: World, option: str, path: str, data: bytes) -> None:
+def _write(world: Console, option: str, path: str, data: bytes) -> None:
     """Write a file, whole or not at all, and print its path on stdout."""
     from tokctl.core.files import whole_file
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tokctl.cli.inputs import status_of
 from tokctl.cli.options import choose
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
 
 if TYPE_CHECKING:
-    from tokctl.formats import Hints
-    from tokctl.sources import Document, Reading, Source
+    from tokctl.formats import LoadOptions
+    from tokctl.sources import Document, ReadOptions, Source
     from tokctl.tokenizer import Tokenizer
 
 _STDIN = "-"
@@ -27,7 +27,7 @@ _SUFFIXES = (".json", ".model", ".gguf", ".tiktoken")
 _WITHOUT_FIELDS = ("text", "tsv", "raw")
 
 
-def model_path(world: World, path: str | None) -> str:
+def model_path(world: Console, path: str | None) -> str:
     """Return the path of `--model`, or else of `$TOKCTL_MODEL`, which becomes an input.
 
     Raises:
@@ -45,7 +45,7 @@ def model_path(world: World, path: str | None) -> str:
 
 
 def leading_models(
-    world: World, command: str, files: Sequence[str] | None, given: bool, form: str
+    world: Console, command: str, files: Sequence[str] | None, given: bool, form: str
 ) -> tuple[list[str], list[str]]:
     """Separate the models at the start of the arguments from the texts.
 
@@ -102,9 +102,9 @@ def refuse_models(named: Sequence[str], sources: Sequence[Source], form: str) ->
 
 
 def load_model(
-    world: World,
+    world: Console,
     path: str | None,
-    hints: Hints | None = None,
+    hints: LoadOptions | None = None,
     *,
     cache_memory: int | None = None,
 ) -> Tokenizer:
@@ -152,7 +152,7 @@ class Sources:
 
     Attributes:
         format: the format of every text, or `auto`.
-        columns: see `tokctl.sources.Reading`.
+        columns: see `tokctl.sources.ReadOptions`.
         text_field: the field or column with the text; None: the default.
         include: patterns of the files to read in folders; empty: all.
         exclude: patterns of the files to leave out.
@@ -206,9 +206,9 @@ class Sources:
             )
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadOptions:
         """The settings for reading; TokctlError if options conflict."""
-        from tokctl.sources.document import FORMATS, Reading
+        from tokctl.sources.document import FORMATS, ReadOptions
 
         choose("--format", self.format, FORMATS)
         if self.text_field is not None:
@@ -228,9 +228,9 @@ class Sources:
                     f"a pattern of {option} is empty", "spell it like '*.md'", "bad-value"
                 )
         include, exclude = tuple(self.include), tuple(self.exclude)
-        return Reading(self.format, self.text_field, include, exclude, self.columns)
+        return ReadOptions(self.format, self.text_field, include, exclude, self.columns)
 
-    def names(self, world: World, files: Sequence[str] | None) -> list[str]:
+    def names(self, world: Console, files: Sequence[str] | None) -> list[str]:
         """Return the arguments, followed by the entries of `--files-from` and `--files0-from`.
 
         The lists are read at the first call only, since stdin can't be read twice.
@@ -239,7 +239,7 @@ class Sources:
             self._listed = self._read_lists(world, files or ())
         return [*(files or ()), *self._listed]
 
-    def _read_lists(self, world: World, files: Sequence[str]) -> list[str]:
+    def _read_lists(self, world: Console, files: Sequence[str]) -> list[str]:
         lists = [(self.files_from, b"\n"), (self.files0_from, b"\0")]
         given = [(name, end) for name, end in lists if name is not None]
         from_stdin = sum(name == _STDIN for name, _ in given)
@@ -259,7 +259,7 @@ class Sources:
             )
         return listed
 
-    def open(self, world: World, files: Sequence[str] | None) -> list[Source]:
+    def open(self, world: Console, files: Sequence[str] | None) -> list[Source]:
         """Open the texts that arguments and lists name, or stdin if nothing is named.
 
         Raises:
@@ -284,7 +284,7 @@ class Sources:
         return opened
 
 
-def _listed(world: World, name: str, end: bytes) -> list[str]:
+def _listed(world: Console, name: str, end: bytes) -> list[str]:
     """Return the names in a list, after checking that each one exists.
 
     Patterns are not expanded. A folder is an error, since `find` lists its files as well.
@@ -326,7 +326,7 @@ def _listed(world: World, name: str, end: bytes) -> list[str]:
     return names
 
 
-def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> list[str]:
+def names(world: Console, files: Sequence[str] | None, *, ids: bool = False) -> list[str]:
     """Return the arguments, or `-` if there are none.
 
     Args:
@@ -354,14 +354,14 @@ def names(world: World, files: Sequence[str] | None, *, ids: bool = False) -> li
     return found
 
 
-def documents(world: World, files: Sequence[str] | None, *, raw: bool = False) -> list[Document]:
+def documents(world: Console, files: Sequence[str] | None, *, raw: bool = False) -> list[Document]:
     """Open the texts that the arguments name, or stdin; `raw` does not decompress them."""
     from tokctl import sources
 
     return sources.documents(names(world, files), stdin=world.stdin, raw=raw)
 
 
-def check_output(world: World, path: str) -> None:
+def check_output(world: Console, path: str) -> None:
     """Raise TokctlError if `path` surely can't be written, or is one of the files to read.
 
     Called before the work starts, so that nobody waits in vain. Leaves no file behind.
@@ -412,7 +412,7 @@ def is_same_file(stream: BinaryIO, path: str) -> bool:
 
 
 @contextlib.contextmanager
-def output(world: World, path: str | None) -> Iterator[BinaryIO]:
+def output(world: Console, path: str | None) -> Iterator[BinaryIO]:
     """Open the output: the file at `path`, or stdout if `path` is `-` or None.
 
     A file is complete or absent: it gets its name when the block ends without an error.
@@ -463,7 +463,7 @@ class FlushingWriter:
             self.stream.flush()
 
 
-def check_beside(folder: str, shard: str, texts: Sequence[str], reading: Reading) -> None:
+def check_beside(folder: str, shard: str, texts: Sequence[str], reading: ReadOptions) -> None:
     """Raise TokctlError if shards in a folder would be read as texts by the next run.
 
     Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tokctl.cli import engines, languages, options, recipes, streams, train_report
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def train(
     """Train a tokenizer on texts and write its model file: a tokenizer.json, which Hugging Face
     libraries load if that format can hold the recipe.
     """  # noqa: D205 (one paragraph of the help)
-    world: World = context.obj
+    world: Console = context.obj
     sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_presets:
         train_report.list_presets(world, json=json)
@@ -243,11 +243,11 @@ def train(
     for note in notes:
         world.say(f"note: {printable(note)}")
 
-    from tokctl.cli.progress import Bars
+    from tokctl.cli.progress import ProgressDisplay
     from tokctl.tokenizer import Tokenizer
 
     timing = training.Timing()
-    with Bars(world, rounds=recipe.traits.has_scores) as bars:
+    with ProgressDisplay(world, rounds=recipe.traits.has_scores) as bars:
         # Counting is separate: --show-steps needs the counts, and stdin can't be read again.
         counted: Counts | CountedLanguages
         if by_language and opened:
@@ -391,7 +391,7 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
 
 
 def cluster_of(
-    world: World, name: str, recipe: "Recipe", chosen: "Options", *, counts: bool
+    world: Console, name: str, recipe: "Recipe", chosen: "Options", *, counts: bool
 ) -> "Cluster":
     """Return the cluster of `--engine` after checking that it can do the counting.
 
@@ -487,7 +487,7 @@ def check_before(
 
 
 def check_save_counts(
-    world: World,
+    world: Console,
     save_counts: str,
     texts: "Sequence[Source]",
     chosen: "Options",
@@ -618,7 +618,7 @@ def stem(source: str) -> str:
     return name or "model"
 
 
-def temporary_folder(world: World, path: str) -> str | None:
+def temporary_folder(world: Console, path: str) -> str | None:
     """Return the folder for counts that exceed `--memory`; None: the system's default.
 
     The folder is `$TMPDIR`, or else the model's: /tmp has less room more often, and can be in

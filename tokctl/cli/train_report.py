@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokctl.cli.options import spoken
 from tokctl.cli.streams import text_or_bytes
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core.humanize import plural
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    world: World,
+    world: Console,
     tokenizer: Tokenizer,
     timing: Timing,
     counts: Counts | CountedLanguages | None,
@@ -65,7 +65,7 @@ def report(
         )
 
 
-def plan(world: World, costs: Costs, planned: Plan, *, json: bool) -> None:
+def plan(world: Console, costs: Costs, planned: Plan, *, json: bool) -> None:
     """Write what the work on a cluster will take, as text or as JSON.
 
     Args:
@@ -132,7 +132,7 @@ def facts(tokenizer: Tokenizer, path: str, timing: Timing, *, replaced: bool) ->
     return found
 
 
-def list_presets(world: World, *, json: bool) -> None:
+def list_presets(world: Console, *, json: bool) -> None:
     """Write the presets: one line each with name and description, or JSON with the recipes."""
     from tokctl.model.presets import PRESETS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
 from tokctl.cli.streams import Sources
-from tokctl.cli.world import World
+from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, Unsupported
 
@@ -23,7 +23,7 @@ _INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N 
 
 
 def watch(
-    world: World,
+    world: Console,
     path: str | None,
     given: Sources,
     texts: list[str],
@@ -77,7 +77,7 @@ def watch(
     return app.return_code or 0
 
 
-def check_terminal(world: World, *, from_stdin: bool) -> None:
+def check_terminal(world: Console, *, from_stdin: bool) -> None:
     """Raise TokctlError if a terminal to draw on, or to read keys from, is missing."""
     needed = {
         "stdin": world.stdin_is_terminal or from_stdin,
@@ -132,7 +132,7 @@ def sample_path() -> str:
     return str(corpus_path("sample"))
 
 
-def is_light(world: World) -> bool:
+def is_light(world: Console) -> bool:
     """Return whether COLORFGBG, which some terminals set, names a light background.
 
     The variable holds colour numbers with semicolons between them. The last one is the background:

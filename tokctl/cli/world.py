@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class World:
+class Console:
     """Streams and settings of one run.
 
     Attributes:
@@ -60,7 +60,7 @@ class World:
         self.inputs = Inputs(self)
 
     @classmethod
-    def real(cls) -> World:
+    def real(cls) -> Console:
         """Return the world of this process's own streams and environment."""
         # A stream is None if it was closed before the start (`<&-`).
         stdin, stdout, stderr = sys.stdin, sys.stdout, sys.stderr

@@ -27,7 +27,7 @@ def brief(value: object) -> str:
     return short.repr(value)
 
 
-class Brief:
+class ShortRepr:
     """A base class for dataclasses (with `repr=False`) whose representation fits on a screen."""
 
     def __repr__(self) -> str:
@@ -37,7 +37,7 @@ class Brief:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class Done(int):
+class ProgressCount(int):
     """The progress of a task in its unit, such as bytes, with further counts if known.
 
     Attributes:
@@ -48,7 +48,9 @@ class Done(int):
     documents: int | None
     ids: int | None
 
-    def __new__(cls, done: int, documents: int | None = None, ids: int | None = None) -> Done:
+    def __new__(
+        cls, done: int, documents: int | None = None, ids: int | None = None
+    ) -> ProgressCount:
         """Create the number `done`."""
         self = super().__new__(cls, done)
         self.documents, self.ids = documents, ids

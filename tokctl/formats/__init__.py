@@ -14,24 +14,24 @@ from tokctl.core.values import did_you_mean, no_garbage
 from tokctl.formats.contract import (
     LARGEST_FILE,
     Files,
-    Hints,
-    InexpressibleError,
-    Loss,
-    Source,
+    LoadOptions,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     damaged,
 )
 from tokctl.formats.contract import unreadable as _unreadable
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 
 __all__ = [
     "FORMATS",
     "Files",
     "Format",
-    "Hints",
-    "InexpressibleError",
+    "LoadOptions",
     "Loaded",
-    "Loss",
-    "Source",
+    "LostFeature",
+    "ModelInput",
+    "UnsupportedByFormat",
     "load",
     "losses",
     "named",
@@ -54,7 +54,8 @@ class Format(NamedTuple):
         suffix: the suffix of a new file; empty if the format is a folder.
         writes: whether tokctl writes the format.
         reads: whether tokctl reads models from the format.
-        hints: the fields of `Hints` that a caller may give, because a file can leave them open.
+        hints: the fields of `LoadOptions` that a caller may give, because a file can leave them
+        open.
     """
 
     name: str
@@ -135,11 +136,11 @@ def named(name: str) -> Format:
 class Loaded(NamedTuple):
     """A model and the format of the file it was read from."""
 
-    model: FilledRecipe
+    model: Model
     format: Format
 
 
-def load(path: str | Path, hints: Hints | None = None) -> FilledRecipe:
+def load(path: str | Path, hints: LoadOptions | None = None) -> Model:
     """Read the model in a file or a folder.
 
     Args:
@@ -161,7 +162,7 @@ def load(path: str | Path, hints: Hints | None = None) -> FilledRecipe:
     return read(path, hints).model
 
 
-def read(path: str | Path, hints: Hints | None = None, *, name: str | None = None) -> Loaded:
+def read(path: str | Path, hints: LoadOptions | None = None, *, name: str | None = None) -> Loaded:
     """Read the model in a file or a folder, and return the model with its format.
 
     Args:
@@ -177,10 +178,10 @@ def read(path: str | Path, hints: Hints | None = None, *, name: str | None = Non
         path.stat()
     except (OSError, ValueError) as error:
         raise _unreadable(name or str(path), error) from None
-    return _read(Source(name or str(path), path=path, hints=hints or Hints()))
+    return _read(ModelInput(name or str(path), path=path, hints=hints or LoadOptions()))
 
 
-def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:
+def parse(data: bytes, name: str, hints: LoadOptions | None = None) -> Model:
     """Return the model in the bytes `data` of a model file.
 
     Args:
@@ -188,10 +189,10 @@ def parse(data: bytes, name: str, hints: Hints | None = None) -> FilledRecipe:
         name: the name of the file in messages; the format does not depend on it.
         hints: the pattern and the special tokens, for files that do not say them.
     """
-    return _read(Source(name, data=data, hints=hints or Hints())).model
+    return _read(ModelInput(name, data=data, hints=hints or LoadOptions())).model
 
 
-def _read(source: Source) -> Loaded:
+def _read(source: ModelInput) -> Loaded:
     with no_garbage():
         for known in FORMATS:
             if known.load().is_one(source):
@@ -219,7 +220,7 @@ def recognized(path: str | Path) -> Format | None:
     try:
         if not (path.is_file() or path.is_dir()):
             return None
-        source = Source(str(path), path=path)
+        source = ModelInput(str(path), path=path)
         # A first line that is a whole JSON object means JSON Lines: the file is a text.
         first, end, rest = source.head.partition(b"\n")
         if source.is_json and end and rest and _is_object(first):
@@ -242,7 +243,7 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _check_hints(source: Source, known: Format) -> None:
+def _check_hints(source: ModelInput, known: Format) -> None:
     """Raise TokctlError if a hint is given for something that the file itself says."""
     for name, value in source.hints._asdict().items():
         if value is not None and name not in known.hints:
@@ -254,7 +255,7 @@ def _check_hints(source: Source, known: Format) -> None:
             )
 
 
-def _no_model(source: Source) -> TokctlError:
+def _no_model(source: ModelInput) -> TokctlError:
     """Return the error for a file or folder that no format recognizes."""
     from tokctl.formats import unread
 
@@ -285,12 +286,12 @@ def _no_model(source: Source) -> TokctlError:
 _ALONE = ("vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
 
 
-def serialize(model: FilledRecipe) -> bytes:
+def serialize(model: Model) -> bytes:
     """Return the bytes of tokctl's model file, which depend on the model alone."""
     return write(model, "tokctl")[""]
 
 
-def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
+def losses(model: Model, format_name: str) -> list[LostFeature]:
     """Return what a format can't hold of a model; losses that change ids or texts come first.
 
     Args:
@@ -298,7 +299,7 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
         format_name: the name of the format, as `--to` takes it.
 
     Raises:
-        InexpressibleError: the format can't hold a model of this kind at all.
+        UnsupportedByFormat: the format can't hold a model of this kind at all.
         TokctlError: tokctl writes no format with this name.
 
     Example:
@@ -306,11 +307,11 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
         ['what is known of its training']
     """
     with no_garbage():
-        found: list[Loss] = _writer(format_name, model).losses(model)
+        found: list[LostFeature] = _writer(format_name, model).losses(model)
     return sorted(found, key=lambda loss: loss.minor)
 
 
-def write(model: FilledRecipe, format_name: str) -> Files:
+def write(model: Model, format_name: str) -> Files:
     """Return the files of a model in a format; their bytes depend on the model alone.
 
     `losses` lists what the format can't hold; these things are left out.
@@ -320,7 +321,7 @@ def write(model: FilledRecipe, format_name: str) -> Files:
         format_name: the name of the format, as `--to` takes it.
 
     Raises:
-        InexpressibleError: the format can't hold a model of this kind at all.
+        UnsupportedByFormat: the format can't hold a model of this kind at all.
         TokctlError: tokctl writes no format with this name.
 
     Example:
@@ -332,10 +333,10 @@ def write(model: FilledRecipe, format_name: str) -> Files:
     return files
 
 
-def _writer(name: str, model: FilledRecipe) -> Any:
+def _writer(name: str, model: Model) -> Any:
     known = named(name)
     if model.recipe.removal == "residue" and name != "tokctl":
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "residues were taken away, and it has nothing that takes these apart and merges again"
         )
     if not known.writes:
@@ -346,7 +347,7 @@ def _writer(name: str, model: FilledRecipe) -> Any:
     return known.load()
 
 
-def obstacle(given: Recipe | FilledRecipe) -> str | None:
+def obstacle(given: Recipe | Model) -> str | None:
     """Return why Hugging Face refuses the model file of `given`, or None if it loads the file."""
     from tokctl.formats import tokenizer_json
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from tokctl.formats.contract import (
     LARGEST_VOCABULARY,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     lengths_lost,
     training_lost,
@@ -26,14 +26,14 @@ from tokctl.formats.huggingface.classes import CLASSES, build
 from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, parsed
-from tokctl.model import FilledRecipe, Origin
+from tokctl.model import ImportedFrom, Model
 
 _BERT = CLASSES["BertTokenizer"]
 _ENDS = ("[CLS]", "[SEP]", "[PAD]")
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the lines of `source` are the tokens of a BERT vocabulary.
 
     The lines must include [UNK] and either all of [CLS], [SEP] and [PAD], or one of these and a
@@ -51,7 +51,7 @@ def is_one(source: Source) -> bool:
     return b"\n[UNK]" in data and (all(ends) or (any(ends) and b"\n##" in data))
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -61,10 +61,10 @@ def read(source: Source) -> FilledRecipe:
         vocabulary = vocab_files.vocab_txt(source)
         beside = source.beside(CONFIG)
         config = parsed(beside.data.decode(errors="replace"), beside.name) if beside else {}
-        return replace(_model(vocabulary, config), origin=Origin("bert-vocab"))
+        return replace(_model(vocabulary, config), origin=ImportedFrom("bert-vocab"))
 
 
-def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
+def _model(vocabulary: dict[str, int], config: Json) -> Model:
     cased = any(letter in vocabulary for letter in _LETTERS)
     known = {name: text for name, text in _BERT.roles.items() if text in vocabulary}
     fields = Fields(CONFIG, {"do_lower_case": not cased} | config)
@@ -85,7 +85,7 @@ def _model(vocabulary: dict[str, int], config: Json) -> FilledRecipe:
 # -- writing --------------------------------------------------------------------------
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return the losses of `model`: what a reader of `vocab.txt` alone would not restore."""
     write(model)
     vocabulary = {token: id_ for id_, token in enumerate(_tokens(model))}
@@ -93,32 +93,32 @@ def losses(model: FilledRecipe) -> list[Loss]:
     return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the bytes of `vocab.txt` under the name "".
 
     Raises:
-        InexpressibleError: the model is not WordPiece by longest match with the prefix `##`, or a
+        UnsupportedByFormat: the model is not WordPiece by longest match with the prefix `##`, or a
             token does not fit on a line.
     """
     try:
         data = vocab_files.write_vocab_txt(_tokens(model))
     except ValueError as error:
-        raise InexpressibleError(f"a line can't hold {error}") from None
-    if not is_one(Source("", data=data)):
-        raise InexpressibleError(
+        raise UnsupportedByFormat(f"a line can't hold {error}") from None
+    if not is_one(ModelInput("", data=data)):
+        raise UnsupportedByFormat(
             "its files have [UNK], [CLS], [SEP] and [PAD], or one of these and tokens that begin "
             "with ##"
         )
     return {"": data}
 
 
-def _tokens(model: FilledRecipe) -> list[str]:
+def _tokens(model: Model) -> list[str]:
     recipe = model.recipe
     if not recipe.matches_longest:
-        raise InexpressibleError("it holds WordPiece by the longest match only")
+        raise UnsupportedByFormat("it holds WordPiece by the longest match only")
     if recipe.marker.text != "##":
-        raise InexpressibleError(f"tokens inside words begin with ## there, not {recipe.marker}")
+        raise UnsupportedByFormat(f"tokens inside words begin with ## there, not {recipe.marker}")
     tokens = model.spelled
     if len(set(tokens)) != len(tokens):
-        raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
+        raise UnsupportedByFormat("it knows tokens by their spelling, and two are spelled alike")
     return tokens

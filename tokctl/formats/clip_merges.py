@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from tokctl.core.errors import BadModel
 from tokctl.formats import vocab_merges
-from tokctl.formats.contract import LARGEST_VOCABULARY, Source, damaged, unless_damaged
+from tokctl.formats.contract import LARGEST_VOCABULARY, ModelInput, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files
-from tokctl.model import FilledRecipe, Origin, byte_level
+from tokctl.model import ImportedFrom, Model, byte_level
 
 _GZIP = b"\x1f\x8b"
 #: The first line of the file. CLIP skips the line whatever it says.
@@ -26,7 +26,7 @@ _SPECIAL = ("<|startoftext|>", "<|endoftext|>")
 _MOST_MERGES = 49_152 - 256 - len(_SPECIAL)
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file, compressed or not, begins with the title of CLIP's list."""
     head = source.head
     if head.startswith(_GZIP):
@@ -37,14 +37,14 @@ def is_one(source: Source) -> bool:
     return _TITLE in head.partition(b"\n")[0]
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
         TokctlError: the file is damaged; the message names the file.
     """
     with unless_damaged(source.name, hinted=source.hints.are_given):
-        plain = Source(source.name, data=_unpacked(source))
+        plain = ModelInput(source.name, data=_unpacked(source))
         pairs = [line.split() for line in vocab_files.lines(plain)[1:][:_MOST_MERGES]]
         step = next((step for step, pair in enumerate(pairs, 1) if len(pair) != 2), None)
         if step is not None:
@@ -55,7 +55,7 @@ def read(source: Source) -> FilledRecipe:
         if len(vocabulary) != len(tokens):
             raise damaged(source.name, "two of its merges make the same token")
         model = vocab_merges.model_of(vocabulary, pairs, source.hints)
-        return replace(model, origin=Origin("clip-merges"))
+        return replace(model, origin=ImportedFrom("clip-merges"))
 
 
 def _place(character: str) -> tuple[bool, int]:
@@ -64,7 +64,7 @@ def _place(character: str) -> tuple[bool, int]:
     return character != chr(byte), byte
 
 
-def _unpacked(source: Source) -> bytes:
+def _unpacked(source: ModelInput) -> bytes:
     data = source.within(LARGEST_VOCABULARY)
     if not data.startswith(_GZIP):
         return data

@@ -3,10 +3,10 @@
 The module of a format has
 
 - `is_one(source) -> bool`: whether the content of `source` is in this format;
-- `read(source) -> FilledRecipe`: the model; raises TokctlError, naming the file, if the file is
+- `read(source) -> Model`: the model; raises TokctlError, naming the file, if the file is
   damaged;
 - if tokctl writes the format, `losses(model) -> list[Loss]` and `write(model) -> Files`, which both
-  raise `InexpressibleError` if the format can't hold a model of this kind;
+  raise `UnsupportedByFormat` if the format can't hold a model of this kind;
 - if the format is a folder, optionally `NEIGHBOURS`: names of other models' files that would change
   how the folder is read.
 """
@@ -28,7 +28,7 @@ from tokctl.model.parts import Part, with_invalid_bytes
 
 if TYPE_CHECKING:
     from tokctl._native import ModelFile
-    from tokctl.model import FilledRecipe
+    from tokctl.model import Model
 
 #: Bytes of the largest model file. No vocabulary comes near this size: a larger file is not a
 #: model.
@@ -47,11 +47,11 @@ ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats 
 Files = dict[str, bytes]
 
 
-class InexpressibleError(Exception):
+class UnsupportedByFormat(Exception):
     """The format can't express something with the same ids; the message says why."""
 
 
-class Loss(NamedTuple):
+class LostFeature(NamedTuple):
     """A property of a model that a format can't hold.
 
     Attributes:
@@ -64,28 +64,28 @@ class Loss(NamedTuple):
     minor: bool = False
 
 
-def training_lost(model: FilledRecipe, *known: object) -> list[Loss]:
+def training_lost(model: Model, *known: object) -> list[LostFeature]:
     """Return the loss of the training record, or of training data if one of `known` is true."""
     if model.training is None and not any(known):
         return []
-    return [Loss("what is known of its training", minor=True)]
+    return [LostFeature("what is known of its training", minor=True)]
 
 
-def lengths_lost(model: FilledRecipe) -> list[Loss]:
+def lengths_lost(model: Model) -> list[LostFeature]:
     """Return the loss of the truncation and padding settings that came with a model, if any."""
     if not model.lengths:
         return []
-    return [Loss(f"the {' and the '.join(model.lengths)} that came with it", minor=True)]
+    return [LostFeature(f"the {' and the '.join(model.lengths)} that came with it", minor=True)]
 
 
-def companions_lost(model: FilledRecipe) -> list[Loss]:
+def companions_lost(model: Model) -> list[LostFeature]:
     """Return the loss of the companion files that came with a model, if any."""
     if not model.companions:
         return []
-    return [Loss(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
+    return [LostFeature(f"the files that came with it ({', '.join(model.companions)})", minor=True)]
 
 
-def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[Loss]:
+def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[LostFeature]:
     """Return the loss of the rule for decoding invalid bytes, unless the rule is `invalid`.
 
     Args:
@@ -94,10 +94,10 @@ def invalid_bytes_lost(decoders: tuple[Part, ...], invalid: str) -> list[Loss]:
     """
     if with_invalid_bytes(decoders, invalid) == decoders:
         return []
-    return [Loss("what ids become whose bytes are no UTF-8", minor=True)]
+    return [LostFeature("what ids become whose bytes are no UTF-8", minor=True)]
 
 
-class Hints(NamedTuple):
+class LoadOptions(NamedTuple):
     """Settings that a file can leave open and that the caller supplies.
 
     Attributes:
@@ -111,10 +111,10 @@ class Hints(NamedTuple):
     @property
     def are_given(self) -> bool:
         """Whether the caller gave at least one."""
-        return self != Hints()
+        return self != LoadOptions()
 
 
-class Source:
+class ModelInput:
     """The file or folder that a model is read from.
 
     Attributes:
@@ -129,7 +129,7 @@ class Source:
         *,
         path: Path | None = None,
         data: bytes | None = None,
-        hints: Hints = Hints(),  # noqa: B008 (a tuple can't change)
+        hints: LoadOptions = LoadOptions(),  # noqa: B008 (a tuple can't change)
     ) -> None:
         self.name = name
         self.path = path
@@ -232,7 +232,7 @@ class Source:
         except (OSError, ValueError) as error:
             raise unreadable(self.name, error) from None
 
-    def beside(self, name: str) -> Source | None:
+    def beside(self, name: str) -> ModelInput | None:
         """Return the file `name` in the folder of the source, or None if there is no such file.
 
         That folder is the source itself, if it is a folder.
@@ -240,7 +240,7 @@ class Source:
         if self.path is None or (self._given is not None and not self.is_folder):
             return None
         path = (self.path if self.is_folder else self.path.parent) / name
-        return Source(str(path), path=path, hints=self.hints) if path.is_file() else None
+        return ModelInput(str(path), path=path, hints=self.hints) if path.is_file() else None
 
     def _whole(self) -> bytes:
         if self.path is None:
@@ -312,7 +312,7 @@ def unless_damaged(name: str, *, hinted: bool = False) -> Iterator[None]:
 
     Args:
         name: the name of the file.
-        hinted: whether `Hints` can be the cause of an error: a BadOption is raised as one.
+        hinted: whether `LoadOptions` can be the cause of an error: a BadOption is raised as one.
     """
     try:
         yield

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tokctl.formats.contract import Loss, invalid_bytes_lost
-from tokctl.model import FilledRecipe
+from tokctl.formats.contract import LostFeature, invalid_bytes_lost
+from tokctl.model import Model
 from tokctl.model.parts import AddedToken, Part, text_of, with_invalid_bytes
 
 #: Fields of a recipe that change ids or texts, with their names in messages.
@@ -26,7 +26,7 @@ _PARTS = {
 }
 
 
-def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
+def differences(model: Model, assumed: Model) -> Iterator[LostFeature]:
     """Yield the losses of `model` if a reader builds the model `assumed` from its files."""
     ours, theirs = model.recipe, assumed.recipe
     for name, title in _PARTS.items():
@@ -36,17 +36,17 @@ def differences(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
                 yield from invalid_bytes_lost(mine, rule)
                 mine = with_invalid_bytes(mine, rule)
         if mine != found:
-            yield Loss(f"{title} {text_of(mine)} (it is read with {text_of(found)})")
+            yield LostFeature(f"{title} {text_of(mine)} (it is read with {text_of(found)})")
     if any(part.kind == "trim-offsets" for part in ours.post_processors):
-        yield Loss("offsets without spaces", minor=True)
+        yield LostFeature("offsets without spaces", minor=True)
     for name, title in _FLAGS.items():
         mine, found = getattr(ours, name), getattr(theirs, name)
         if mine != found and not _is_idle(model, name):
-            yield Loss(f"{title} {mine if type(mine) is not bool else ''}".rstrip())
+            yield LostFeature(f"{title} {mine if type(mine) is not bool else ''}".rstrip())
     yield from _added(model, assumed)
 
 
-def _is_idle(model: FilledRecipe, name: str) -> bool:
+def _is_idle(model: Model, name: str) -> bool:
     """Return whether the recipe's field `name` has no effect in this model."""
     recipe = model.recipe
     if name == "unk_token":
@@ -57,7 +57,7 @@ def _is_idle(model: FilledRecipe, name: str) -> bool:
     return recipe.is_byte_level and name != "whole_words"
 
 
-def _meant(model: FilledRecipe, name: str) -> tuple[Part, ...]:
+def _meant(model: Model, name: str) -> tuple[Part, ...]:
     """Return the parts in the recipe's field `name`, without those that change nothing.
 
     Left out are `trim-offsets`, which changes offsets but not ids, and the decoder that a
@@ -93,7 +93,7 @@ def _as_special(token: AddedToken) -> AddedToken:
     return token._replace(ordinary=False, named=False, listed=True, made=False)
 
 
-def _added(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
+def _added(model: Model, assumed: Model) -> Iterator[LostFeature]:
     known = {token.text: _as_special(token) for token in assumed.added}
     mine = list(map(_as_special, model.added))
     if not model.recipe.normalizers:
@@ -102,7 +102,7 @@ def _added(model: FilledRecipe, assumed: FilledRecipe) -> Iterator[Loss]:
     lost = [token.text for token in mine if known.get(token.text) != token]
     if lost:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        yield Loss(f"the added token {lost[0]!r}{more} as it is found in text")
+        yield LostFeature(f"the added token {lost[0]!r}{more} as it is found in text")
     listed = {token.text for token in model.added}
     if new := [text for text in known if text not in listed]:
-        yield Loss(f"that {new[0]!r} is no special token")
+        yield LostFeature(f"that {new[0]!r} is no special token")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tokctl import formats
 from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
-from tokctl.model import Origin
+from tokctl.model import ImportedFrom
 
 PREFIX = "hf:"
 #: The files that are fetched from a repository with a `tokenizer.json`.
@@ -84,7 +84,7 @@ def repository(name: str) -> Repository:
     return Repository(found[1], found[2])
 
 
-def read(name: str, hints: formats.Hints | None = None) -> formats.Loaded:
+def read(name: str, hints: formats.LoadOptions | None = None) -> formats.Loaded:
     """Return the model of `hf:ORG/NAME`, with the commit in its origin.
 
     Args:
@@ -99,7 +99,7 @@ def read(name: str, hints: formats.Hints | None = None) -> formats.Loaded:
     loaded = formats.read(_model_in(folder, name), hints, name=name)
     model = loaded.model
     own = model.origin.format if model.origin else loaded.format.name
-    origin = Origin(own, f"{PREFIX}{asked.name}@{folder.name}")
+    origin = ImportedFrom(own, f"{PREFIX}{asked.name}@{folder.name}")
     return loaded._replace(model=replace(model, origin=origin))
 
 
@@ -109,7 +109,7 @@ def _model_in(folder: Path, name: str) -> Path:
     A `vocab.txt` or a `.model` is not complete by itself: the files beside it change ids.
     """
     if folder.is_dir():
-        source = formats.Source(name, path=folder)
+        source = formats.ModelInput(name, path=folder)
         for known in formats.FORMATS:
             if known.is_folder and known.reads and known.load().is_one(source):
                 return folder

@@ -15,8 +15,8 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from tokctl.core.errors import CoreError
-from tokctl.formats.contract import InexpressibleError
-from tokctl.model import FilledRecipe, Merge
+from tokctl.formats.contract import UnsupportedByFormat
+from tokctl.model import Merge, Model
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
 
@@ -27,11 +27,11 @@ _PLAIN = (0, 0, 0)
 Triple = tuple[int, int, int]
 
 
-def made(model: FilledRecipe) -> list[Triple]:
+def made(model: Model) -> list[Triple]:
     """Return the merges that segmentation can apply, in the order of their ranks.
 
     Raises:
-        InexpressibleError: the model's merges can't be put into such a list.
+        UnsupportedByFormat: the model's merges can't be put into such a list.
     """
     found = pairs(model)
     if model.scores:
@@ -39,21 +39,21 @@ def made(model: FilledRecipe) -> list[Triple]:
         if len(set(levels)) != len(levels):
             # Pairs with equal scores merge from left to right, interleaved: no order of merges does
             # this.
-            raise InexpressibleError("it merges by scores, and several of these are equal")
+            raise UnsupportedByFormat("it merges by scores, and several of these are equal")
     return found
 
 
-def pairs(model: FilledRecipe) -> list[Triple]:
+def pairs(model: Model) -> list[Triple]:
     """Return the pair that makes each token that merging can make, in the order of their ranks.
 
     Raises:
-        InexpressibleError: the model's pairs can't be determined.
+        UnsupportedByFormat: the model's pairs can't be determined.
     """
     recipe = model.recipe
     if recipe.marker.text:
-        raise InexpressibleError("its words have a marker, and ranks know none")
+        raise UnsupportedByFormat("its words have a marker, and ranks know none")
     if recipe.replays_merges:
-        raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
+        raise UnsupportedByFormat("it merges in the order learned, whatever a merge makes possible")
     reserved = model.reserved_ids
     _check_apart(model)
     tokens = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
@@ -63,23 +63,23 @@ def pairs(model: FilledRecipe) -> list[Triple]:
         raise error.reworded() from None
 
 
-def _check_apart(model: FilledRecipe) -> None:
-    """Raise InexpressibleError if a merge takes or makes a special token, which ranks never do."""
+def _check_apart(model: Model) -> None:
+    """Raise UnsupportedByFormat if a merge takes or makes a special token, which ranks never do."""
     bytes_ = {id_ for id_ in model.reserved_ids if model.tokens[id_] in BYTE_TOKENS}
     reserved = model.reserved_ids - bytes_
     for step, merge in enumerate(model.merges if reserved else [], 1):
         if found := reserved & {*merge[:3]}:
             name = model.spelled[min(found)]
-            raise InexpressibleError(f"merge {step} takes or makes the special token {name!r}")
+            raise UnsupportedByFormat(f"merge {step} takes or makes the special token {name!r}")
 
 
-def by_merges(model: FilledRecipe) -> FilledRecipe:
+def by_merges(model: Model) -> Model:
     """Return the model with a list of merges instead of ranks; every text keeps its tokens.
 
     A model that is not segmented by ranks is returned unchanged.
 
     Raises:
-        InexpressibleError: two tokens share a rank, or a token contains a character that has no
+        UnsupportedByFormat: two tokens share a rank, or a token contains a character that has no
             token.
     """
     if not model.recipe.has_ranks:
@@ -91,20 +91,20 @@ def by_merges(model: FilledRecipe) -> FilledRecipe:
     return replace(model, recipe=recipe, merges=merges, scores=[])
 
 
-def _check_sides(model: FilledRecipe, triples: list[Triple]) -> None:
-    """Raise InexpressibleError if a side of a merge is a character that has no token."""
+def _check_sides(model: Model, triples: list[Triple]) -> None:
+    """Raise UnsupportedByFormat if a side of a merge is a character that has no token."""
     for left, right, token in triples:
         if max(left, right) >= model.size:
             known = {text.decode() for text in model.tokens}
             name = model.spelled[token]
             missing = next((one for one in name if one not in known), name)
-            raise InexpressibleError(
+            raise UnsupportedByFormat(
                 f"its token {name!r} is made of {missing!r}, which has no token, and merges are of "
                 "tokens"
             )
 
 
-def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
+def by_ranks(model: Model, *, scored: bool) -> Model:
     """Return the model with ranks instead of a list of merges; every text keeps its tokens.
 
     Args:
@@ -113,32 +113,32 @@ def by_ranks(model: FilledRecipe, *, scored: bool) -> FilledRecipe:
             of by ids.
 
     Raises:
-        InexpressibleError: ranks would allow other merges, or the same merges in another order.
+        UnsupportedByFormat: ranks would allow other merges, or the same merges in another order.
     """
     if model.recipe.has_ranks and (scored or not model.scores):
         return model
     if model.recipe.emits_symbols:
-        raise InexpressibleError("the model does not merge, and ranks would")
+        raise UnsupportedByFormat("the model does not merge, and ranks would")
     merges = made(model)
     _check_bytes(model, merges)
     recipe = replace(model.recipe, segmentation="ranks")
     scores = _scores(model, merges) if scored else []
     ranked = replace(model, recipe=recipe, merges=[], scores=scores)
     if why := _difference(model, merges, made(ranked)):
-        raise InexpressibleError(why)
+        raise UnsupportedByFormat(why)
     return ranked
 
 
-def _check_bytes(model: FilledRecipe, merges: list[Triple]) -> None:
-    """Raise InexpressibleError if merges use the byte tokens of byte fallback (`<0x41>`)."""
+def _check_bytes(model: Model, merges: list[Triple]) -> None:
+    """Raise UnsupportedByFormat if merges use the byte tokens of byte fallback (`<0x41>`)."""
     if not model.recipe.byte_fallback or len(merges) == len(model.merges):
         return
     bytes_ = {id_ for id_, token in enumerate(model.tokens) if token in BYTE_TOKENS}
     if any(merge.left in bytes_ or merge.right in bytes_ for merge in model.merges):
-        raise InexpressibleError("it merges the tokens of bytes of unknown characters")
+        raise UnsupportedByFormat("it merges the tokens of bytes of unknown characters")
 
 
-def _scores(model: FilledRecipe, merges: list[Triple]) -> list[float]:
+def _scores(model: Model, merges: list[Triple]) -> list[float]:
     """Return a score for each token that puts the merges in their order; 0 for unmerged tokens."""
     scores = [0.0] * len(model.tokens)
     for rank, (*_, token) in enumerate(merges):
@@ -146,7 +146,7 @@ def _scores(model: FilledRecipe, merges: list[Triple]) -> list[float]:
     return scores
 
 
-def _difference(model: FilledRecipe, merges: list[Triple], ranked: list[Triple]) -> str | None:
+def _difference(model: Model, merges: list[Triple], ranked: list[Triple]) -> str | None:
     """Return the first difference between the model's merges and those of its ranks, or None."""
     for step, (merge, split) in enumerate(zip_longest(merges, ranked), 1):
         if merge == split:

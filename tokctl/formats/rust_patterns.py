@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence as ListOf
 
 from tokctl.core.errors import TokctlError
-from tokctl.formats.contract import InexpressibleError
+from tokctl.formats.contract import UnsupportedByFormat
 from tokctl.model.parts import Part
 from tokctl.model.patterns import (
     KNOWN_PATTERNS,
@@ -55,19 +55,19 @@ def _parse(pattern: str, dialect: Dialect) -> Node:
     """Return the syntax tree of a pattern.
 
     Raises:
-        InexpressibleError: Rust and Python read the pattern differently.
+        UnsupportedByFormat: Rust and Python read the pattern differently.
     """
     try:
         node = parse(pattern, dialect)
     except UnsupportedRegexError as error:
-        raise InexpressibleError(_unlike(str(error))) from None
+        raise UnsupportedByFormat(_unlike(str(error))) from None
     for one in walk(node):
         if isinstance(one, Repeat) and max(one.least, one.most or 0) > _MOST_TIMES:
-            raise InexpressibleError(_unlike(f"a quantifier over {_MOST_TIMES:,}"))
+            raise UnsupportedByFormat(_unlike(f"a quantifier over {_MOST_TIMES:,}"))
         if isinstance(one, Repeat) and least_width(one.body) == 0 and not _is_once(one):
-            raise InexpressibleError(_unlike("a repetition of what can match nothing"))
+            raise UnsupportedByFormat(_unlike("a repetition of what can match nothing"))
         if isinstance(one, LookAround) and one.is_behind and not _is_single(one.body):
-            raise InexpressibleError(_unlike("a look-behind at more than one character"))
+            raise UnsupportedByFormat(_unlike("a look-behind at more than one character"))
     return node
 
 
@@ -176,12 +176,12 @@ def pattern_of(parts: ListOf[Part]) -> str:
     """Return the pattern whose matches are the pre-tokens of the given pre-tokenizers.
 
     Raises:
-        InexpressibleError: no pattern that Rust and Python read alike splits texts in this way.
+        UnsupportedByFormat: no pattern that Rust and Python read alike splits texts in this way.
     """
     if not parts:
         return _EVERYTHING
     if len(parts) > 1:
-        raise InexpressibleError("several pre-tokenizers, one after the other")
+        raise UnsupportedByFormat("several pre-tokenizers, one after the other")
     (part,) = parts
     if part.kind in _PATTERNS:
         return _PATTERNS[part.kind]
@@ -196,13 +196,13 @@ def pattern_of(parts: ListOf[Part]) -> str:
         if part["regex"]:
             return _with_gaps(part["pattern"])
         return _gaps(re.sub(r"[\\^$.|?*+()\[\]{}]", r"\\\g<0>", part["pattern"]))
-    raise InexpressibleError(f"the pre-tokenizer {part}")
+    raise UnsupportedByFormat(f"the pre-tokenizer {part}")
 
 
 def _with_gaps(pattern: str) -> str:
     node = _parse(pattern, PYTHON)
     if least_width(node) == 0:
-        raise InexpressibleError("its pattern can match nothing")
+        raise UnsupportedByFormat("its pattern can match nothing")
     written = _translated(pattern, PYTHON, RUST)
     return written if not _left_out(node) else _gaps(written)
 
@@ -211,7 +211,7 @@ def _translated(pattern: str, source: Dialect, target: Dialect) -> str:
     try:
         return translate(pattern, source, target)
     except UnsupportedRegexError as error:
-        raise InexpressibleError(_unlike(str(error))) from None
+        raise UnsupportedByFormat(_unlike(str(error))) from None
 
 
 def _gaps(pattern: str) -> str:
@@ -223,7 +223,7 @@ def pre_tokenizers_of(pattern: str) -> str:
     """Return the pre-tokenizer, in text form, that splits texts as `pattern` does in tiktoken.
 
     Raises:
-        InexpressibleError: the pattern is not valid, means something else in Python, or leaves out
+        UnsupportedByFormat: the pattern is not valid, means something else in Python, or leaves out
             a part of some text, which tiktoken then drops.
 
     Example:
@@ -231,7 +231,7 @@ def pre_tokenizers_of(pattern: str) -> str:
         ('characters', 'regex:[a-z]|[^a-z]')
     """
     if len(pattern) > _LONGEST:
-        raise InexpressibleError(f"its pattern is longer than {_LONGEST} characters")
+        raise UnsupportedByFormat(f"its pattern is longer than {_LONGEST} characters")
     if pattern == _EVERYTHING:
         return "none"
     if pattern in _KINDS:
@@ -249,9 +249,9 @@ def pre_tokenizers_of(pattern: str) -> str:
         node = _parse(pattern, RUST)
         left_out = _left_out(node)
     if least_width(node) == 0:
-        raise InexpressibleError("its pattern can match nothing")
+        raise UnsupportedByFormat("its pattern can match nothing")
     if left_out:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"as far as tokctl can tell, its pattern leaves out U+{ord(left_out):04X}, and "
             "tiktoken drops what a pattern leaves out"
         )
@@ -259,7 +259,7 @@ def pre_tokenizers_of(pattern: str) -> str:
     try:
         compile_pattern(ours)
     except TokctlError as error:
-        raise InexpressibleError(error.message) from None
+        raise UnsupportedByFormat(error.message) from None
     return f"regex:{ours}"
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from tokctl import formats
 from tokctl.core.errors import BadInput, BadOption, TokctlError, Unsupported
 from tokctl.core.files import whole_files, whole_folder
-from tokctl.formats.contract import Files, InexpressibleError, Loss
-from tokctl.model import FilledRecipe
+from tokctl.formats.contract import Files, LostFeature, UnsupportedByFormat
+from tokctl.model import Model
 
 
-def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool = False) -> None:
+def save(model: Model, path: str | Path, format_name: str, *, lossy: bool = False) -> None:
     """Write a model to a file or a folder.
 
     Args:
@@ -29,7 +29,7 @@ def save(model: FilledRecipe, path: str | Path, format_name: str, *, lossy: bool
     write(contents(model, format_name, lossy=lossy), path, formats.named(format_name))
 
 
-def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> Files:
+def contents(model: Model, format_name: str, *, lossy: bool = False) -> Files:
     """Return the files of a model in a format.
 
     Args:
@@ -50,7 +50,7 @@ def contents(model: FilledRecipe, format_name: str, *, lossy: bool = False) -> F
     return what_it_holds(model, format_name)
 
 
-def what_it_holds(model: FilledRecipe, format_name: str) -> Files:
+def what_it_holds(model: Model, format_name: str) -> Files:
     """Return the files of a model in a format, without what the format can't hold.
 
     Raises:
@@ -58,11 +58,11 @@ def what_it_holds(model: FilledRecipe, format_name: str) -> Files:
     """
     try:
         return formats.write(model, format_name)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise _nothing_like(model, format_name, reason) from None
 
 
-def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
+def losses(model: Model, format_name: str) -> list[LostFeature]:
     """Return what a format can't hold of a model; losses that change ids or texts come first.
 
     Raises:
@@ -70,11 +70,11 @@ def losses(model: FilledRecipe, format_name: str) -> list[Loss]:
     """
     try:
         return formats.losses(model, format_name)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise _nothing_like(model, format_name, reason) from None
 
 
-def _nothing_like(model: FilledRecipe, format_name: str, reason: InexpressibleError) -> TokctlError:
+def _nothing_like(model: Model, format_name: str, reason: UnsupportedByFormat) -> TokctlError:
     whole, part = holders(model)
     hint = f"these hold it: {', '.join(whole)}"
     return Unsupported(
@@ -83,7 +83,7 @@ def _nothing_like(model: FilledRecipe, format_name: str, reason: InexpressibleEr
     )
 
 
-def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
+def holders(model: Model) -> tuple[list[str], list[str]]:
     """Return the names of the formats that can hold a model, in two lists.
 
     The formats in the first list keep all ids and texts. Those in the second list lose something.
@@ -95,7 +95,7 @@ def holders(model: FilledRecipe) -> tuple[list[str], list[str]]:
             continue
         try:
             lost = formats.losses(model, known.name)
-        except (InexpressibleError, TokctlError):  # TokctlError: an optional library is missing
+        except (UnsupportedByFormat, TokctlError):  # TokctlError: an optional library is missing
             continue
         (part if any(not loss.minor for loss in lost) else whole).append(known.name)
     return whole, part

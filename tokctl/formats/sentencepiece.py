@@ -18,16 +18,16 @@ from tokctl.formats.contract import (
     ANOTHER,
     LARGEST_VOCABULARY,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     invalid_bytes_lost,
     lengths_lost,
     training_lost,
     unless_damaged,
 )
-from tokctl.model import ALGORITHMS, Algorithm, FilledRecipe, Origin, Recipe, user_defined_score
+from tokctl.model import ALGORITHMS, Algorithm, ImportedFrom, Model, Recipe, user_defined_score
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (
     DECODERS,
@@ -290,12 +290,12 @@ _START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
 # -- reading -------------------------------------------------------------------------
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file begins with a piece."""
     return _START.match(source.head) is not None
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -303,10 +303,10 @@ def read(source: Source) -> FilledRecipe:
     """
     data = source.within(LARGEST_VOCABULARY)
     with unless_damaged(source.name):
-        return filled(parse(data), Origin("sentencepiece"))
+        return filled(parse(data), ImportedFrom("sentencepiece"))
 
 
-def filled(proto: Any, origin: Origin | None, default: str | None = None) -> FilledRecipe:
+def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) -> Model:
     """Return the model in a message.
 
     Args:
@@ -374,7 +374,7 @@ def filled(proto: Any, origin: Origin | None, default: str | None = None) -> Fil
         ),
         special_tokens=tuple(token.text for token in added if token.special),
     )
-    return FilledRecipe(recipe, tokens, scores=scores, added_tokens=tuple(added), origin=origin)
+    return Model(recipe, tokens, scores=scores, added_tokens=tuple(added), origin=origin)
 
 
 def _texts(tokens: list[bytes], *, falls_back: bool) -> list[str]:
@@ -474,15 +474,15 @@ class Piece(NamedTuple):
     type: int
 
 
-def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
+def ranked(model: Model) -> tuple[Model, list[LostFeature]]:
     """Return a BPE model segmented by scores, and the losses.
 
     Tokens that no merge makes become special tokens.
 
     Raises:
-        InexpressibleError: no scores merge in the order of the model.
+        UnsupportedByFormat: no scores merge in the order of the model.
     """
-    losses: list[Loss] = []
+    losses: list[LostFeature] = []
     # SentencePiece's byte tokens are never found in text and never part of merges.
     model = replace(model, recipe=replace(model.recipe, precision="single"))
     made = {token for *_, token in merging.made(model)}
@@ -493,7 +493,9 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
     ]
     if idle and model.recipe.whole_words:
         name = model.spelled[idle[0]]
-        losses.append(Loss(f"that a text which is the token {name!r} becomes it without merges"))
+        losses.append(
+            LostFeature(f"that a text which is the token {name!r} becomes it without merges")
+        )
     if model.recipe.has_ranks:
         # By scores, SentencePiece does not make these tokens either.
         idle = []
@@ -501,7 +503,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
         names = ", ".join(repr(model.spelled[id_]) for id_ in idle[:3])
         more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
         losses.append(
-            Loss(f"tokens that no text becomes, but as control pieces ({names}{more})", True)
+            LostFeature(f"tokens that no text becomes, but as control pieces ({names}{more})", True)
         )
     model = _without(model, idle)
     recipe = replace(model.recipe, whole_words=False)
@@ -511,7 +513,7 @@ def ranked(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
     return model, losses
 
 
-def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
+def _without(model: Model, idle: list[int]) -> Model:
     """Return the model with the tokens `idle` as special tokens, which text never becomes."""
     if not idle:
         return model
@@ -526,7 +528,7 @@ def _without(model: FilledRecipe, idle: list[int]) -> FilledRecipe:
     )
 
 
-def _scores(model: FilledRecipe) -> list[float]:
+def _scores(model: Model) -> list[float]:
     """Return whole-number scores (0, -1, -2, …) in the order of the model's scores or ids."""
     if not model.scores:
         return [-float(id_) for id_ in range(len(model.tokens))]
@@ -542,16 +544,16 @@ def _single(score: float) -> float:
         return math.inf
 
 
-def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
+def pieces(model: Model) -> tuple[list[Piece], list[LostFeature]]:
     """Return the pieces of a model, and the losses.
 
     Args:
         model: the model; a BPE model as `ranked` returns it.
 
     Raises:
-        InexpressibleError: SentencePiece would refuse the pieces.
+        UnsupportedByFormat: SentencePiece would refuse the pieces.
     """
-    losses: list[Loss] = []
+    losses: list[LostFeature] = []
     types = _types(model)
     texts = list(model.tokens)
     complete = model.recipe.byte_fallback and BYTE in types
@@ -561,16 +563,16 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
         if text == NUL.encode() and complete and id_ in model.reserved_ids:
             types[id_] = UNUSED
             continue
-        losses.append(Loss(f"the token {model.spelled[id_]!r}, which holds a NUL"))
+        losses.append(LostFeature(f"the token {model.spelled[id_]!r}, which holds a NUL"))
         texts[id_], types[id_] = b"<|unused_%d|>" % id_, CONTROL
     if len(set(texts)) != len(texts) or b"" in texts:
-        raise InexpressibleError("a token is empty, or two are spelled alike")
+        raise UnsupportedByFormat("a token is empty, or two are spelled alike")
     if model.recipe.traits.has_scores and not {NORMAL, USER_DEFINED} & set(types):
-        raise InexpressibleError("it has no token that text becomes")
+        raise UnsupportedByFormat("it has no token that text becomes")
     scores = _written_scores(model)
     decides = not model.recipe.traits.by_frequency
     if decides and not all(math.isfinite(_single(score)) for score in scores):
-        raise InexpressibleError("a score is too large for single precision")
+        raise UnsupportedByFormat("a score is too large for single precision")
     # SentencePiece ignores the score of a user-defined piece. Its training writes 0.
     found = [
         Piece(text, 0.0 if kind == USER_DEFINED else score, kind)
@@ -583,11 +585,11 @@ def pieces(model: FilledRecipe) -> tuple[list[Piece], list[Loss]]:
             if name not in texts
         )
         found.append(Piece(name, 0.0, UNKNOWN))
-        losses.append(Loss("that it has no unknown token", minor=complete))
+        losses.append(LostFeature("that it has no unknown token", minor=complete))
     return found, losses
 
 
-def _types(model: FilledRecipe) -> list[int]:
+def _types(model: Model) -> list[int]:
     types = [NORMAL] * len(model.tokens)
     if model.recipe.byte_fallback:
         ids = {token: id_ for id_, token in enumerate(model.tokens)}
@@ -610,12 +612,12 @@ def _types(model: FilledRecipe) -> list[int]:
     return types
 
 
-def _is_best(model: FilledRecipe, id_: int) -> bool:
+def _is_best(model: Model, id_: int) -> bool:
     """Return whether a Unigram model prefers this token to all others, as if user-defined."""
     return model.scores[id_] == user_defined_score(model.tokens[id_])
 
 
-def _of_one_byte(model: FilledRecipe) -> list[int]:
+def _of_one_byte(model: Model) -> list[int]:
     """Return the ids of user-defined pieces of one byte, which only their score of 0 identifies.
 
     They exist only in models without rules, because rules list the user-defined pieces.
@@ -635,7 +637,7 @@ def _kept(part: object) -> tuple[str, ...]:
     return found
 
 
-def _written_scores(model: FilledRecipe) -> list[float]:
+def _written_scores(model: Model) -> list[float]:
     """Return the scores for the file.
 
     Models of words or characters with counts get the logarithm of each token's share, as in
@@ -654,7 +656,7 @@ def _written_scores(model: FilledRecipe) -> list[float]:
 # -- writing: decoders ---------------------------------------------------------------
 
 
-def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
+def decoding(model: Model, spaces: Spaces) -> tuple[str, list[LostFeature]]:
     """Return the text for an unknown piece, and the losses of the decoders.
 
     There is no loss if the ids of every text still become the same text.
@@ -674,8 +676,12 @@ def decoding(model: FilledRecipe, spaces: Spaces) -> tuple[str, list[Loss]]:
     if MARK in surface:
         # SentencePiece would write the ▁ unchanged.
         what = f"that {surface!r} stands for an unknown piece, its {MARK} as a space"
-        return surface.replace(MARK, " "), [Loss(what)]
-    lost = [Loss(f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}")]
+        return surface.replace(MARK, " "), [LostFeature(what)]
+    lost = [
+        LostFeature(
+            f"the decoders {', '.join(map(str, found)) or 'that leave every token as it is'}"
+        )
+    ]
     plain = (text for id_, text in enumerate(texts) if id_ not in model.special_id_set)
     alike = _reads_alike(found, spaces, plain, byte_fallback=falls_back, words=words)
     return surface, invalid if alike else lost
@@ -762,10 +768,10 @@ class Fitted(NamedTuple):
     rules: NormalizationRules
     spaces: Spaces
     surface: str
-    losses: list[Loss]
+    losses: list[LostFeature]
 
 
-def fitted(model: FilledRecipe) -> Fitted:
+def fitted(model: Model) -> Fitted:
     """Return the options nearest to a model whose recipe has an unknown token or needs none."""
     recipe = model.recipe
     rules, rest, losses = _rules(recipe.normalizers)
@@ -782,7 +788,7 @@ def fitted(model: FilledRecipe) -> Fitted:
     return Fitted(rules, spaces, surface, losses + more)
 
 
-def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[Loss]]:
+def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[LostFeature]]:
     """Return the rules, the normalizers after them, and the loss of those before them."""
     for place, part in enumerate(parts):
         found = charsmap.blob_of(part)
@@ -790,7 +796,9 @@ def _rules(parts: Sequence[Part]) -> tuple[NormalizationRules, list[Part], list[
             continue
         lost = [_normalizer(before) for before in parts[:place]]
         if part.kind == "precompiled" and part["graphemes"]:
-            lost.append(Loss("that its rules are applied to a whole grapheme where one fits"))
+            lost.append(
+                LostFeature("that its rules are applied to a whole grapheme where one fits")
+            )
         return NormalizationRules(*found, keep=part["keep"]), list(parts[place + 1 :]), lost
     first = 0
     while first < len(parts) and _is_rule(parts[first]):
@@ -807,8 +815,8 @@ def _is_rule(part: Part) -> bool:
     return not {" ", MARK} & {*part["pattern"], *part["content"]}
 
 
-def _normalizer(part: Part) -> Loss:
-    return Loss(f"the normalizer {part}")
+def _normalizer(part: Part) -> LostFeature:
+    return LostFeature(f"the normalizer {part}")
 
 
 class _State:
@@ -818,7 +826,7 @@ class _State:
         self.left = self.right = self.inside = False  # removed at the ends; joined inside
         self.prefix = ""  # "always", or "unless" the text begins with one
         self.escape = False
-        self.losses: list[Loss] = []
+        self.losses: list[LostFeature] = []
 
     def step(self, part: Part) -> None:
         """Take in one normalizer."""
@@ -829,7 +837,7 @@ class _State:
             self.right |= part["right"]
             if part.kind == "strip":
                 what = "that other white space than spaces is removed at the ends of a text"
-                self.losses.append(Loss(what))
+                self.losses.append(LostFeature(what))
         elif part.kind == "collapse-spaces" or _joins(part):
             self.inside = True
         elif _puts(part, marked=self.escape):
@@ -846,7 +854,7 @@ class _State:
             if part["prepend"] != "never":
                 self.prefix = self.prefix or "unless"
         elif part != WORDS[0] or not self.escape:
-            self.losses.append(Loss(f"the pre-tokenizer {part}"))
+            self.losses.append(LostFeature(f"the pre-tokenizer {part}"))
 
 
 def _puts(part: Part, *, marked: bool = False) -> bool:
@@ -875,17 +883,17 @@ def _joins(part: Part) -> bool:
     )
 
 
-def _nearest(model: FilledRecipe, parts: list[Part], rules: bool) -> tuple[Spaces, list[Loss]]:
+def _nearest(model: Model, parts: list[Part], rules: bool) -> tuple[Spaces, list[LostFeature]]:
     recipe, state = model.recipe, _State()
     for part in parts:
         state.step(part)
     for part in recipe.pre_tokenizers:
         state.split(part)
     if recipe.traits.learns_words and not recipe.pre_tokenizers:
-        state.losses.append(Loss("that a whole text is one word"))
+        state.losses.append(LostFeature("that a whole text is one word"))
     tidy = state.inside or (state.left and state.right)
     spaces = Spaces("before" if state.prefix else "", tidy, state.escape)
-    return spaces, state.losses + [Loss(what) for what in _differences(state, spaces, rules)]
+    return spaces, state.losses + [LostFeature(what) for what in _differences(state, spaces, rules)]
 
 
 def _differences(state: _State, spaces: Spaces, rules: bool) -> list[str]:
@@ -910,7 +918,7 @@ def _differences(state: _State, spaces: Spaces, rules: bool) -> list[str]:
     return found
 
 
-def _joined_words(model: FilledRecipe) -> Loss | None:
+def _joined_words(model: Model) -> LostFeature | None:
     """Return a loss if a token crosses the start of a word although each word is a pre-token."""
     mark = MARK.encode()
     recipe = model.recipe
@@ -920,9 +928,11 @@ def _joined_words(model: FilledRecipe) -> Loss | None:
     ordinary = (id_ for id_ in range(len(model.tokens)) if id_ not in model.reserved_ids)
     joined = next((id_ for id_ in ordinary if mark in model.tokens[id_][1:]), None)
     if joined is not None and not recipe.traits.learns_characters:
-        return Loss(f"that words are split, which its piece {model.spelled[joined]!r} joins")
+        return LostFeature(f"that words are split, which its piece {model.spelled[joined]!r} joins")
     if mark not in model.tokens and recipe.fuse_unknown and not recipe.byte_fallback:
-        return Loss(f"that words are split: {MARK} has no token, and is one with its neighbours")
+        return LostFeature(
+            f"that words are split: {MARK} has no token, and is one with its neighbours"
+        )
     return None
 
 
@@ -937,29 +947,29 @@ _ROLES = {
 # -- writing -------------------------------------------------------------------------
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return what the file can't hold, and what SentencePiece does differently.
 
     Raises:
-        InexpressibleError: SentencePiece can't hold a model of this kind.
+        UnsupportedByFormat: SentencePiece can't hold a model of this kind.
     """
     return message(model)[1]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the file, whose bytes depend on the model alone.
 
     Raises:
-        InexpressibleError: SentencePiece can't hold a model of this kind.
+        UnsupportedByFormat: SentencePiece can't hold a model of this kind.
     """
     return {"": serialized(message(model)[0])}
 
 
-def message(model: FilledRecipe) -> tuple[Any, list[Loss]]:
+def message(model: Model) -> tuple[Any, list[LostFeature]]:
     """Return the model as a message, and the losses.
 
     Raises:
-        InexpressibleError: SentencePiece can't hold a model of this kind.
+        UnsupportedByFormat: SentencePiece can't hold a model of this kind.
     """
     _check_expressible(model)
     fit = fitted(model)
@@ -974,43 +984,47 @@ def message(model: FilledRecipe) -> tuple[Any, list[Loss]]:
     return _filled_message(model, fit, listed), found
 
 
-def _check_expressible(model: FilledRecipe) -> None:
-    """Raise InexpressibleError if SentencePiece can't hold a model of this kind."""
+def _check_expressible(model: Model) -> None:
+    """Raise UnsupportedByFormat if SentencePiece can't hold a model of this kind."""
     recipe = model.recipe
     algorithm = recipe.algorithm
     if recipe.is_byte_level:
-        raise InexpressibleError("its tokens are bytes, and SentencePiece's are characters")
+        raise UnsupportedByFormat("its tokens are bytes, and SentencePiece's are characters")
     if algorithm not in SEGMENTATIONS:
-        raise InexpressibleError(f"SentencePiece has no {algorithm}")
+        raise UnsupportedByFormat(f"SentencePiece has no {algorithm}")
     if recipe.marker.text:
-        raise InexpressibleError(f"SentencePiece has no word marker but {MARK}")
+        raise UnsupportedByFormat(f"SentencePiece has no word marker but {MARK}")
     if not recipe.traits.is_plain_bpe and recipe.segmentation != SEGMENTATIONS[algorithm]:
-        raise InexpressibleError(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
+        raise UnsupportedByFormat(f"SentencePiece segments no {algorithm} by {recipe.segmentation}")
     marked = MARK.encode()
     if recipe.traits.learns_words and not any(token.startswith(marked) for token in model.tokens):
-        raise InexpressibleError(f"SentencePiece's words begin with {MARK}, and none does here")
+        raise UnsupportedByFormat(f"SentencePiece's words begin with {MARK}, and none does here")
 
 
-def _segmenting(model: FilledRecipe, listed: list[Piece]) -> list[Loss]:
+def _segmenting(model: Model, listed: list[Piece]) -> list[LostFeature]:
     """Return what SentencePiece does differently between normalized text and pieces."""
     recipe = model.recipe
     found = []
     complete = any(piece.type == BYTE for piece in listed)
     if recipe.byte_fallback and not complete:
-        found.append(Loss("its fallback to bytes, which do not all have tokens"))
+        found.append(LostFeature("its fallback to bytes, which do not all have tokens"))
     if not recipe.fuse_unknown and not complete and recipe.unk_token is not None:
-        found.append(Loss("that every unknown character, or word, is an unknown token of its own"))
+        found.append(
+            LostFeature("that every unknown character, or word, is an unknown token of its own")
+        )
     looks_up = recipe.traits.has_scores or recipe.traits.learns_words or recipe.whole_words
     if complete and recipe.precision == "double" and looks_up:
-        found.append(Loss("that the text <0x41> becomes the token of that byte"))
+        found.append(LostFeature("that the text <0x41> becomes the token of that byte"))
     if recipe.traits.has_scores and recipe.precision == "double":
         found.append(
-            Loss("sums of log probabilities in double precision: near-ties can be split otherwise")
+            LostFeature(
+                "sums of log probabilities in double precision: near-ties can be split otherwise"
+            )
         )
     return found
 
 
-def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]:
+def _around(model: Model, fit: Fitted, listed: list[Piece]) -> list[LostFeature]:
     """Return the losses of added tokens, and of data beside the recipe."""
     recipe = model.recipe
     found = []
@@ -1022,17 +1036,19 @@ def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]
         if not (
             exact and plain and (recipe.traits.is_plain_bpe or recipe.traits.learns_characters)
         ):
-            found.append(Loss(f"the way that the added token {token.text!r} is found in a text"))
+            found.append(
+                LostFeature(f"the way that the added token {token.text!r} is found in a text")
+            )
     kept = {piece.text.decode() for piece in listed if piece.type == USER_DEFINED}
     if fit.rules.blob and kept != set(fit.rules.keep):
         text = min(kept ^ set(fit.rules.keep))
         verb = "change" if text in kept else "leave alone"
-        found.append(Loss(f"that its rules {verb} {text!r}"))
+        found.append(LostFeature(f"that its rules {verb} {text!r}"))
     if fit.spaces.tidy and any("  " in text for text in kept):
-        found.append(Loss("that spaces side by side are joined in user-defined pieces, too"))
+        found.append(LostFeature("that spaces side by side are joined in user-defined pieces, too"))
     if recipe.post_processors:
         names = ", ".join(map(str, recipe.post_processors))
-        found.append(Loss(f"the post-processors {names}"))
+        found.append(LostFeature(f"the post-processors {names}"))
     return [
         *found,
         *training_lost(model, model.rounds),
@@ -1041,7 +1057,7 @@ def _around(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> list[Loss]
     ]
 
 
-def _filled_message(model: FilledRecipe, fit: Fitted, listed: list[Piece]) -> Any:
+def _filled_message(model: Model, fit: Fitted, listed: list[Piece]) -> Any:
     recipe, proto = model.recipe, new()
     for piece in listed:
         entry = proto.pieces.add(piece=piece.text, score=piece.score)

@@ -17,13 +17,13 @@ from tokctl.formats import sentencepiece
 from tokctl.formats.contract import (
     LARGEST_VOCABULARY,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     unless_damaged,
 )
 from tokctl.formats.sentencepiece import BYTE, CONTROL, MARK, NORMAL, UNKNOWN
-from tokctl.model import FilledRecipe, Origin
+from tokctl.model import ImportedFrom, Model
 from tokctl.model.byte_level import BYTE_TOKENS
 
 _AMOUNT = rb"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
@@ -37,12 +37,12 @@ _CONTROLS = (b"<s>", b"</s>", b"<pad>")
 _NUMBERS = {name: number for number, name in sentencepiece.MODEL_TYPES.items()}
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file begins with pieces and their scores."""
     return _START.match(source.head) is not None
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -54,26 +54,26 @@ def read(source: Source) -> FilledRecipe:
         return _filled(data, {text.encode(): id_ for text, id_ in special.items()})
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return the losses of `model`: what the `.model` loses, and what differs from the defaults.
 
     Raises:
-        InexpressibleError: SentencePiece can't hold the model, or its pieces do not fit on lines.
+        UnsupportedByFormat: SentencePiece can't hold the model, or its pieces do not fit on lines.
     """
     proto, found = sentencepiece.message(model)
     try:
         there = sentencepiece.filled(proto, None)
     except (ValueError, TokctlError) as error:
         # What the `.model` can't hold is already among the losses.
-        return found or [Loss(f"what the .model says: {error}")]
+        return found or [LostFeature(f"what the .model says: {error}")]
     written = _readable(proto)
     here = _filled(_lines(written), {})
     unknown = next(at for at, piece in enumerate(proto.pieces) if piece.type == UNKNOWN)
     if written is not proto:
-        found.append(Loss("what type each piece is, which the scores do not show"))
+        found.append(LostFeature("what type each piece is, which the scores do not show"))
     if there.tokens[unknown] != here.tokens[unknown]:
         name = there.tokens[unknown].decode()
-        found.append(Loss(f"that its unknown piece is called {name!r}: it is <unk> there"))
+        found.append(LostFeature(f"that its unknown piece is called {name!r}: it is <unk> there"))
     for name, what in (
         ("algorithm", "that it is another algorithm than its scores look like"),
         ("normalizers", "the normalizers, which are not SentencePiece's defaults"),
@@ -81,17 +81,17 @@ def losses(model: FilledRecipe) -> list[Loss]:
         ("special_tokens", "which pieces are special tokens"),
     ):
         if getattr(there.recipe, name) != getattr(here.recipe, name):
-            found.append(Loss(what))
+            found.append(LostFeature(what))
     if _but(there.tokens, unknown) != _but(here.tokens, unknown):
-        found.append(Loss("pieces that hold what ends a line"))
+        found.append(LostFeature("pieces that hold what ends a line"))
     elif there.added != here.added and there.recipe.special_tokens == here.recipe.special_tokens:
-        found.append(Loss("which pieces are user-defined"))
+        found.append(LostFeature("which pieces are user-defined"))
     if there.scores != here.scores and written is proto:
         # Unigram depends on sums of scores, BPE on their order, and word and character models on
         # neither.
         ranks = there.recipe.traits.is_plain_bpe and _order(there) == _order(here)
         minor = ranks or there.recipe.traits.by_frequency
-        found.append(Loss("more than six digits of a score", minor))
+        found.append(LostFeature("more than six digits of a score", minor))
     return found
 
 
@@ -99,12 +99,12 @@ def _but(tokens: list[bytes], id_: int) -> list[bytes]:
     return tokens[:id_] + tokens[id_ + 1 :]
 
 
-def _order(model: FilledRecipe) -> list[int]:
+def _order(model: Model) -> list[int]:
     places = {score: at for at, score in enumerate(sorted(set(model.scores)))}
     return [places[score] for score in model.scores]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the file that `spm_train` would write beside the `.model`."""
     return {"": _lines(_readable(sentencepiece.message(model)[0]))}
 
@@ -116,7 +116,7 @@ def _readable(proto: Any) -> Any:
     are not 0 if a 0 would leave the type of a piece open.
 
     Raises:
-        InexpressibleError: no such change makes the lines readable.
+        UnsupportedByFormat: no such change makes the lines readable.
     """
     if _is_read(proto):
         return proto
@@ -124,7 +124,7 @@ def _readable(proto: Any) -> Any:
     changed.CopyFrom(proto)
     names = {bytes(piece.piece) for piece in proto.pieces if piece.type != UNKNOWN}
     if _UNKNOWN in names:
-        raise InexpressibleError("its piece <unk> is for unknown characters, and here it is not")
+        raise UnsupportedByFormat("its piece <unk> is for unknown characters, and here it is not")
     plain = []
     for piece in changed.pieces:
         if piece.type == UNKNOWN:
@@ -145,7 +145,7 @@ def _readable(proto: Any) -> Any:
             if piece.score >= 0:
                 piece.score = lowest
     if not _is_read(changed):
-        raise InexpressibleError("its pieces are not lines that begin as such a file does")
+        raise UnsupportedByFormat("its pieces are not lines that begin as such a file does")
     return changed
 
 
@@ -153,7 +153,7 @@ def _is_read(proto: Any) -> bool:
     """Return whether tokctl recognizes the lines, and reads an equal number of pieces from them."""
     data = _lines(proto)
     try:
-        return is_one(Source("", data=data)) and _filled(data, {}).size == len(proto.pieces)
+        return is_one(ModelInput("", data=data)) and _filled(data, {}).size == len(proto.pieces)
     except (ValueError, TokctlError):
         return False
 
@@ -163,7 +163,7 @@ def _lines(proto: Any) -> bytes:
     return b"".join(b"%s\t%s\n" % (p.piece, b"%g" % p.score) for p in proto.pieces)
 
 
-def _filled(data: bytes, special: dict[bytes, int]) -> FilledRecipe:
+def _filled(data: bytes, special: dict[bytes, int]) -> Model:
     listed = _pieces(data)
     types = _types(listed, special)
     proto = sentencepiece.new()
@@ -171,7 +171,7 @@ def _filled(data: bytes, special: dict[bytes, int]) -> FilledRecipe:
         proto.pieces.add(piece=piece, score=score, type=kind)
     proto.trainer_spec.model_type = _NUMBERS[_algorithm(listed, types)]
     proto.trainer_spec.byte_fallback = BYTE in types
-    return sentencepiece.filled(proto, Origin("sentencepiece-vocab"), default="nmt_nfkc")
+    return sentencepiece.filled(proto, ImportedFrom("sentencepiece-vocab"), default="nmt_nfkc")
 
 
 def _pieces(data: bytes) -> list[tuple[bytes, float]]:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 
 from tokctl.core.errors import BadModel, Unsupported
-from tokctl.formats.contract import Source, damaged, unless_damaged
+from tokctl.formats.contract import ModelInput, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files
-from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe
-from tokctl.model.events import Events, Removal
+from tokctl.model import ImportedFrom, Marker, Merge, Model, Recipe
+from tokctl.model.events import MergeLog, Removal
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
 _SUFFIX, _SEPARATOR = "</w>", "@@"
@@ -30,7 +30,7 @@ _UNKNOWN = ("<unk>", "<UNK>", "[UNK]", "UNK")
 _SPACES = r"\A[\r ]+|[\r ]*\n[\r\n ]*|[\r ]+\z| "
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file begins with merges and a version line or a symbol with `</w>`."""
     if source.is_folder or source.is_json:
         return False
@@ -46,7 +46,7 @@ def names(codes: str) -> list[str]:
     return [name for name in dict.fromkeys(found) if name != codes]
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model of the codes and the vocabulary beside them.
 
     Raises:
@@ -61,7 +61,7 @@ def read(source: Source) -> FilledRecipe:
         return _filled(pairs, tokens)
 
 
-def _vocabulary_of(source: Source) -> Source:
+def _vocabulary_of(source: ModelInput) -> ModelInput:
     own = source.path.name if source.path else ""
     wanted = names(own)
     found = next((one for name in wanted if (one := source.beside(name))), None)
@@ -74,7 +74,7 @@ def _vocabulary_of(source: Source) -> Source:
     return found
 
 
-def _codes(source: Source) -> list[tuple[str, str]]:
+def _codes(source: ModelInput) -> list[tuple[str, str]]:
     """Return the merges in order, without repetitions of earlier merges."""
     lines = [line.strip("\r\n ") for line in vocab_files.lines(source)]
     version = _VERSION.match(lines[0])
@@ -97,7 +97,7 @@ def _codes(source: Source) -> list[tuple[str, str]]:
     return list(found)
 
 
-def _tokens(source: Source) -> list[str]:
+def _tokens(source: ModelInput) -> list[str]:
     """Return the symbols in the lines of a vocabulary, in order, spelled with `</w>`."""
     found = []
     for number, line in enumerate(vocab_files.lines(source), 1):
@@ -114,7 +114,7 @@ def _tokens(source: Source) -> list[str]:
     return found
 
 
-def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> FilledRecipe:
+def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> Model:
     listed = list(tokens)
     unknown = next((one for one in _UNKNOWN if one in listed), None)
     if unknown is None:
@@ -147,14 +147,14 @@ def _filled(pairs: list[tuple[str, str]], tokens: list[str]) -> FilledRecipe:
         unk_token=unknown,
         special_tokens=(unknown,),
     )
-    events = Events(tuple(text.encode() for text in removed), merges, removals)
-    return FilledRecipe(
+    events = MergeLog(tuple(text.encode() for text in removed), merges, removals)
+    return Model(
         recipe,
         [text.encode() for text in listed],
         merges=[] if removed else merges,
         added_tokens=(AddedToken(unknown, ids[unknown]),),
         events=events if removed else None,
-        origin=Origin("subword-nmt"),
+        origin=ImportedFrom("subword-nmt"),
     )
 
 

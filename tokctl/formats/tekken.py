@@ -20,8 +20,8 @@ from typing import Any
 
 from tokctl.core import orjson
 from tokctl.core.errors import Unsupported
-from tokctl.formats.contract import ANOTHER, InexpressibleError, Source, unless_damaged
-from tokctl.model import FilledRecipe, Origin, Recipe
+from tokctl.formats.contract import ANOTHER, ModelInput, UnsupportedByFormat, unless_damaged
+from tokctl.model import ImportedFrom, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
 #: The file's name in a folder.
@@ -61,7 +61,7 @@ _UNREAD = ("multimodal", "image", "audio", "model_settings_builder")
 _BEGINNING = "<s>"
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether `source` is a tekken document, or a folder with one and no tokenizer.json.
 
     A tekken document has a number of special tokens in its `config`, and a `vocab`.
@@ -79,7 +79,7 @@ def is_one(source: Source) -> bool:
     )
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file or folder.
 
     Raises:
@@ -90,13 +90,13 @@ def read(source: Source) -> FilledRecipe:
     try:
         with unless_damaged(source.name):
             return _filled(source.document)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise Unsupported(
             f"tokctl can't split a text as {source.name} says: {reason}", ANOTHER
         ) from None
 
 
-def _filled(document: dict[str, Any]) -> FilledRecipe:
+def _filled(document: dict[str, Any]) -> Model:
     from tokctl.formats.rust_patterns import pre_tokenizers_of
 
     config = document["config"]
@@ -126,11 +126,11 @@ def _filled(document: dict[str, Any]) -> FilledRecipe:
         special_tokens=tuple(special),
     )
     added = tuple(AddedToken(text, id_) for id_, text in enumerate(special))
-    return FilledRecipe(
+    return Model(
         recipe,
         tokens,
         added_tokens=added,
-        origin=Origin("tekken"),
+        origin=ImportedFrom("tekken"),
         companions=_companions(document),
     )
 

@@ -29,16 +29,16 @@ from tokctl.formats.contract import (
     AGAIN,
     LARGEST_VOCABULARY,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     damaged,
     lengths_lost,
     training_lost,
     unusable,
 )
-from tokctl.model import FilledRecipe, Origin, Recipe
+from tokctl.model import ImportedFrom, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken, Part, template_pieces
 
 __all__ = ["is_one", "losses", "read", "write"]
@@ -171,7 +171,7 @@ def sidecar_bytes(
     return orjson.dumps(arguments, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
+def read_sidecar(source: ModelInput, *, splits: bool = True) -> Sidecar:
     """Return the content of a sidecar.
 
     Args:
@@ -200,7 +200,7 @@ def read_sidecar(source: Source, *, splits: bool = True) -> Sidecar:
         return Sidecar(TiktokenEncoding(name, (), special), total, source.name)
     try:
         pre_tokenizer = pre_tokenizers_of(pattern)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise Unsupported(
             f"tokctl can't split a text as {source.name} says: {reason}",
             "say how it is split: tokctl convert --pattern cl100k, or --pattern 'regex:…'",
@@ -218,12 +218,12 @@ _START = re.compile(
 )
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file begins with a token in base64 and its rank."""
     return _START.match(source.head.removeprefix(codecs.BOM_UTF8)) is not None
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -259,14 +259,14 @@ def read(source: Source) -> FilledRecipe:
         raise unusable(source.name, error, hinted=source.hints.are_given) from None
 
 
-def _sidecar(source: Source) -> Sidecar | None:
+def _sidecar(source: ModelInput) -> Sidecar | None:
     if source.path is None or None not in source.hints:
         return None
     found = source.beside(source.path.name + SUFFIX)
     return None if found is None else read_sidecar(found, splits=source.hints.pattern is None)
 
 
-def _encoding(source: Source, beside: Sidecar | None) -> TiktokenEncoding:
+def _encoding(source: ModelInput, beside: Sidecar | None) -> TiktokenEncoding:
     """Return what the rank file leaves out.
 
     The caller's hints come first, then the sidecar, then the digest of a published file.
@@ -299,14 +299,14 @@ def _parts(pattern: str) -> str | tuple[Part, ...]:
         return tuple(PRE_TOKENIZERS.parse_list(pattern))
     try:
         return pre_tokenizers_of(pattern.removeprefix("regex:"))
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise Unsupported(
             f"tokctl can't split a text as that pattern does: {reason}",
             "name a pattern that every text is made of, or a pre-tokenizer: cl100k",
         ) from None
 
 
-def _known(source: Source) -> TiktokenEncoding:
+def _known(source: ModelInput) -> TiktokenEncoding:
     digest = hashlib.sha256(source.data).hexdigest()
     if digest in KNOWN:
         return KNOWN[digest]
@@ -322,7 +322,7 @@ def _known(source: Source) -> TiktokenEncoding:
     )
 
 
-def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> FilledRecipe:
+def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> Model:
     """Return the model of an encoding with the given ranks.
 
     Args:
@@ -353,9 +353,9 @@ def fill(ranks: _native.RankFile, encoding: TiktokenEncoding) -> FilledRecipe:
         whole_words=True,
         special_tokens=tuple(token.text for token in added),
     )
-    origin = Origin("tiktoken", encoding.name)
+    origin = ImportedFrom("tiktoken", encoding.name)
     core = ranks.fill({token.id: token.text.encode() for token in added})
-    return FilledRecipe.of_core(recipe, core, added_tokens=added, origin=origin)
+    return Model.of_core(recipe, core, added_tokens=added, origin=origin)
 
 
 _LINES = re.compile(rb"([^\r\n]*)(?:\r\n|[\r\n]|\Z)")
@@ -414,34 +414,38 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
     return _native.RankFile.of(list(ranks.items())), empty
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return the losses of `model`: what a rank file and its sidecar can't hold.
 
     Raises:
-        InexpressibleError: the model is not byte-level BPE with ids as ranks.
+        UnsupportedByFormat: the model is not byte-level BPE with ids as ranks.
     """
     from tokctl.formats.rust_patterns import pattern_of
 
     _ranked(model)
     recipe = model.recipe
-    found = [Loss(f"the normalizer {part}") for part in recipe.normalizers]
+    found = [LostFeature(f"the normalizer {part}") for part in recipe.normalizers]
     try:
         pattern_of(recipe.pre_tokenizers)
-    except InexpressibleError as reason:
-        found.append(Loss(f"how text is split: {reason}"))
-    found += [Loss(f"the decoder {part}") for part in recipe.decoders if part.kind != "byte-level"]
-    found += [Loss(f"the post-processor {part}") for part in recipe.post_processors if _adds(part)]
+    except UnsupportedByFormat as reason:
+        found.append(LostFeature(f"how text is split: {reason}"))
+    found += [
+        LostFeature(f"the decoder {part}") for part in recipe.decoders if part.kind != "byte-level"
+    ]
+    found += [
+        LostFeature(f"the post-processor {part}") for part in recipe.post_processors if _adds(part)
+    ]
     found += _losses_of_added(model)
     if any(part.kind == "trim-offsets" for part in recipe.post_processors):
-        found.append(Loss("that offsets leave spaces out", minor=True))
+        found.append(LostFeature("that offsets leave spaces out", minor=True))
     return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the ranks in id order, and the sidecar.
 
     Raises:
-        InexpressibleError: the model is not byte-level BPE with ids as ranks.
+        UnsupportedByFormat: the model is not byte-level BPE with ids as ranks.
     """
     from tokctl.formats.rust_patterns import pattern_of
 
@@ -454,7 +458,7 @@ def write(model: FilledRecipe) -> Files:
         special = {text: id_ for text, id_ in special.items() if text != holes.filler(id_)}
     try:
         pattern = pattern_of(model.recipe.pre_tokenizers)
-    except InexpressibleError:
+    except UnsupportedByFormat:
         pattern = pattern_of(())
     whole = len(ranks) + len(special) == len(model.tokens)
     encode = binascii.b2a_base64
@@ -468,7 +472,7 @@ def write(model: FilledRecipe) -> Files:
     return {"": data, SUFFIX: beside}
 
 
-def _name(model: FilledRecipe, data: bytes) -> str:
+def _name(model: Model, data: bytes) -> str:
     """Return the name of the encoding: from the origin, the digest or the recipe."""
     if model.origin is not None and model.origin.name:
         return model.origin.name
@@ -476,36 +480,36 @@ def _name(model: FilledRecipe, data: bytes) -> str:
     return known.name if known else model.recipe.name
 
 
-def _ranked(model: FilledRecipe) -> FilledRecipe:
+def _ranked(model: Model) -> Model:
     """Return the model segmented by its ids as ranks.
 
     Raises:
-        InexpressibleError: the model is not byte-level BPE, or its ids do not work as ranks.
+        UnsupportedByFormat: the model is not byte-level BPE, or its ids do not work as ranks.
     """
     recipe = model.recipe
     if not recipe.traits.is_plain_bpe:
-        raise InexpressibleError(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
+        raise UnsupportedByFormat(f"tiktoken has BPE alone, and this is {recipe.algorithm}")
     if not recipe.is_byte_level:
-        raise InexpressibleError("tiktoken's BPE is one of bytes, and this is one of characters")
+        raise UnsupportedByFormat("tiktoken's BPE is one of bytes, and this is one of characters")
     ranked = merging.by_ranks(model, scored=False)
     reserved = ranked.reserved_ids
     own = [token for id_, token in enumerate(ranked.tokens) if id_ not in reserved]
     known = set(own)
     if len(known) != len(own):
-        raise InexpressibleError("two of its tokens are the same bytes")
+        raise UnsupportedByFormat("two of its tokens are the same bytes")
     if any(bytes([byte]) not in known for byte in range(256)):
-        raise InexpressibleError("not every byte has a token")
+        raise UnsupportedByFormat("not every byte has a token")
     if not recipe.whole_words:
         _check_whole_words(ranked)
     return ranked
 
 
-def _check_whole_words(model: FilledRecipe) -> None:
-    """Raise InexpressibleError for a token that merges don't make but a pre-token could equal."""
+def _check_whole_words(model: Model) -> None:
+    """Raise UnsupportedByFormat for a token that merges don't make but a pre-token could equal."""
     made = {merge.token for merge in merging.by_merges(model).merges} | model.reserved_ids
     for id_, token in enumerate(model.tokens):
         if id_ not in made and len(token) > 1:
-            raise InexpressibleError(
+            raise UnsupportedByFormat(
                 f"no merge makes {model.spelled[id_]!r}, and tiktoken would take it for a "
                 "pre-token that reads so"
             )
@@ -520,23 +524,25 @@ def _adds(part: Part) -> bool:
     )
 
 
-def _losses_of_added(model: FilledRecipe) -> list[Loss]:
+def _losses_of_added(model: Model) -> list[LostFeature]:
     found = []
     flagged = [token.text for token in model.added if token.special and not _is_plain(token)]
     always = [token.text for token in model.added if not token.special]
     if flagged:
-        found.append(Loss(f"how special tokens are found ({_listed(flagged)})"))
+        found.append(LostFeature(f"how special tokens are found ({_listed(flagged)})"))
     if always:
-        found.append(Loss(f"added tokens that are no special tokens ({_listed(always)})"))
+        found.append(LostFeature(f"added tokens that are no special tokens ({_listed(always)})"))
     texts = sorted(token.text for token in model.added if token.special)
     alike = [text for text, longer in pairwise(texts) if longer.startswith(text)]
     if alike:
         found.append(
-            Loss(f"which of two special tokens is found where one begins as the other ({alike[0]})")
+            LostFeature(
+                f"which of two special tokens is found where one begins as the other ({alike[0]})"
+            )
         )
     kinds = {token.normalized for token in model.added}
     if len(kinds) > 1 and not flagged and not always:
-        found.append(Loss("that some special tokens are looked for before others"))
+        found.append(LostFeature("that some special tokens are looked for before others"))
     return found
 
 

@@ -13,15 +13,21 @@ from typing import Any
 
 from tokctl._native import ModelFile, StoredModel
 from tokctl.core.errors import TokctlError, Unsupported
-from tokctl.formats.contract import Files, InexpressibleError, Loss, Source, unless_damaged
+from tokctl.formats.contract import (
+    Files,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
+    unless_damaged,
+)
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.components import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
 from tokctl.model import (
-    Events,
-    FilledRecipe,
+    ImportedFrom,
     Merge,
-    Origin,
+    MergeLog,
+    Model,
     ParityRecord,
     Recipe,
     Round,
@@ -40,7 +46,7 @@ PRIVATE_VERSION = "tokctl-1"
 _COUNTS = ("counts", "left_counts", "right_counts")
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the document has tokctl's key or its private version."""
     if source.is_folder or not source.is_json:
         return False
@@ -51,12 +57,12 @@ def is_one(source: Source) -> bool:
     return "tokctl" in model or document.get("version") == PRIVATE_VERSION
 
 
-def losses(_model: FilledRecipe) -> list[Loss]:
+def losses(_model: Model) -> list[LostFeature]:
     """Return an empty list: the file holds all of a model."""
     return []
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the model file: one line of UTF-8, equal for equal models."""
     recipe = model.recipe
     spelled, ambiguous = model.spelled, model.is_ambiguous
@@ -110,31 +116,31 @@ def write(model: FilledRecipe) -> Files:
     return {"": orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)}
 
 
-def obstacle(given: Recipe | FilledRecipe) -> str | None:
+def obstacle(given: Recipe | Model) -> str | None:
     """Return why Hugging Face refuses the file, or None if Hugging Face loads it."""
     reason = huggingface.obstacle(given)
-    if reason is None and isinstance(given, FilledRecipe) and given.is_ambiguous:
+    if reason is None and isinstance(given, Model) and given.is_ambiguous:
         return huggingface.AMBIGUOUS
     return reason
 
 
-def _frame(model: FilledRecipe, ambiguous: bool) -> dict[str, Any]:
+def _frame(model: Model, ambiguous: bool) -> dict[str, Any]:
     """Return the document without the vocabulary, the merges and tokctl's own data."""
     if not ambiguous:
         try:
             return huggingface.frame(model)
-        except InexpressibleError:
+        except UnsupportedByFormat:
             pass
     return {"version": PRIVATE_VERSION, "model": {}}
 
 
-def _vocabulary_size(model: FilledRecipe, document: dict[str, Any]) -> int:
+def _vocabulary_size(model: Model, document: dict[str, Any]) -> int:
     """Return the number of tokens in the vocabulary; the other tokens are added tokens only."""
     foreign = document["version"] != PRIVATE_VERSION
     return huggingface.model_size(model) if foreign else model.size
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -160,7 +166,7 @@ def _check_format(model: dict[str, Any], name: str) -> None:
         )
 
 
-def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
+def _check_frame(document: dict[str, Any], filled: Model) -> None:
     """Raise ValueError if the fields that other libraries read do not match the recipe."""
     private = document["model"]["tokctl"]
     frame = _frame(filled, "merge_ids" in private)
@@ -176,7 +182,7 @@ def _check_frame(document: dict[str, Any], filled: FilledRecipe) -> None:
                 )
 
 
-def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
+def _filled(model: dict[str, Any], lists: ModelFile | None) -> Model:
     """Return the model of a document.
 
     Args:
@@ -206,7 +212,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> FilledRecipe:
     for name, length in zip(_COUNTS, core.lengths["counts"], strict=True):
         if length != core.lengths["merges"]:
             raise ValueError(f"there is not one of the {name} for each merge")
-    return FilledRecipe.of_core(
+    return Model.of_core(
         recipe,
         core,
         TrainingRecord.from_dict(training) if training else None,
@@ -266,10 +272,10 @@ def _merges(spelled: list[str], model: dict[str, Any], private: dict[str, Any]) 
     return columns
 
 
-def _events(private: dict[str, Any], recipe: Recipe) -> Events | None:
+def _events(private: dict[str, Any], recipe: Recipe) -> MergeLog | None:
     if "events" not in private:
         return None
-    return Events.from_dict(private["events"], is_byte_level=recipe.is_byte_level)
+    return MergeLog.from_dict(private["events"], is_byte_level=recipe.is_byte_level)
 
 
 def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> list[Merge]:
@@ -286,13 +292,13 @@ def _supermerges(private: dict[str, Any], recipe: Recipe, core: StoredModel) -> 
     return list(starmap(Merge, rows))
 
 
-def _origin(private: dict[str, Any]) -> Origin | None:
+def _origin(private: dict[str, Any]) -> ImportedFrom | None:
     if "origin" not in private:
         return None
     format_name, name = private["origin"]
     if not isinstance(format_name, str) or not isinstance(name, str):
         raise TypeError("origin")
-    return Origin(format_name, name)
+    return ImportedFrom(format_name, name)
 
 
 def _parity(private: dict[str, Any], merges: int) -> ParityRecord | None:

@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadModel, TokctlError
-from tokctl.formats.contract import Source
+from tokctl.formats.contract import ModelInput
 
 
 class UnreadFormat(NamedTuple):
@@ -45,7 +45,7 @@ _RWKV_LINES = re.compile(rb"""(?:[0-9]+ b?(?:'[^\n]*'|"[^\n]*") [0-9]+\r?\n)+"""
 _FASTBPE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+ [0-9]+\r?\n)+")
 
 
-def named(source: Source) -> TokctlError | None:
+def named(source: ModelInput) -> TokctlError | None:
     """Return the error for a file in a known format that tokctl can't read, or None."""
     found = _of_json(source.document) if source.is_json else _of_text(source.head)
     if found is None:

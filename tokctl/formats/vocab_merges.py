@@ -25,10 +25,10 @@ from tokctl.core.errors import BadOption, TokctlError
 from tokctl.formats import merging
 from tokctl.formats.contract import (
     Files,
-    Hints,
-    InexpressibleError,
-    Loss,
-    Source,
+    LoadOptions,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     lengths_lost,
     training_lost,
@@ -41,7 +41,7 @@ from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.components import byte_level as byte_level_json
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
-from tokctl.model import FilledRecipe, Origin, byte_level
+from tokctl.model import ImportedFrom, Model, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
@@ -55,7 +55,7 @@ _MARKS = (("<", ">"), ("[", "]"))
 _LONGEST_MARK = 40
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether `source` is a folder with the two files, or one file beside the other."""
     files = _pair(source)
     if files is None:
@@ -64,7 +64,7 @@ def is_one(source: Source) -> bool:
     return vocab_files.is_vocab_json(vocab) and not merges.is_json
 
 
-def _pair(source: Source) -> tuple[Source, Source] | None:
+def _pair(source: ModelInput) -> tuple[ModelInput, ModelInput] | None:
     """Return the two files of a folder, or of a file called like `NAME-vocab.json`, or None."""
     if source.path is None:
         return None
@@ -82,7 +82,7 @@ def _pair(source: Source) -> tuple[Source, Source] | None:
     return None
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the two files.
 
     Raises:
@@ -99,10 +99,10 @@ def read(source: Source) -> FilledRecipe:
         for one in chain.from_iterable(_NAMES):
             name = name.removesuffix(one)
         name = name.rstrip("-_.")
-        return replace(model, origin=Origin("vocab-merges", name))
+        return replace(model, origin=ImportedFrom("vocab-merges", name))
 
 
-def model_of(vocabulary: dict[str, int], pairs: list[Any], hints: Hints) -> FilledRecipe:
+def model_of(vocabulary: dict[str, int], pairs: list[Any], hints: LoadOptions) -> Model:
     """Return the model of a vocabulary and its merges.
 
     Args:
@@ -169,7 +169,7 @@ def _is_byte_level(vocabulary: dict[str, int]) -> bool:
     return vocabulary.keys() >= _NEEDED
 
 
-def _special(hints: Hints, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
+def _special(hints: LoadOptions, vocabulary: dict[str, int], pairs: list[Any]) -> list[Json]:
     """Return the entries of the special tokens.
 
     They are the tokens that the caller names. Otherwise they are the tokens of 3 to 40 characters
@@ -210,20 +210,20 @@ def _entry(text: str, id_: int) -> Json:
 # -- writing --------------------------------------------------------------------------
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return the losses of `model`: what a reader of the two files would not restore.
 
     Raises:
-        InexpressibleError: the model is not BPE by merges or ranks, or a reader could not split
+        UnsupportedByFormat: the model is not BPE by merges or ranks, or a reader could not split
             texts.
     """
     near = _as_written(model)
     write(near)
     vocabulary, pairs = _contents(near)
     try:
-        read_again = model_of(vocabulary, pairs, Hints())
+        read_again = model_of(vocabulary, pairs, LoadOptions())
     except TokctlError as error:
-        raise InexpressibleError(f"of the two files alone, {error.message}") from None
+        raise UnsupportedByFormat(f"of the two files alone, {error.message}") from None
     return [
         *differences(near, read_again),
         *training_lost(model, any(merge[3] for merge in model.merges)),
@@ -232,44 +232,44 @@ def losses(model: FilledRecipe) -> list[Loss]:
     ]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the two files; a model with ranks is written with the equivalent merges.
 
     Raises:
-        InexpressibleError: the model is not BPE by merges or ranks, or a token does not fit on a
+        UnsupportedByFormat: the model is not BPE by merges or ranks, or a token does not fit on a
             line.
     """
     vocabulary, pairs = _contents(_as_written(model))
     try:
         merges = vocab_files.write_merges(pairs)
     except ValueError as error:
-        raise InexpressibleError(f"merges.txt has no place for {error}") from None
+        raise UnsupportedByFormat(f"merges.txt has no place for {error}") from None
     return {VOCAB: orjson.dumps(vocabulary), MERGES: merges}
 
 
-def _contents(model: FilledRecipe) -> tuple[dict[str, int], list[tuple[str, str]]]:
+def _contents(model: Model) -> tuple[dict[str, int], list[tuple[str, str]]]:
     spelled = model.spelled
     pairs = [(spelled[left], spelled[right]) for left, right, *_ in model.merges]
     return {token: id_ for id_, token in enumerate(spelled)}, pairs
 
 
-def _as_written(model: FilledRecipe) -> FilledRecipe:
-    """Return the model with merges; raise InexpressibleError if the files can't hold it."""
+def _as_written(model: Model) -> Model:
+    """Return the model with merges; raise UnsupportedByFormat if the files can't hold it."""
     recipe = model.recipe
     if not recipe.traits.is_plain_bpe:
-        raise InexpressibleError(f"it holds merges, and this is a {recipe.algorithm} model")
+        raise UnsupportedByFormat(f"it holds merges, and this is a {recipe.algorithm} model")
     if recipe.replays_merges:
-        raise InexpressibleError("it merges by rank, and this model replays its merges")
+        raise UnsupportedByFormat("it merges by rank, and this model replays its merges")
     near = merging.by_merges(model)
     if near.is_ambiguous:
-        raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
+        raise UnsupportedByFormat("it knows tokens by their spelling, and two are spelled alike")
     if not recipe.is_byte_level and not recipe.marker.text:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "the two files do not say how a text is split, and no </w> in its tokens shows it"
         )
     fused = recipe.marker.is_end_fused and recipe.marker.text == _SUFFIX
     if not recipe.is_byte_level and not fused:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"words are marked by </w> at the end of tokens there, not by {recipe.marker}"
         )
     return near

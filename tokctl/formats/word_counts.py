@@ -14,21 +14,21 @@ from tokctl.core.errors import BadModel, CoreError
 from tokctl.formats.contract import (
     HEAD,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     lengths_lost,
     training_lost,
 )
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 
 #: The first count is at least 1: in the similar `.vocab` of SentencePiece, the first score is 0 or
 #: less.
 _LINES = re.compile(rb"[^\n]+\t[1-9][0-9]{0,18}\r?\n(?:[^\n]+\t[0-9]{1,19}\r?\n)*")
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether each complete line at the beginning is a word, a tab and a count."""
     head = source.head
     if len(head) == HEAD:
@@ -38,7 +38,7 @@ def is_one(source: Source) -> bool:
     return _LINES.fullmatch(head) is not None
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Raise TokctlError, because the file contains counts and no model."""
     raise BadModel(
         f"{source.name} holds word counts, and no model",
@@ -47,26 +47,31 @@ def read(source: Source) -> FilledRecipe:
     )
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return the losses of `model`: everything except the tokens and their counts.
 
     Raises:
-        InexpressibleError: the model has no counts of its tokens.
+        UnsupportedByFormat: the model has no counts of its tokens.
     """
     _check(model)
-    found = [Loss("the recipe: which text becomes which tokens"), Loss("the ids of the tokens")]
+    found = [
+        LostFeature("the recipe: which text becomes which tokens"),
+        LostFeature("the ids of the tokens"),
+    ]
     if model.added:
         names = ", ".join(token.text for token in model.added[:3])
         more = len(model.added) - 3
-        found.append(Loss(f"the added tokens {names}{f' and {more} more' if more > 0 else ''}"))
+        found.append(
+            LostFeature(f"the added tokens {names}{f' and {more} more' if more > 0 else ''}")
+        )
     return [*found, *training_lost(model), *lengths_lost(model), *companions_lost(model)]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the tokens with their counts as lines, in id order, without added tokens.
 
     Raises:
-        InexpressibleError: the model has no counts of its tokens.
+        UnsupportedByFormat: the model has no counts of its tokens.
     """
     _check(model)
     apart = {token.id for token in model.added}
@@ -80,9 +85,9 @@ def write(model: FilledRecipe) -> Files:
         raise error.reworded() from None
 
 
-def _check(model: FilledRecipe) -> None:
-    """Raise InexpressibleError if the model has no counts of its tokens."""
+def _check(model: Model) -> None:
+    """Raise UnsupportedByFormat if the model has no counts of its tokens."""
     if not model.counts:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "only models of words or characters know how often each token was seen"
         )

@@ -21,7 +21,7 @@ from tokctl import _native
 from tokctl.core.errors import BadInput
 from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
-from tokctl.idfiles.places import Place
+from tokctl.idfiles.places import ShardStore
 from tokctl.idfiles.writer import Encoder, NativeEncoder
 from tokctl.model.parts import native_parts
 from tokctl.sources import Document, Records, flat
@@ -64,7 +64,7 @@ class DamagedPieceError(BadInput):
         piece: name of the file.
     """
 
-    def __init__(self, folder: Place, file: str, problem: str) -> None:
+    def __init__(self, folder: ShardStore, file: str, problem: str) -> None:
         super().__init__(
             f"{folder.file(file)} is damaged: {problem}",
             "repeat the command with --resume: it is made again",
@@ -73,7 +73,7 @@ class DamagedPieceError(BadInput):
         self.piece = file
 
 
-def write_piece(folder: Place, file: str, chunks: Iterable[Chunk], width: int) -> StoredPiece:
+def write_piece(folder: ShardStore, file: str, chunks: Iterable[Chunk], width: int) -> StoredPiece:
     """Write chunks as a piece, completely or not at all.
 
     Errors that occur while the chunks are made are passed on.
@@ -152,7 +152,7 @@ class PlacedPiece:
         first: number of ids of all sources before the piece.
     """
 
-    folder: Place
+    folder: ShardStore
     file: str
     piece: StoredPiece
     width: int
@@ -209,7 +209,7 @@ class PlacedPiece:
         return Chunk(view[: row.size], row.ids, ends, self.width, lines)
 
 
-class Stretch:
+class Slice:
     """Ids of all pieces from index `start` up to index `stop`, and the ends of their documents.
 
     An end of a document at `stop` is included. One at `start` belongs to the stretch before, unless

@@ -1,8 +1,8 @@
 """Folder of shards on a disk, or at the address of an object store, through fsspec.
 
-A `Place` has all operations that shards and pieces need of either. On a disk, a file grows under a
-temporary name and is renamed. A store has no rename and needs none: an object appears when its
-upload is complete. So a file is first written on a disk, then uploaded as a whole.
+A `ShardStore` has all operations that shards and pieces need of either. On a disk, a file grows
+under a temporary name and is renamed. A store has no rename and needs none: an object appears when
+its upload is complete. So a file is first written on a disk, then uploaded as a whole.
 
 An object in a store can't grow, so each line of a journal after the first is an object of its own,
 `journal.jsonl.00000017`, until the journal is rewritten. A store has no locks that end with a
@@ -47,7 +47,7 @@ _MARK = ".tokctl-writer"
 _REQUEST = 1 << 23
 
 
-def place_at(path: str | Path) -> Place:
+def place_at(path: str | Path) -> ShardStore:
     """Return the place at a path or an address.
 
     Args:
@@ -65,7 +65,7 @@ def place_at(path: str | Path) -> Place:
     return Store(path, system, inside)
 
 
-class Place(ABC):
+class ShardStore(ABC):
     """A folder of files, which may not exist yet. It can be pickled.
 
     Attributes:
@@ -82,11 +82,11 @@ class Place(ABC):
         return f"{self.name}/{name}"
 
     @abstractmethod
-    def absolute(self) -> Place:
+    def absolute(self) -> ShardStore:
         """Return the place under a name that is valid in another working directory."""
 
     @abstractmethod
-    def folder(self, name: str) -> Place:
+    def folder(self, name: str) -> ShardStore:
         """Return a subfolder."""
 
     @abstractmethod
@@ -200,7 +200,7 @@ class Place(ABC):
         """
 
 
-class LocalPlace(Place):
+class LocalPlace(ShardStore):
     """A folder on a disk."""
 
     def __init__(self, path: Path) -> None:
@@ -365,7 +365,7 @@ class LocalPlace(Place):
             raise cannot(self.file(JOURNAL), error, "read") from None
 
 
-class Store(Place):
+class Store(ShardStore):
     """A folder at an address: the objects whose names begin with it."""
 
     def __init__(self, address: str, system: Any, path: str) -> None:

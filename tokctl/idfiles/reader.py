@@ -68,7 +68,7 @@ def read_text(tokenizer: Tokenizer, path: str | Path, **options: Any) -> Iterato
     Args:
         tokenizer: model of the ids.
         path: the file, or the folder or its manifest.
-        options: fields of `ReadOptions`: form, dtype, field, skip_special, separator, eos.
+        options: fields of `IdReadOptions`: form, dtype, field, skip_special, separator, eos.
 
     Raises:
         TokctlError: the file is missing, damaged or cut off, or an id is outside the vocabulary.
@@ -78,11 +78,11 @@ def read_text(tokenizer: Tokenizer, path: str | Path, **options: Any) -> Iterato
         tok = Tokenizer.load("book.json")
         text = b"".join(read_text(tok, "ids.npy", eos="<|endoftext|>"))
     """
-    return IdSource(str(path), ReadOptions(**options)).text(tokenizer)
+    return IdSource(str(path), IdReadOptions(**options)).text(tokenizer)
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class IdReadOptions:
     """Options for reading files of ids and for writing their documents as text.
 
     Attributes:
@@ -141,7 +141,7 @@ class IdSource:
         meter: counter of the bytes read.
     """
 
-    def __init__(self, name: str, options: ReadOptions, stdin: BinaryIO | None = None) -> None:
+    def __init__(self, name: str, options: IdReadOptions, stdin: BinaryIO | None = None) -> None:
         """Find a source by its name on the command line; `-` is stdin.
 
         Args:
@@ -331,7 +331,7 @@ def read_parts(
     return read_safetensors(file, field)
 
 
-def _is_raw(name: str, options: ReadOptions) -> bool:
+def _is_raw(name: str, options: IdReadOptions) -> bool:
     """Return whether the bytes of a file are plain numbers, to be read without decompression.
 
     The first ids can look like the beginning of a compressed file, so only the name decides whether

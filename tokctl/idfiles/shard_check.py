@@ -11,7 +11,7 @@ from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
 from tokctl.idfiles.npy import read_npy
-from tokctl.idfiles.places import LocalPlace, Place
+from tokctl.idfiles.places import LocalPlace, ShardStore
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.reader import read_parts
 from tokctl.idfiles.shard_journal import check_manifest, files_in, totals_of
@@ -86,7 +86,7 @@ def check_shards(path: str | Path) -> ShardCheck:
 
 
 def _faults(
-    place: Place, folder: Path, form: str, dtype: str | None, shard: dict[str, Any]
+    place: ShardStore, folder: Path, form: str, dtype: str | None, shard: dict[str, Any]
 ) -> Iterator[str]:
     """Yield the faults of a shard.
 

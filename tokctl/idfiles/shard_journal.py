@@ -23,7 +23,7 @@ from tokctl.core import orjson
 from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
-from tokctl.idfiles.places import JOURNAL, Place
+from tokctl.idfiles.places import JOURNAL, ShardStore
 from tokctl.sources import Source
 
 #: Version of the manifest's layout.
@@ -289,7 +289,7 @@ class JournalLines:
         added: number of lines added since.
     """
 
-    place: Place
+    place: ShardStore
     header: dict[str, Any]
     lines: list[dict[str, Any]]
     added: int = 0
@@ -300,7 +300,7 @@ class JournalLines:
             self._last = digest_of(line, self._last)
 
     @classmethod
-    def read(cls, place: Place) -> JournalLines | None:
+    def read(cls, place: ShardStore) -> JournalLines | None:
         """Return the journal of a place, or None; an incomplete last line is cut off.
 
         Raises:
@@ -486,7 +486,7 @@ def check_manifest(found: Any, name: str) -> dict[str, Any]:
     return manifest
 
 
-def _damaged(place: Place, line: int) -> TokctlError:
+def _damaged(place: ShardStore, line: int) -> TokctlError:
     """Return the error for a damaged line of a journal."""
     return BadInput(
         f"{place.file(JOURNAL)}: line {line} is damaged", "begin again in another folder", "damaged"

@@ -24,7 +24,7 @@ from tokctl.core import orjson
 from tokctl.core.errors import BadInput, BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.schema import check
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
-from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, Place, cannot, place_at
+from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, ShardStore, cannot, place_at
 from tokctl.idfiles.shard_journal import (
     LISTED,
     MANIFEST_HINT,
@@ -144,7 +144,7 @@ class ShardWriter:
         shards: the complete shards, as in the manifest.
     """
 
-    def __init__(self, place: Place, target: Target, number: int = 0, ids: int = 0) -> None:
+    def __init__(self, place: ShardStore, target: Target, number: int = 0, ids: int = 0) -> None:
         """Write to `place`, starting with an empty shard.
 
         Args:
@@ -321,7 +321,7 @@ def described(path: Path) -> dict[str, Any]:
         return {"file": path.name, "bytes": file.tell(), "sha256": digest}
 
 
-def file_fault(place: Place, file: dict[str, Any], name: str | None = None) -> str | None:
+def file_fault(place: ShardStore, file: dict[str, Any], name: str | None = None) -> str | None:
     """Return a sentence about the fault of a file of a shard, or None.
 
     A file is right if it has the size and the SHA-256 in `file`; a value that is missing there is
@@ -354,7 +354,7 @@ class ShardFolder:
 
     def __init__(
         self,
-        place: Place,
+        place: ShardStore,
         progress: Progress | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
@@ -586,7 +586,7 @@ def check_folder(name: str | Path, *, resume: bool) -> None:
         _check_empty(place, resume=resume)
 
 
-def _check_empty(place: Place, *, resume: bool) -> None:
+def _check_empty(place: ShardStore, *, resume: bool) -> None:
     """Check that shards can be written to a place.
 
     Raises:
@@ -671,7 +671,7 @@ def list_shards(path: str) -> ShardList:
     return ShardList(found["form"], found.get("dtype"), folder, found["shards"])
 
 
-def manifest_at(path: str) -> tuple[Place, str]:
+def manifest_at(path: str) -> tuple[ShardStore, str]:
     """Return the place of a manifest, and its name there.
 
     Args:
@@ -698,7 +698,7 @@ def manifest_at(path: str) -> tuple[Place, str]:
     return place, name
 
 
-def read_manifest(place: Place, name: str) -> dict[str, Any]:
+def read_manifest(place: ShardStore, name: str) -> dict[str, Any]:
     """Return the content of a manifest.
 
     Args:
@@ -724,7 +724,7 @@ def read_manifest(place: Place, name: str) -> dict[str, Any]:
     return said
 
 
-def unlisted(place: Place, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
+def unlisted(place: ShardStore, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
     """Yield a fault for each shard file in the folder that the manifest does not list.
 
     Args:
@@ -741,7 +741,7 @@ def unlisted(place: Place, shards: list[dict[str, Any]], manifest: str) -> Itera
 _SHARD_HINT = "copy it again from where it came, or make the shards again"
 
 
-def _check_shard(place: Place, file: dict[str, Any]) -> None:
+def _check_shard(place: ShardStore, file: dict[str, Any]) -> None:
     """Raise TokctlError if a file of a shard has a fault."""
     if (fault := file_fault(place, file)) is not None:
         raise BadInput(f"the shard {fault}", _SHARD_HINT, "damaged")

@@ -28,18 +28,18 @@ from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from tokctl.core.errors import BadInput, TokctlError
 from tokctl.core.schema import COUNT, AnyOf
-from tokctl.core.values import Done
+from tokctl.core.values import ProgressCount
 from tokctl.idfiles.chunks import Chunk, ResumePoint
 from tokctl.idfiles.pieces import (
     DamagedPieceError,
     PlacedPiece,
+    Slice,
     StoredPiece,
-    Stretch,
     borders,
     chunks_of,
     write_piece,
 )
-from tokctl.idfiles.places import Place, place_at
+from tokctl.idfiles.places import ShardStore, place_at
 from tokctl.idfiles.shard_journal import (
     FACTS,
     SHARD,
@@ -108,7 +108,7 @@ class Job:
         cache_memory: limit of the cache of each encoder, in bytes.
     """
 
-    place: Place
+    place: ShardStore
     target: Target
     encoder: Encoder
     cache_memory: int
@@ -119,7 +119,7 @@ class Job:
         return 0 if self.target.form == "jsonl" else self.target.dtype.width
 
     @property
-    def pieces(self) -> Place:
+    def pieces(self) -> ShardStore:
         """Folder of the pieces."""
         return self.place.folder(PIECES)
 
@@ -144,7 +144,7 @@ class Job:
         return job
 
 
-class Unit(NamedTuple):
+class SourceUnit(NamedTuple):
     """A whole source, or a part of one, that a task reads."""
 
     source: int
@@ -164,7 +164,7 @@ class PieceTask(NamedTuple):
     name: str
     number: int
     file: str
-    units: Sequence[Unit]
+    units: Sequence[SourceUnit]
 
 
 class UnitCounts(NamedTuple):
@@ -231,7 +231,7 @@ def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCount
         return Failure.of(error, len(counts) if failed else None)
 
 
-class Group(NamedTuple):
+class ShardRange(NamedTuple):
     """Shards that one task writes.
 
     Attributes:
@@ -252,7 +252,7 @@ class GroupTask(NamedTuple):
 
     name: str
     number: int
-    group: Group
+    group: ShardRange
     pieces: Sequence[PlacedPiece]
 
 
@@ -267,7 +267,7 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
         The shards, as in the manifest; or the failure.
     """
     group = task.group
-    stretch = Stretch(task.pieces, group.start, group.stop)
+    stretch = Slice(task.pieces, group.start, group.stop)
     chunks = stretch.chunks()
     try:
         first = next(chunks)  # sets `stretch.begun`
@@ -347,7 +347,7 @@ _PIECE_LINE = {
     "facts": {str: FACTS},
     "is": (COUNT, COUNT, str, COUNT, COUNT),
 }
-_PLAN_LINE = {"plan": [(COUNT,) * len(Group._fields)]}
+_PLAN_LINE = {"plan": [(COUNT,) * len(ShardRange._fields)]}
 _GROUP_LINE = {"group": COUNT, "shards": [SHARD]}
 
 
@@ -364,7 +364,7 @@ class _Record:
         """Read the lines; raise TokctlError if one is damaged."""
         self._file = file
         self.pieces: dict[str, _Known] = {}
-        self.plan: list[Group] | None = None
+        self.plan: list[ShardRange] | None = None
         self.groups: dict[int, list[dict[str, Any]]] = {}
         file.each(AnyOf(_PIECE_LINE, _PLAN_LINE, _GROUP_LINE), self._take)
 
@@ -410,7 +410,7 @@ class _Record:
                 raise ValueError
             self.pieces[line["piece"]] = _Known(StoredPiece(*line["is"]), units, facts)
         elif "plan" in line:
-            self.plan = [Group(*group) for group in line["plan"]]
+            self.plan = [ShardRange(*group) for group in line["plan"]]
         else:
             self.groups[line["group"]] = line["shards"]
 
@@ -542,7 +542,7 @@ class _Run:
                     self._take(task, *result)
                     documents, ids = documents + result[0].documents, ids + result[0].ids
                 done += sum(unit.part.size or 0 for unit in task.units)
-                self._tell("encode", Done(done, documents, ids), total)
+                self._tell("encode", ProgressCount(done, documents, ids), total)
                 # Report the failure that is first in the order of the sources, as one machine does.
                 if failures and all(number in ended for number in range(min(failures))):
                     break
@@ -552,7 +552,7 @@ class _Run:
     def _piece_tasks(self) -> list[PieceTask]:
         """Return the tasks for all parts of sources that have no piece."""
         record, sources = self._record, self._stream.sources
-        runs: list[list[Unit]] = []
+        runs: list[list[SourceUnit]] = []
         if record.plan is not None:
             needed = {piece.file for task in self._group_tasks() for piece in task.pieces}
             lost = sorted(name for name in needed if not self._is_there(name))
@@ -562,7 +562,9 @@ class _Run:
             }
             for name in lost:
                 units = record.pieces[name].units
-                runs.append([Unit(unit.source, parts[unit.source][unit.part]) for unit in units])
+                runs.append(
+                    [SourceUnit(unit.source, parts[unit.source][unit.part]) for unit in units]
+                )
         else:
             there = {
                 (unit.source, unit.part) for known in record.pieces.values() for unit in known.units
@@ -578,7 +580,7 @@ class _Run:
                     if not (goes_on and is_small and size + (part.size or 0) <= record.part_size):
                         runs.append([])
                         size = 0
-                    runs[-1].append(Unit(number, part))
+                    runs[-1].append(SourceUnit(number, part))
                     size, goes_on = size + (part.size or 0), is_small
         return [
             PieceTask(
@@ -668,7 +670,7 @@ class _Run:
             for (name, one), first in zip(known, firsts, strict=False)
         ]
 
-    def _plan(self) -> list[Group]:
+    def _plan(self) -> list[ShardRange]:
         pieces = self._placed()
         total = pieces[-1].end if pieces else 0
         if not any(piece.piece.ids or piece.piece.documents for piece in pieces):
@@ -676,20 +678,20 @@ class _Run:
         size = self._job.target.shard_size or 1
         exact = self._job.target.form in EXACT
         ends = range(size, total, size) if exact else borders(pieces, size)
-        groups: list[Group] = []
+        groups: list[ShardRange] = []
         first, start, shard = 0, 0, 0
         try:
             for shard, end in enumerate(ends, 1):
                 if end >= total:
                     break
                 if end - start >= _GROUP:
-                    groups.append(Group(first, shard - first, start, end))
+                    groups.append(ShardRange(first, shard - first, start, end))
                     first, start = shard, end
             else:
                 shard += 1
         except DamagedPieceError as error:
             self._fail_by(Failure.of(error))
-        return [*groups, Group(first, shard - first, start, total)]
+        return [*groups, ShardRange(first, shard - first, start, total)]
 
     def _group_tasks(self) -> list[GroupTask]:
         """Return a task for each group that is not complete, with the pieces that hold its ids."""

@@ -38,7 +38,7 @@ from tokctl.tokenizer.documents import DocumentEncoder, Progress, TrackedSources
 
 if TYPE_CHECKING:
     from tokctl._native import TokenNames
-    from tokctl.sources import Reading
+    from tokctl.sources import ReadOptions
     from tokctl.tokenizer import Special, Tokenizer
 
 
@@ -108,7 +108,7 @@ def write(
     index: str | Path | None = None,
     shard_size: int | None = None,
     resume: bool = False,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     progress: Progress | None = None,
     engine: ShardEngine | None = None,
 ) -> Written:
@@ -181,7 +181,7 @@ def write(
         return write_stream(ChunkStream(opened, encoder, progress), where, engine)
 
 
-def _noted_sources(sources: Sequence[Source | str | Path], reading: Reading) -> list[Source]:
+def _noted_sources(sources: Sequence[Source | str | Path], reading: ReadOptions) -> list[Source]:
     """Open the paths among the sources, and note every file that is read."""
     from tokctl.sources import open_sources
 

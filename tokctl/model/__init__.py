@@ -1,15 +1,15 @@
 """The single description of a tokenizer, as plain data from normalizer to decoder.
 
-A `Recipe` says how text becomes tokens. A `FilledRecipe` adds what training found: the
+A `Recipe` says how text becomes tokens. A `Model` adds what training found: the
 vocabulary, and the merges or scores with their history. Training fills in a recipe, a model
 file holds a filled recipe, and later code does not depend on where the recipe came from.
 """
 
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
-from tokctl.model.events import Events, Merge, Removal
+from tokctl.model.events import Merge, MergeLog, Removal
 from tokctl.model.filled import (
-    FilledRecipe,
-    Origin,
+    ImportedFrom,
+    Model,
     ParityRecord,
     Round,
     TrainingRecord,
@@ -38,11 +38,11 @@ __all__ = [
     "UNITS",
     "UNKNOWNS",
     "Algorithm",
-    "Events",
-    "FilledRecipe",
+    "ImportedFrom",
     "Marker",
     "Merge",
-    "Origin",
+    "MergeLog",
+    "Model",
     "ParityRecord",
     "Recipe",
     "Removal",

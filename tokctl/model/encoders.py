@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tokctl import _native
-from tokctl.model import FilledRecipe, Merge
+from tokctl.model import Merge, Model
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import native_parts
 
 
-def encoder(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.Encoder:
+def encoder(model: Model, made: frozenset[int] = frozenset()) -> _native.Encoder:
     """Return the native encoder of a model, from normalizers to segmentation.
 
     Args:
@@ -30,7 +30,7 @@ def encoder(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.
     )
 
 
-def replayer(model: FilledRecipe) -> _native.Encoder:
+def replayer(model: Model) -> _native.Encoder:
     """Return an encoder of single pre-tokens that makes the merges in the order learned.
 
     The recipe's own segmentation does not matter. Unknown symbols get no id.
@@ -40,7 +40,7 @@ def replayer(model: FilledRecipe) -> _native.Encoder:
     )
 
 
-def of_pre_tokens(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _native.Encoder:
+def of_pre_tokens(model: Model, made: frozenset[int] = frozenset()) -> _native.Encoder:
     """Return an encoder that segments each text as one pre-token.
 
     The text must be normalized, and rewritten by the pre-tokenizers.
@@ -60,13 +60,13 @@ def of_pre_tokens(model: FilledRecipe, made: frozenset[int] = frozenset()) -> _n
     )
 
 
-def _unknown_id(model: FilledRecipe) -> int | None:
+def _unknown_id(model: Model) -> int | None:
     token = model.recipe.unk_token
     return None if token is None else model.special_ids[token]
 
 
 def _encoder(
-    model: FilledRecipe,
+    model: Model,
     *,
     normalizers: list[dict[str, Any]],
     pre_tokenizers: list[dict[str, Any]],
@@ -115,7 +115,7 @@ def _encoder(
     )
 
 
-def _events(model: FilledRecipe) -> tuple[Any, ...] | None:
+def _events(model: Model) -> tuple[Any, ...] | None:
     """Return the merges and removals in the form that the native core takes."""
     events = model.events
     if events is None:
@@ -125,13 +125,13 @@ def _events(model: FilledRecipe) -> tuple[Any, ...] | None:
     return (model.size, len(events.removed)), merges, removals
 
 
-def byte_ids(model: FilledRecipe) -> list[int]:
+def byte_ids(model: Model) -> list[int]:
     """Return the ids of `<0x00>` to `<0xFF>`, with `NO_ID` for a missing token."""
     ids = {token: id_ for id_, token in enumerate(model.tokens)}
     return [ids.get(token, _native.NO_ID) for token in BYTE_TOKENS]
 
 
-def decoder(model: FilledRecipe) -> _native.Decoder:
+def decoder(model: Model) -> _native.Decoder:
     """Return the native decoder of a model.
 
     If the recipe has no decoders, the word marker decides where spaces go.
@@ -159,7 +159,7 @@ def decoder(model: FilledRecipe) -> _native.Decoder:
 _SPELLED = {"byte-level": "byte-characters"}
 
 
-def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
+def _decoded_otherwise(model: Model) -> dict[int, bytes]:
     """Return the tokens that decode to other bytes than their own, by id.
 
     An added token with a normalized spelling decodes to that spelling (`simple_id_to_token` in
@@ -172,9 +172,7 @@ def _decoded_otherwise(model: FilledRecipe) -> dict[int, bytes]:
     return {token.id: _native.normalize(normalizers, token.text.encode()) for token in found}
 
 
-def matchers(
-    model: FilledRecipe, encoder: _native.Encoder, allowed: set[str]
-) -> _native.Matchers | None:
+def matchers(model: Model, encoder: _native.Encoder, allowed: set[str]) -> _native.Matchers | None:
     """Return the matchers that find the added tokens and allowed special tokens in a text.
 
     Nothing is found inside a special token that stays text: Hugging Face's library finds allowed

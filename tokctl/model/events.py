@@ -1,7 +1,7 @@
 """The merges of a training and the tokens removed by it or after it, step by step.
 
 A removed token has a number above the highest id. Text never becomes a removed token, so only
-`Events` knows these numbers.
+`MergeLog` knows these numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Removal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Events:
+class MergeLog:
     """The merges and removals of a training, in order.
 
     Each merge is followed by the removals of its step.
@@ -87,7 +87,7 @@ class Events:
         }
 
     @classmethod
-    def from_dict(cls, data: Any, *, is_byte_level: bool) -> Events:
+    def from_dict(cls, data: Any, *, is_byte_level: bool) -> MergeLog:
         """Return the events that `to_dict` wrote; `check` tests whether they fit the vocabulary.
 
         Args:
@@ -167,7 +167,7 @@ class Events:
                 "damaged-model",
             )
 
-    def renumbered(self, ids: Sequence[int], size: int) -> Events:
+    def renumbered(self, ids: Sequence[int], size: int) -> MergeLog:
         """Return the events for a model with other ids.
 
         Args:

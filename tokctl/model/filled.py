@@ -13,7 +13,7 @@ from tokctl.core.errors import AGAIN, BadModel
 from tokctl.core.values import cached_property, no_garbage
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
-from tokctl.model.events import Events, Merge
+from tokctl.model.events import Merge, MergeLog
 from tokctl.model.parts import AddedToken, check_added
 from tokctl.model.recipe import Recipe, has_type, strings
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokctl._native import StoredModel
 
 
-class Origin(NamedTuple):
+class ImportedFrom(NamedTuple):
     """The source of a model that tokctl has not trained.
 
     Attributes:
@@ -263,7 +263,7 @@ def _sizes(values: Any) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class FilledRecipe:
+class Model:
     """A recipe with its vocabulary: the contents of a model file.
 
     Attributes:
@@ -295,11 +295,11 @@ class FilledRecipe:
     rounds: list[Round] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     added_tokens: tuple[AddedToken, ...] | None = None
-    origin: Origin | None = None
+    origin: ImportedFrom | None = None
     companions: dict[str, str] = field(default_factory=dict)
     lengths: dict[str, dict[str, Any]] = field(default_factory=dict)
     parity: ParityRecord | None = None
-    events: Events | None = None
+    events: MergeLog | None = None
     supermerges: list[Merge] = field(default_factory=list)
 
     @classmethod
@@ -311,13 +311,13 @@ class FilledRecipe:
         *,
         rounds: Sequence[Round] = (),
         added_tokens: tuple[AddedToken, ...] | None = None,
-        origin: Origin | None = None,
+        origin: ImportedFrom | None = None,
         companions: dict[str, str] | None = None,
         lengths: dict[str, dict[str, Any]] | None = None,
         parity: ParityRecord | None = None,
-        events: Events | None = None,
+        events: MergeLog | None = None,
         supermerges: list[Merge] | None = None,
-    ) -> FilledRecipe:
+    ) -> Model:
         """Return a model whose tokens, merges, scores and counts stay in the native core.
 
         Their Python lists are created on first use. Encoding and decoding never need them. Apart
@@ -355,7 +355,7 @@ class FilledRecipe:
             return self.__dict__.setdefault(name, value)
 
     def __repr__(self) -> str:
-        return f"<FilledRecipe {self.recipe.name}, {self.size:,} tokens>"
+        return f"<Model {self.recipe.name}, {self.size:,} tokens>"
 
     def __getstate__(self) -> dict[str, Any]:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadOption, TokctlError
-from tokctl.core.values import Brief, did_you_mean
+from tokctl.core.values import ShortRepr, did_you_mean
 
 
 class PartOption(NamedTuple):
@@ -109,7 +109,7 @@ class PartKind(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Part(Brief):
+class Part(ShortRepr):
     """A normalizer, pre-tokenizer, post-processor or decoder; immutable.
 
     `PartFamily.part` creates and checks a part. `part["name"]` is the value of one option. Two

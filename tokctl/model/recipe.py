@@ -7,7 +7,7 @@ from dataclasses import Field, dataclass, fields, replace
 from typing import Any, AnyStr, NamedTuple
 
 from tokctl.core.errors import AGAIN, BadModel, BadOption, CoreError
-from tokctl.core.values import Brief, did_you_mean
+from tokctl.core.values import ShortRepr, did_you_mean
 from tokctl.model.algorithms import ALGORITHMS, Algorithm
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import (
@@ -106,7 +106,7 @@ class Marker(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingStage(Brief):
+class TrainingStage(ShortRepr):
     """A stage of merge training, with its end and its limits on merges.
 
     SuperBPE (arXiv 2503.13423) learns words first and then tokens of several words: the first
@@ -209,7 +209,7 @@ class TrainingStage(Brief):
 
 
 @dataclass(frozen=True, repr=False)
-class Recipe(Brief):
+class Recipe(ShortRepr):
     r"""A description of how text becomes tokens, without the vocabulary.
 
     The parts of the pipeline can be `Part`s or text forms (`"nfkc"`, `["digits", "gpt2"]`,

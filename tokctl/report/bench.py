@@ -7,16 +7,16 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tokctl.core.humanize import plural
-from tokctl.report.document import Answer, Block, Bullets, Column, Paragraph, Record, Table
+from tokctl.report.document import Block, Bullets, Column, Paragraph, Record, Report, Table
 from tokctl.report.visible import safe
 
 if TYPE_CHECKING:
     from tokctl.analysis.bench import Bench
 
 
-def bench_answer(found: Bench) -> Answer:
+def bench_answer(found: Bench) -> Report:
     """Return the document of a speed measurement."""
-    return Answer(
+    return Report(
         "bench",
         "Speed",
         lambda: _blocks(found),

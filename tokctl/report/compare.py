@@ -18,22 +18,21 @@ from tokctl.analysis.comparison.results import (
     SweepPoint,
     TrainedText,
     Training,
-    WordStory,
+    WordDifference,
 )
 from tokctl.analysis.comparison.samples import align
 from tokctl.analysis.metrics import (
     HEADLINE,
     METRICS,
     OTHER_WAYS,
-    Absent,
     Definition,
-    Figure,
     Metric,
+    MetricValue,
+    Undefined,
     written,
 )
 from tokctl.core.humanize import file_names, listed, plural, times
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     CutReason,
@@ -45,6 +44,7 @@ from tokctl.report.document import (
     Inline,
     Legend,
     Paragraph,
+    Report,
     Segmentations,
     Span,
     facts,
@@ -60,9 +60,9 @@ POINTS = "pp: percentage points; % otherwise: of the baseline's figure"
 Row = tuple[str, list[str]]
 
 
-def comparison_answer(comparison: Comparison) -> Answer:
+def comparison_answer(comparison: Comparison) -> Report:
     """Return the document of a comparison."""
-    return Answer("compare", "Comparison", lambda: _blocks(comparison), data=comparison.to_dict)
+    return Report("compare", "Comparison", lambda: _blocks(comparison), data=comparison.to_dict)
 
 
 def _blocks(comparison: Comparison) -> Iterator[Block]:
@@ -150,7 +150,7 @@ def _sweep(comparison: Comparison, metric: Metric) -> Iterator[Block]:
     numbers = {
         (point.model, f"{point.asked:,}"): figure
         for point in comparison.sweep
-        if not isinstance(figure := point.figures[metric.name], Absent)
+        if not isinstance(figure := point.figures[metric.name], Undefined)
     }
     highest = max(numbers.values(), default=0) or 1
     shares = tuple(
@@ -352,7 +352,7 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[Row]]:
 def difference_words(comparison: Comparison, model: ModelReport, metric: Metric) -> str:
     """Return how a model differs from the baseline, and whether the difference is better."""
     found = comparison.against_baseline(model, metric)
-    if isinstance(found, Absent):
+    if isinstance(found, Undefined):
         return "n/a"
     if found.better is None:
         return "equal  "
@@ -505,7 +505,7 @@ def language_notes(comparison: Comparison) -> list[str]:
 COUNTED = "counted without punctuation; elsewhere a word is the text between spaces"
 
 
-def story_title(story: WordStory, comparison: Comparison) -> str:
+def story_title(story: WordDifference, comparison: Comparison) -> str:
     """Return how often the word occurs in the training text or, without training, in the text."""
     where = "the training text" if comparison.training else "the text"
     return f"{times(story.count)} in {where}" if story.count else f"not in {where}"
@@ -528,7 +528,7 @@ def made_of(provenance: MadeFrom) -> Iterator[tuple[str, str]]:
             yield "", f"{more:,} more: see --json"
 
 
-def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[Figure]]) -> list[Row]:
+def matrix_rows(comparison: Comparison, matrix: Sequence[Sequence[MetricValue]]) -> list[Row]:
     """Return a square of figures, with a dash on its diagonal."""
     return [
         (
@@ -546,7 +546,7 @@ def notes(comparison: Comparison) -> list[str]:
         reasons: dict[str, list[str]] = {}
         for model in comparison.models:
             figure = model.total.figures[metric.name]
-            if isinstance(figure, Absent):
+            if isinstance(figure, Undefined):
                 reasons.setdefault(figure.reason, []).append(model.name)
         for reason, models in reasons.items():
             found.setdefault((reason, tuple(models)), []).append(metric.label)
@@ -564,10 +564,12 @@ def _partly(comparison: Comparison) -> list[str]:
     lacking = {
         metric.label: names
         for metric in METRICS
-        if not isinstance(first.total.figures[metric.name], Absent)
+        if not isinstance(first.total.figures[metric.name], Undefined)
         and (
             names := tuple(
-                text.text for text in first.texts if isinstance(text.figures[metric.name], Absent)
+                text.text
+                for text in first.texts
+                if isinstance(text.figures[metric.name], Undefined)
             )
         )
     }
@@ -582,9 +584,9 @@ def _partly(comparison: Comparison) -> list[str]:
 _BETTER = {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}
 
 
-def definitions_answer(definitions: Sequence[Definition]) -> Answer:
+def definitions_answer(definitions: Sequence[Definition]) -> Report:
     """Return definitions of metrics: formula, unit, better direction, source, and pitfalls."""
-    return Answer(
+    return Report(
         "compare",
         "Metrics",
         lambda: _definitions(definitions),

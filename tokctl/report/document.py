@@ -1,6 +1,6 @@
 """Command results as documents, in one form that all writers take.
 
-A result becomes one `Answer`. `tokctl.report.terminal`, `markdown` and `latex` write its blocks for
+A result becomes one `Report`. `tokctl.report.terminal`, `markdown` and `latex` write its blocks for
 people. Pipes get its records as tab-separated lines, and `--json` writes its data.
 """
 
@@ -273,7 +273,7 @@ Record = Iterable[str]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Report:
     """Result of a command; each form is built only when it is written.
 
     Attributes:
@@ -325,7 +325,7 @@ def facts(pairs: Iterable[tuple[str, str]], title: str | None = None) -> Table:
 
 
 def on_paper(
-    answer: Answer,
+    answer: Report,
 ) -> Iterator[Heading | Paragraph | Legend | Bullets | Code | Table | Tree]:
     """Yield the blocks for Markdown and LaTeX.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     Code,
@@ -14,6 +13,7 @@ from tokctl.report.document import (
     Heading,
     Legend,
     Paragraph,
+    Report,
     Span,
     Table,
     Tokens,
@@ -63,7 +63,7 @@ _ESCAPES = str.maketrans(
 _NODES, _LEVELS = 200, 3
 
 
-def latex(answer: Answer) -> str:
+def latex(answer: Report) -> str:
     """Return the document as LaTeX sections, without a preamble."""
     parts = [text for block in on_paper(answer) if (text := _block(block))]
     return "\n\n".join([_PREAMBLE.replace("COMMAND", answer.command), *parts]) + "\n"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     Code,
@@ -15,6 +14,7 @@ from tokctl.report.document import (
     Heading,
     Legend,
     Paragraph,
+    Report,
     Span,
     Table,
     Tokens,
@@ -28,7 +28,7 @@ from tokctl.report.visible import BAR, drawn, safe
 _NODES, _LEVELS = 200, 12
 
 
-def markdown(answer: Answer) -> str:
+def markdown(answer: Report) -> str:
     """Return the document as Markdown, with its title as a heading."""
     parts = [f"# {_plain(answer.title)}"]
     parts += [text for block in on_paper(answer) if (text := _block(block))]

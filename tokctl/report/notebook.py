@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.analysis.comparison import Comparison
 from tokctl.report.compare import comparison_answer
-from tokctl.report.document import Answer, facts
+from tokctl.report.document import Report, facts
 from tokctl.report.inspect.model import recipe_facts, training_facts
 from tokctl.report.markdown import markdown
 from tokctl.report.visible import BACKGROUNDS, brief, names
@@ -46,7 +46,7 @@ def _tokenizer(shown: Tokenizer) -> str:
     pairs += recipe_facts(shown.recipe)
     if shown.model.training is not None:
         pairs += training_facts(shown.recipe, shown.model.training, shown.model.parity)
-    return _page(Answer("inspect", f"Tokenizer {shown.recipe.name}", lambda: [facts(pairs)]))
+    return _page(Report("inspect", f"Tokenizer {shown.recipe.name}", lambda: [facts(pairs)]))
 
 
 @to_html.register
@@ -69,7 +69,7 @@ def _encoding(shown: Encoding) -> str:
     return f'<div style="line-height:1.9">{tokens}{more}</div>{size}'
 
 
-def _page(answer: Answer) -> str:
+def _page(answer: Report) -> str:
     """Return the document as HTML, by way of Markdown: its escapes keep text from becoming tags."""
     from markdown_it import MarkdownIt
 

@@ -16,7 +16,6 @@ from rich.tree import Tree as RichTree
 
 from tokctl.core.values import screen_size
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     Code,
@@ -31,6 +30,7 @@ from tokctl.report.document import (
     Heading,
     Legend,
     Paragraph,
+    Report,
     Segmentations,
     Span,
     Table,
@@ -73,7 +73,7 @@ def console(stream: TextIO, *, color: bool, is_terminal: bool) -> Console:
     )
 
 
-def show(answer: Answer, on: Console) -> None:
+def show(answer: Report, on: Console) -> None:
     """Print the blocks of an answer; wide text wraps, wide tables are split."""
     for block in answer.blocks():
         for part in _parts(block, on):

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tokctl.analysis.explain.languages import LanguageShares, language_shares
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.core.humanize import plural
-from tokctl.model import FilledRecipe, Merge, Recipe, Round, TrainingRecord
+from tokctl.model import Merge, Model, Recipe, Round, TrainingRecord
 from tokctl.report.inspect.training import cost_name
 from tokctl.report.visible import visible
 from tokctl.sources.corpora import Corpus
@@ -34,7 +34,7 @@ _LABEL = 12
 
 def show_training(
     console: Console,
-    model: FilledRecipe,
+    model: Model,
     tokens: Sequence[str],
     seconds: Mapping[str, float],
     *,
@@ -113,7 +113,7 @@ def _merge_rows(merges: Sequence[Merge], tokens: Sequence[str]) -> list[tuple[st
     return [("all merges", _merge_list(tokens, merges))] if merges else []
 
 
-def _stage_rows(model: FilledRecipe, record: TrainingRecord) -> Iterator[tuple[str, str]]:
+def _stage_rows(model: Model, record: TrainingRecord) -> Iterator[tuple[str, str]]:
     """Yield where each later stage of a training began, and how many words its tokens have."""
     ends = [*record.stage_ends, len(model.tokens)]
     for number, (begin, end) in enumerate(pairwise(ends), start=2):
@@ -126,7 +126,7 @@ def _stage_rows(model: FilledRecipe, record: TrainingRecord) -> Iterator[tuple[s
         yield f"stage {number}", text
 
 
-def _superword_rows(model: FilledRecipe, tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _superword_rows(model: Model, tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the number of supermerges, their first id, and the count of the first one."""
     found = model.supermerges
     if found:
@@ -144,7 +144,8 @@ def _language_rows(found: LanguageShares) -> list[tuple[str, str]]:
     """Return one row per language, the costliest first, and the Gini coefficients."""
     cost = {one.name: one.cost_after for one in found.languages}
     ordered = sorted(
-        found.languages, key=lambda one: c if not isinstance(c := cost[one.name], Absent) else 0.0
+        found.languages,
+        key=lambda one: c if not isinstance(c := cost[one.name], Undefined) else 0.0,
     )[::-1]
     shown = [
         f"{visible(one.name)}: {one.before:,} → {one.after:,} tokens, {plural(one.merges, 'merge')}"
@@ -156,7 +157,7 @@ def _language_rows(found: LanguageShares) -> list[tuple[str, str]]:
     rows = [("" if place else "languages", text) for place, text in enumerate(shown)]
     if found.together:
         rows.append(("", f"all together: {plural(found.together, 'merge')}"))
-    if isinstance(found.gini_before, Absent) or isinstance(found.gini_after, Absent):
+    if isinstance(found.gini_before, Undefined) or isinstance(found.gini_after, Undefined):
         return rows
     figures = f"{found.gini_before:.4f} → {found.gini_after:.4f}"
     return [*rows, ("gini", f"{figures}, of {cost_name(found.measure)}")]
@@ -177,7 +178,7 @@ def _round_rows(rounds: Sequence[Round]) -> list[tuple[str, str]]:
     ]
 
 
-def _piece_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
+def _piece_rows(model: Model, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """Return the highest and the lowest scores; ids of pieces are in the order of their scores."""
     reserved = model.reserved_ids
     scores = model.scores
@@ -189,7 +190,7 @@ def _piece_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, s
     return [("all pieces", ", ".join(shown))] if shown else []
 
 
-def _frequency_rows(model: FilledRecipe, tokens: Sequence[str]) -> list[tuple[str, str]]:
+def _frequency_rows(model: Model, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """Return the most frequent tokens; an extended model's ids are not in order of frequency."""
     counts = model.counts
     if not counts:
@@ -237,7 +238,7 @@ def _merge_list(tokens: Sequence[str], merges: Sequence[Merge]) -> str:
     )
 
 
-def _why_stopped(model: FilledRecipe, record: TrainingRecord) -> str:
+def _why_stopped(model: Model, record: TrainingRecord) -> str:
     traits = model.recipe.traits
     limits = []
     least, longest = record.min_frequency, record.max_token_length

@@ -138,7 +138,7 @@ def total_size(sources: Sequence[Source]) -> int | None:
 FORMATS = ("auto", "text", "jsonl", "parquet", "arrow", "tsv", "tar", "raw")
 
 
-class Reading(NamedTuple):
+class ReadOptions(NamedTuple):
     """Options for reading sources.
 
     Attributes:
@@ -161,7 +161,7 @@ class Reading(NamedTuple):
 
 
 #: Reading by names and first bytes.
-AUTO = Reading()
+AUTO = ReadOptions()
 
 
 def check_errors(errors: str) -> None:

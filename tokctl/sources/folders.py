@@ -22,7 +22,7 @@ from typing import Any
 from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.core.humanize import plural
 from tokctl.sources.blocks import unreadable
-from tokctl.sources.document import Reading
+from tokctl.sources.document import ReadOptions
 
 
 def has_magic(text: str) -> bool:
@@ -110,7 +110,7 @@ class FileFilter:
     `include` has the dot.
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReadOptions) -> None:
         self._include = [Pattern(text) for text in reading.include]
         self._exclude = [Pattern(text, dots=True) for text in reading.exclude]
 
@@ -134,7 +134,7 @@ class FileFilter:
         return any(pattern.may_fit_below(folder) for pattern in self._include)
 
 
-def files_of(folder: str, reading: Reading) -> list[str]:
+def files_of(folder: str, reading: ReadOptions) -> list[str]:
     """Return the files of a folder and all folders below it, sorted by the bytes of their paths.
 
     Links to files count as files. Links to folders are not followed, so that no file is read twice

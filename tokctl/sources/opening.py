@@ -29,7 +29,7 @@ from tokctl.sources.document import (
     Batch,
     Document,
     Places,
-    Reading,
+    ReadOptions,
     Records,
     Source,
 )
@@ -53,7 +53,7 @@ _TABLES = (".parquet", ".arrow", ".feather")
 
 
 def open_sources(
-    paths: Sequence[str | Path], reading: Reading = AUTO, *, stdin: BinaryIO | None = None
+    paths: Sequence[str | Path], reading: ReadOptions = AUTO, *, stdin: BinaryIO | None = None
 ) -> list[Source]:
     """Return the sources that `paths` name, after checking each one.
 
@@ -84,7 +84,7 @@ def open_sources(
     return found
 
 
-def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[Source]:
+def opened(sources: Named | Iterable[Named], reading: ReadOptions = AUTO) -> list[Source]:
     """Return sources in the given order: paths are opened and checked, open sources stay.
 
     A folder or a pattern becomes one source for each of its files.
@@ -104,7 +104,7 @@ def opened(sources: Named | Iterable[Named], reading: Reading = AUTO) -> list[So
             "they are paths: one, or a list of them",
             "bad-value",
         )
-    if not isinstance(reading, Reading):
+    if not isinstance(reading, ReadOptions):
         raise BadOption(
             f"reading can't be {brief(reading)}",
             "it is a Reading of tokctl.sources: Reading('jsonl', text_field='body')",
@@ -148,7 +148,7 @@ def _check_stdin(paths: Sequence[str | Path]) -> None:
         raise BadOption("stdin (-) is named twice", "it can be read only once")
 
 
-def _sources_at(path: str, reading: Reading, stdin: BinaryIO | None) -> Iterator[Source]:
+def _sources_at(path: str, reading: ReadOptions, stdin: BinaryIO | None) -> Iterator[Source]:
     if path == STDIN:
         yield _source(stdin_source(stdin), reading, is_stdin=True)
         return
@@ -163,7 +163,7 @@ def _sources_at(path: str, reading: Reading, stdin: BinaryIO | None) -> Iterator
         yield _source(data, own)
 
 
-def _local(path: str, reading: Reading) -> Iterator[tuple[ByteSource, Reading]]:
+def _local(path: str, reading: ReadOptions) -> Iterator[tuple[ByteSource, ReadOptions]]:
     """Yield the files that a path names, and how each is read."""
     if os.path.isdir(path):  # noqa: PTH112
         from tokctl.sources import folders
@@ -225,7 +225,7 @@ def _document(data: ByteSource, *, raw: bool = False) -> Document:
 
 
 def _source(
-    data: ByteSource, reading: Reading, *, is_stdin: bool = False, depth: int = 0
+    data: ByteSource, reading: ReadOptions, *, is_stdin: bool = False, depth: int = 0
 ) -> Source:
     """Return the source that the bytes hold.
 
@@ -335,7 +335,7 @@ def _head(data: ByteSource) -> tuple[bytes, bool]:
         return _peek(blocks, _undecided)[0], False
 
 
-def _archive(data: ByteSource, blocks: _Blocks, reading: Reading, depth: int) -> Archive:
+def _archive(data: ByteSource, blocks: _Blocks, reading: ReadOptions, depth: int) -> Archive:
     inside = reading._replace(format="auto")
 
     def members() -> Iterator[Document | Records]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.sources.blocks import BLOCK_SIZE, HEAD, ByteSource
-from tokctl.sources.document import Reading
+from tokctl.sources.document import ReadOptions
 from tokctl.sources.folders import FileFilter, has_magic, nothing_in
 
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -32,7 +32,7 @@ def shown(text: str) -> str:
     return _QUERY.sub(r"\1", _USER.sub(r"\1", text))
 
 
-def files_at(address: str, reading: Reading) -> list[ByteSource]:
+def files_at(address: str, reading: ReadOptions) -> list[ByteSource]:
     """Return the files at an address, sorted by path.
 
     An address is a file, a folder with files, or a pattern.
@@ -66,7 +66,7 @@ def files_at(address: str, reading: Reading) -> list[ByteSource]:
         return _named(system, files)
 
 
-def _folder(system: Any, path: str, name: str, reading: Reading) -> dict[str, Any]:
+def _folder(system: Any, path: str, name: str, reading: ReadOptions) -> dict[str, Any]:
     """Return the files to read below a path, with the store's description of each."""
     chosen = FileFilter(reading)
     base = path.rstrip("/") + "/"

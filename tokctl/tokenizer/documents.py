@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from tokctl._native import NO_ID, IdCollector, IdWriter
 from tokctl.core.errors import BadOption, CoreError, TokctlError
-from tokctl.core.values import Done, cached_property
+from tokctl.core.values import ProgressCount, cached_property
 from tokctl.sources import (
     BLOCK_SIZE,
     Archive,
@@ -583,7 +583,9 @@ class TrackedSources:
         """Report the progress."""
         if self._progress is not None:
             now = 0 if self._now is None else self._bytes_of(self._now)
-            self._progress("encode", Done(self._done + now, self.documents, self.ids), self._total)
+            self._progress(
+                "encode", ProgressCount(self._done + now, self.documents, self.ids), self._total
+            )
 
     def _bytes_of(self, source: Source) -> int:
         return self._read if source.tell is None else source.tell()

@@ -10,10 +10,10 @@ from tokctl.core.errors import BadOption
 from tokctl.tokenizer.tokenizer import Tokenizer
 
 #: A model of a comparison: a tokenizer, a name with a tokenizer, or the path of a model file.
-Model = Tokenizer | str | Path | tuple[str, Tokenizer]
+ModelArgument = Tokenizer | str | Path | tuple[str, Tokenizer]
 
 
-def named_models(models: Sequence[Model]) -> dict[str, Tokenizer]:
+def named_models(models: Sequence[ModelArgument]) -> dict[str, Tokenizer]:
     """Return the models by name, in order; see `tokctl.analysis.comparison.compare`.
 
     A model from a file is named after the file, another one after its recipe.

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING
 
 from tokctl._native import NO_ID
 from tokctl.core.errors import BadOption, CoreError, TokctlError
-from tokctl.core.values import Brief
+from tokctl.core.values import ShortRepr
 from tokctl.sources import Archive, Batch, Document, Records, Source, checked_batch, total_size
 from tokctl.sources.document import Utf8Checker, check_errors
 from tokctl.tokenizer.documents import DocumentEncoder, DocumentFeed, Progress
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Special, Tokenizer
-    from tokctl.tokenizer.model_names import Model
+    from tokctl.tokenizer.model_names import ModelArgument
     from tokctl.tokenizer.postprocess import Truncation
 
 __all__ = ["CountOptions", "FailedSource", "FileCount", "TokenCounts", "count_tokens", "rows"]
@@ -68,7 +68,7 @@ class FailedSource:
 
 
 @dataclass(frozen=True, repr=False)
-class TokenCounts(Brief):
+class TokenCounts(ShortRepr):
     """The counts of all sources.
 
     Attributes:
@@ -157,7 +157,7 @@ class CountOptions:
 
 def count_tokens(
     sources: Sequence[str | Path | Source],
-    models: Tokenizer | str | Path | Sequence[Model] | Mapping[str, Tokenizer],
+    models: Tokenizer | str | Path | Sequence[ModelArgument] | Mapping[str, Tokenizer],
     *,
     keep_going: bool = False,
     progress: Progress | None = None,
@@ -242,7 +242,7 @@ def rows(
 
 
 def _models(
-    models: Tokenizer | str | Path | Sequence[Model] | Mapping[str, Tokenizer],
+    models: Tokenizer | str | Path | Sequence[ModelArgument] | Mapping[str, Tokenizer],
 ) -> dict[str, Tokenizer]:
     if isinstance(models, Mapping):
         return dict(models)

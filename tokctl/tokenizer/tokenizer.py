@@ -13,7 +13,7 @@ from tokctl._native import IdArray
 from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.foreign_names import Answering
 from tokctl.core.values import brief, cached_property, suggesting
-from tokctl.model import FilledRecipe, Merge, Recipe, byte_level, encoders
+from tokctl.model import Merge, Model, Recipe, byte_level, encoders
 from tokctl.tokenizer.encoding import (
     Encoding,
     bad_ids_error,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     import tokctl
-    from tokctl.formats import Loss
-    from tokctl.sources import Named, Reading, Source
+    from tokctl.formats import LostFeature
+    from tokctl.sources import Named, ReadOptions, Source
     from tokctl.tokenizer.documents import DocumentEncoder
     from tokctl.tokenizer.postprocess import Padding, PostProcessor, Truncation
     from tokctl.tokenizer.sampling import Segmentation
@@ -103,8 +103,8 @@ class Tokenizer(Answering):
         ['a', 'Ġlot']
     """
 
-    def __init__(self, model: FilledRecipe) -> None:
-        if not isinstance(model, FilledRecipe):
+    def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
             raise BadOption(
                 f"a tokenizer can't be made of {brief(model)}",
                 "Tokenizer.load(path) reads one, Tokenizer.train(files, vocab_size=…) trains one",
@@ -149,12 +149,12 @@ class Tokenizer(Answering):
         weights: Mapping[str, Number] | None = None,
         sample: Number | None = None,
         seed: int = 0,
-        extend: Tokenizer | FilledRecipe | None = None,
+        extend: Tokenizer | Model | None = None,
         errors: str = "strict",
         threads: int | None = None,
         memory: int | None = None,
         temporary: str | Path | None = None,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         progress: Progress | None = None,
         timing: Timing | None = None,
         engine: Engine | None = None,
@@ -193,8 +193,8 @@ class Tokenizer(Answering):
             memory: the maximum size of the counting tables in bytes; None: no limit. The result
                 does not depend on it.
             temporary: the folder for temporary files, which `memory` may need; None: the system's.
-            reading: how to read the paths (`tokctl.sources.Reading`: the format, the text field,
-                the files of a folder); None: according to names and first bytes.
+            reading: how to read the paths (`tokctl.sources.ReadOptions`: the format, the text
+                field, the files of a folder); None: according to names and first bytes.
             progress: receives the state of the training; see `tokctl.training`.
             timing: receives the time of each phase; see `tokctl.training`.
             engine: what counts the texts, such as `tokctl.extras.ray.Cluster()`; None: this
@@ -256,7 +256,7 @@ class Tokenizer(Answering):
         threshold: Number | None = None,
         sample: Number | None = None,
         seed: int = 0,
-        extend: Tokenizer | FilledRecipe | None = None,
+        extend: Tokenizer | Model | None = None,
         errors: str = "strict",
         threads: int | None = None,
         memory: int | None = None,
@@ -335,7 +335,7 @@ class Tokenizer(Answering):
         threads: int | None = None,
         memory: int | None = None,
         temporary: str | Path | None = None,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         progress: Progress | None = None,
         timing: Timing | None = None,
     ) -> Tokenizer:
@@ -415,7 +415,7 @@ class Tokenizer(Answering):
         alphabet_limit: int | None = None,
         initial_alphabet: str = "",
         threshold: Number | None = None,
-        extend: Tokenizer | FilledRecipe | None = None,
+        extend: Tokenizer | Model | None = None,
         errors: str = "strict",
         threads: int | None = None,
         read: TextStats | None = None,
@@ -493,7 +493,7 @@ class Tokenizer(Answering):
                 "bad-value",
             )
         special = None if special_tokens is None else dict(special_tokens)
-        hints = formats.Hints(pattern, special)
+        hints = formats.LoadOptions(pattern, special)
         if str(path).startswith("hf:"):
             from tokctl.formats import hub
 
@@ -574,7 +574,7 @@ class Tokenizer(Answering):
         _check_path(path)
         save(self.model, path, format, lossy=lossy)
 
-    def losses(self, format: str) -> list[Loss]:  # noqa: A002
+    def losses(self, format: str) -> list[LostFeature]:  # noqa: A002
         """Return what the model would lose in a format, the most important loss first.
 
         Raises:
@@ -1126,7 +1126,7 @@ class Tokenizer(Answering):
         self,
         sources: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
         *,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         lines: bool = False,
         eos: str | int | None = None,
         threads: int = 1,
@@ -1172,7 +1172,7 @@ class Tokenizer(Answering):
         self,
         sources: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
         *,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         lines: bool = False,
         eos: str | int | None = None,
         threads: int = 1,
@@ -1739,7 +1739,7 @@ def _recipe_of(
     algorithm: str | None,
     recipe: Recipe | None,
     special_tokens: Sequence[str],
-    extend: FilledRecipe | None,
+    extend: Model | None,
 ) -> Recipe:
     from dataclasses import replace
 
@@ -1765,10 +1765,10 @@ def _recipe_of(
     return recipe if changed == recipe else replace(changed, name="custom")
 
 
-def _model_of(extend: Tokenizer | FilledRecipe | None) -> FilledRecipe | None:
+def _model_of(extend: Tokenizer | Model | None) -> Model | None:
     if isinstance(extend, Tokenizer):
         return extend.model
-    if not isinstance(extend, FilledRecipe | None):
+    if not isinstance(extend, Model | None):
         raise BadOption(
             f"extend can't be {brief(extend)}",
             "it is a Tokenizer: Tokenizer.load('book.json')",

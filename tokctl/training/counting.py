@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from tokctl import _native
 from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
-from tokctl.core.values import Done, available_threads, brief
+from tokctl.core.values import ProgressCount, available_threads, brief
 from tokctl.model import Recipe
 from tokctl.model.parts import Part, native_parts
 from tokctl.sources import (
@@ -376,7 +376,7 @@ class _TextCounter:
                 else:
                     self.counter.feed(part)
                 if self._progress:
-                    self._progress("count", Done(done, self.documents), self._total)
+                    self._progress("count", ProgressCount(done, self.documents), self._total)
                 yield
         if isinstance(source, Document):
             self.documents += piece is None or piece.opens

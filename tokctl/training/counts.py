@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tokctl import _native
 from tokctl.core.errors import BadInput
 from tokctl.core.files import whole_file
-from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
+from tokctl.sources import AUTO, Document, ReadOptions, Source, documents, opened
 from tokctl.training import counting
 from tokctl.training.counting import (
     LINES_AT_ONCE,
@@ -117,7 +117,7 @@ def count(
     sources: str | Path | Source | Sequence[str | Path | Source],
     recipe: Recipe,
     *,
-    reading: Reading = AUTO,
+    reading: ReadOptions = AUTO,
     **options: Any,
 ) -> dict[bytes, int]:
     """Count the pre-tokens of texts, split by the recipe, in first-seen order.
@@ -125,7 +125,7 @@ def count(
     Args:
         sources: Paths, folders, archives or open sources, as in `Tokenizer.train`.
         recipe: Its normalizers and pre-tokenizers split the texts.
-        reading: How paths are read; see `tokctl.sources.Reading`.
+        reading: How paths are read; see `tokctl.sources.ReadOptions`.
         options: `min_count`, `threads`, `errors`, `sample`, `seed`, `memory`, `temporary`; see
             `tokctl.training.Options`.
 

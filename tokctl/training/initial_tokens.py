@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tokctl import _native
 from tokctl.core.errors import BadOption
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.encoders import encoder
 from tokctl.model.parts import Part, native_parts
@@ -94,7 +94,7 @@ def _split(steps: Sequence[Part], text: bytes) -> list[bytes]:
     return [rewritten[start:end] for start, end in ranges]
 
 
-def check(model: FilledRecipe) -> None:
+def check(model: Model) -> None:
     """Raise TokctlError unless the model encodes each of its initial tokens as one known token."""
     texts = model.training.initial_tokens if model.training else ()
     if not texts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tokctl.core.errors import BadOption
 from tokctl.core.values import brief
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.sources import check_errors
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Options:
     sample: Number | None = None
     seed: int = 0
     threshold: Number | None = None
-    extend: FilledRecipe | None = None
+    extend: Model | None = None
     memory: int | None = None
     temporary: str | Path | None = None
 

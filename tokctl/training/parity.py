@@ -13,9 +13,9 @@ from pathlib import Path
 from tokctl import _native
 from tokctl.core.errors import BadInput, BadOption, CoreError
 from tokctl.core.values import brief
-from tokctl.model import FilledRecipe, ParityRecord, Recipe
+from tokctl.model import Model, ParityRecord, Recipe
 from tokctl.model.byte_level import IN_ID_ORDER
-from tokctl.sources import AUTO, Reading, Source, opened
+from tokctl.sources import AUTO, ReadOptions, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Options, Timing, exact
 from tokctl.training.training import explained, first_tokens, limits, record_of, reserved
@@ -150,8 +150,8 @@ def train_by_language(
     dev: Texts | None = None,
     progress: Progress | None = None,
     timing: Timing | None = None,
-    reading: Reading = AUTO,
-) -> FilledRecipe:
+    reading: ReadOptions = AUTO,
+) -> Model:
     """Train on one text per language, so that the texts of all languages cost about the same.
 
     Args:
@@ -315,7 +315,7 @@ def fill_by_language(
     parity: Parity,
     progress: Progress | None = None,
     timing: Timing | None = None,
-) -> FilledRecipe:
+) -> Model:
     """Return the recipe filled with the vocabulary that the counted texts give.
 
     Raises:
@@ -379,7 +379,7 @@ def fill_by_language(
         limit=str(limit) if windowed else "",
         targets=tuple(map(str, targets)) if parity.targets else (),
     )
-    return FilledRecipe.of_core(recipe, trained.training.model, training, parity=record)
+    return Model.of_core(recipe, trained.training.model, training, parity=record)
 
 
 def _parts(number: Fraction) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 from heapq import heapify, heappop, heappush
 
 from tokctl.core.errors import BadOption, Unsupported
-from tokctl.model import FilledRecipe, Merge, Recipe
+from tokctl.model import Merge, Model, Recipe
 from tokctl.model.byte_level import BYTES, unspell
 from tokctl.model.parts import AddedToken, check_added, is_lossless
 
@@ -24,7 +24,7 @@ from tokctl.model.parts import AddedToken, check_added, is_lossless
 _MAY_DIFFER = {"name", "special_tokens", "post_processors", "decoders", "stages"}
 
 
-def check_extension(old: FilledRecipe, recipe: Recipe) -> None:
+def check_extension(old: Model, recipe: Recipe) -> None:
     """Raise TokctlError if training can't continue from `old` with `recipe`."""
     if recipe.removal or old.recipe.removal:
         raise Unsupported(
@@ -83,7 +83,7 @@ def _can_split_anew(old: Recipe, recipe: Recipe) -> bool:
     return recipe.traits.is_plain_bpe and recipe.is_byte_level and all(map(is_lossless, parts))
 
 
-def _check_spellings(old: FilledRecipe, tokens: Iterable[str], what: str) -> None:
+def _check_spellings(old: Model, tokens: Iterable[str], what: str) -> None:
     """Raise TokctlError if a new token is spelled like an existing one; `what` names its kind."""
     ordinary = set(old.tokens)
     for token in tokens:
@@ -103,18 +103,18 @@ def _shown(value: object) -> str:
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
-def _is_long(old: FilledRecipe, id_: int) -> bool:
+def _is_long(old: Model, id_: int) -> bool:
     """Return whether the token has more than one symbol and is not reserved."""
     return id_ not in old.reserved_ids and not old.recipe.is_initial_symbol(old.tokens[id_])
 
 
-def new_special_tokens(old: FilledRecipe, recipe: Recipe) -> tuple[str, ...]:
+def new_special_tokens(old: Model, recipe: Recipe) -> tuple[str, ...]:
     """Return the recipe's special tokens that the model lacks."""
     return tuple(token for token in recipe.special_tokens if token not in old.special_ids)
 
 
 def added_tokens(
-    old: FilledRecipe | None, recipe: Recipe, tokens: list[bytes]
+    old: Model | None, recipe: Recipe, tokens: list[bytes]
 ) -> tuple[AddedToken, ...] | None:
     """Return the added tokens of the extended model, whose new special tokens have the last ids."""
     if old is None:
@@ -126,7 +126,7 @@ def added_tokens(
     return (*old.added, *(AddedToken(text, first + at) for at, text in enumerate(new)))
 
 
-def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
+def with_special_tokens(model: Model, tokens: Sequence[str]) -> Model:
     """Return the model with more special tokens, whose ids come after all others.
 
     Special tokens that the model already has keep their ids. Unlike an extension, this trains
@@ -138,7 +138,7 @@ def with_special_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRec
     return _with_added(model, tokens, special=True)
 
 
-def with_added_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecipe:
+def with_added_tokens(model: Model, tokens: Sequence[str]) -> Model:
     """Return the model with more added tokens that are not special, with ids after all others.
 
     A text is always searched for added tokens, exactly as spelled, before the model segments it.
@@ -149,7 +149,7 @@ def with_added_tokens(model: FilledRecipe, tokens: Sequence[str]) -> FilledRecip
     return _with_added(model, tokens, special=False)
 
 
-def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) -> FilledRecipe:
+def _with_added(model: Model, tokens: Sequence[str], *, special: bool) -> Model:
     """Return the model with the missing ones of `tokens`, as special or other added tokens."""
     there = {token.text for token in model.added if token.special == special}
     if both := [text for text in tokens if text in model.special_ids and not special]:
@@ -177,7 +177,7 @@ def _with_added(model: FilledRecipe, tokens: Sequence[str], *, special: bool) ->
     )
 
 
-def prune(model: FilledRecipe, size: int) -> FilledRecipe:
+def prune(model: Model, size: int) -> Model:
     """Return the model with `size` ids, renumbered without gaps in their old order.
 
     Special tokens, other added tokens and the initial symbols of segmentation always stay. A model
@@ -241,7 +241,7 @@ def _check_size(most: int, size: int) -> None:
         )
 
 
-def _as_learned(model: FilledRecipe) -> Iterator[Merge]:
+def _as_learned(model: Model) -> Iterator[Merge]:
     """Yield the merges and supermerges in the order of training.
 
     If a merge and a supermerge have equal counts, the merge comes first.
@@ -254,7 +254,7 @@ def _as_learned(model: FilledRecipe) -> Iterator[Merge]:
     yield from supermerges
 
 
-def _base(model: FilledRecipe) -> set[int]:
+def _base(model: Model) -> set[int]:
     """Return the ids that always stay."""
     recipe = model.recipe
     stays = {token.id for token in model.added}
@@ -270,7 +270,7 @@ def _base(model: FilledRecipe) -> set[int]:
 
 
 def kept_by_use(
-    model: FilledRecipe,
+    model: Model,
     uses: Mapping[int, int],
     pairs: Iterable[Sequence[int]] = (),
     gone: Collection[int] = (),
@@ -342,7 +342,7 @@ def kept_by_use(
     return sorted(kept)
 
 
-def keeping(model: FilledRecipe, ids: Iterable[int]) -> FilledRecipe:
+def keeping(model: Model, ids: Iterable[int]) -> Model:
     """Return the model with only these ids, renumbered without gaps in their old order.
 
     A merge stays if its parts and its token stay.
@@ -352,7 +352,7 @@ def keeping(model: FilledRecipe, ids: Iterable[int]) -> FilledRecipe:
     return _keeping(model, stays, [merge for merge in merges if stays.issuperset(merge[:3])])
 
 
-def _keeping(model: FilledRecipe, stays: set[int], merges: Iterable[Merge]) -> FilledRecipe:
+def _keeping(model: Model, stays: set[int], merges: Iterable[Merge]) -> Model:
     """Return the model with these ids and these of its merges, renumbered."""
     kept = sorted(stays)
     same = set(map(id, merges))
@@ -388,7 +388,7 @@ def renumbered_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[M
     return [Merge(ids[m.left], ids[m.right], ids[m.token], *m[3:]) for m in merges]
 
 
-def renumbered(model: FilledRecipe, ids: Mapping[int, int]) -> FilledRecipe:
+def renumbered(model: Model, ids: Mapping[int, int]) -> Model:
     """Return the model with new ids.
 
     Args:

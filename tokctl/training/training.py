@@ -11,9 +11,9 @@ from tokctl import _native
 from tokctl.core.errors import BadInput, BadOption, CoreError, TokctlError
 from tokctl.core.values import available_threads
 from tokctl.model import (
-    Events,
-    FilledRecipe,
     Merge,
+    MergeLog,
+    Model,
     Recipe,
     Removal,
     Round,
@@ -23,7 +23,7 @@ from tokctl.model import (
 )
 from tokctl.model.byte_level import BYTE_TOKENS, BYTES, IN_ID_ORDER, unspell
 from tokctl.model.filled import merges_of
-from tokctl.sources import AUTO, Document, Reading, Source, documents, opened
+from tokctl.sources import AUTO, Document, ReadOptions, Source, documents, opened
 from tokctl.training import initial_tokens, resizing
 from tokctl.training.counting import (
     Engine,
@@ -78,7 +78,7 @@ class _Trained:
     rounds: list[Round] = field(default_factory=list)
     ends: tuple[int, ...] = ()
     initial_merges: int = 0
-    events: Events | None = None
+    events: MergeLog | None = None
     supermerges: list[Merge] = field(default_factory=list)
 
 
@@ -88,9 +88,9 @@ def train(
     options: Options,
     progress: Progress | None = None,
     timing: Timing | None = None,
-    reading: Reading = AUTO,
+    reading: ReadOptions = AUTO,
     engine: Engine | None = None,
-) -> FilledRecipe:
+) -> Model:
     """Train on files, folders, archives or tables (`-` is stdin), or on open sources.
 
     A document is read block by block. With a pattern as pre-tokenizer (`regex:`) it is read as a
@@ -131,7 +131,7 @@ def train_on_counts(
     options: Options,
     progress: Progress | None = None,
     read: TextStats | None = None,
-) -> FilledRecipe:
+) -> Model:
     """Train on counted pre-tokens, in the order of the mapping.
 
     Normalizers and pre-tokenizers are not applied to the words.
@@ -154,7 +154,7 @@ def train_on_counts_file(
     options: Options,
     progress: Progress | None = None,
     timing: Timing | None = None,
-) -> FilledRecipe:
+) -> Model:
     """Train on a file of `word<TAB>count` lines; see `count_lines`.
 
     Normalizers and pre-tokenizers are not applied to the words.
@@ -175,7 +175,7 @@ def fill(
     options: Options,
     progress: Progress | None,
     timing: Timing,
-) -> FilledRecipe:
+) -> Model:
     """Return the recipe filled with the vocabulary that `counts` give.
 
     Raises:
@@ -217,7 +217,7 @@ def fill(
         initial_merges=trained.initial_merges,
     )
     if trained.core is not None:
-        model = FilledRecipe.of_core(
+        model = Model.of_core(
             recipe,
             trained.core,
             record,
@@ -225,7 +225,7 @@ def fill(
             supermerges=trained.supermerges,
         )
     else:
-        model = FilledRecipe(
+        model = Model(
             recipe,
             trained.tokens,
             trained.merges,
@@ -270,7 +270,7 @@ def _requested(options: Options) -> dict[str, Any]:
     }
 
 
-def changed_options(before: FilledRecipe, recipe: Recipe, options: Options) -> dict[str, Any]:
+def changed_options(before: Model, recipe: Recipe, options: Options) -> dict[str, Any]:
     """Compare the options of a trained model with the options of a new training.
 
     The texts are not compared, nor options that don't change the result, such as the number of
@@ -361,7 +361,7 @@ def _merged(
     report: Callable[[int], None] | None,
     stage: TrainingStage,
     vocab_size: int,
-    old: FilledRecipe | None,
+    old: Model | None,
 ) -> _Trained:
     """Train one stage: merge until the vocabulary has `vocab_size` ids."""
     trained = _learned(counts, read, recipe, options, report, stage, vocab_size, old)
@@ -384,7 +384,7 @@ def _learned(
     report: Callable[[int], None] | None,
     stage: TrainingStage,
     vocab_size: int,
-    old: FilledRecipe | None,
+    old: Model | None,
 ) -> _native.Training:
     """Train one stage like `_merged`, and return the core's own result."""
     special = first_tokens(recipe)
@@ -422,7 +422,7 @@ def _learned(
     )
 
 
-def _start(recipe: Recipe, old: FilledRecipe) -> _native.Encoder | None:
+def _start(recipe: Recipe, old: Model) -> _native.Encoder | None:
     """Return an encoder that gives the tokens which the old merges make of a pre-token.
 
     None if the core must replay the merges itself, because the order of the words in its scan
@@ -436,23 +436,23 @@ def _start(recipe: Recipe, old: FilledRecipe) -> _native.Encoder | None:
     return (encoders.of_pre_tokens if once else encoders.replayer)(old)
 
 
-def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> FilledRecipe:
+def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> Model:
     """Return the model at the end of a stage, without new special tokens: they get the last ids."""
     new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
     known = tuple(token for token in recipe.special_tokens if token not in new)
     recipe = replace(recipe, special_tokens=known)
     if trained.core is not None:
-        return FilledRecipe.of_core(recipe, trained.core)
+        return Model.of_core(recipe, trained.core)
     added = options.extend.added_tokens if options.extend else None
-    return FilledRecipe(recipe, trained.tokens, trained.merges, added_tokens=added)
+    return Model(recipe, trained.tokens, trained.merges, added_tokens=added)
 
 
-def _events(trained: _native.Training) -> Events | None:
+def _events(trained: _native.Training) -> MergeLog | None:
     """Return the log of merges and removals, or None if the training removes no tokens."""
     if trained.events is None:
         return None
     removed, merges, removals = trained.events
-    return Events(
+    return MergeLog(
         tuple(removed),
         [Merge(*row) for row in merges],
         [Removal(*row) for row in removals],
@@ -504,7 +504,7 @@ def _by_superwords(
     )
 
 
-def _alphabet_size(old: FilledRecipe) -> int:
+def _alphabet_size(old: Model) -> int:
     """Return the number of alphabet tokens in a model that is extended."""
     if old.training:
         return old.training.alphabet_size

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.metrics.models import document
 from tokctl import Tokenizer
-from tokctl.analysis.health import Finding, Health, NotMade, check_health
-from tokctl.model import FilledRecipe, Merge, Recipe, byte_level
+from tokctl.analysis.health import Finding, Health, SkippedCheck, check_health
+from tokctl.model import Merge, Model, Recipe, byte_level
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE_CHARACTERS, UNIGRAM
 
@@ -51,7 +51,7 @@ def merging(
     placed = [token._replace(id=len(tokens) + place) for place, token in enumerate(added)]
     tokens += [token.text.encode() for token in added]
     recipe = recipe.with_special_tokens([token.text for token in placed if token.special])
-    model = FilledRecipe(recipe, tokens, merges, added_tokens=(*special, *placed), **more)
+    model = Model(recipe, tokens, merges, added_tokens=(*special, *placed), **more)
     return Tokenizer(model)
 
 
@@ -65,7 +65,7 @@ def unigram(pieces: dict[str, float], **changes: Any) -> Tokenizer:
     recipe = replace(UNIGRAM, **{"normalizers": (), "pre_tokenizers": (), **changes})
     tokens = [*recipe.special_tokens, *pieces]
     scores = [0.0] * len(recipe.special_tokens) + list(pieces.values())
-    return Tokenizer(FilledRecipe(recipe, [t.encode() for t in tokens], scores=scores))
+    return Tokenizer(Model(recipe, [t.encode() for t in tokens], scores=scores))
 
 
 def health(tokenizer: Tokenizer, *texts: str | bytes, **options: Any) -> Health:
@@ -91,5 +91,5 @@ def tokens(report: Health, name: str) -> list[str]:
 def reason(report: Health, name: str) -> str:
     """Why a check was not made."""
     (found,) = [check for check in report.not_made if check.name == name]
-    assert isinstance(found, NotMade)
+    assert isinstance(found, SkippedCheck)
     return found.reason

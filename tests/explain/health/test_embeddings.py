@@ -20,8 +20,8 @@ from tests.twins import suite as twin
 from tokctl import Tokenizer
 from tokctl.analysis.health import embeddings as module
 from tokctl.analysis.health.embeddings import EmbeddingFacts, embedding_facts
-from tokctl.analysis.health.subject import Subject
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.health.subject import CheckContext
+from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.suite_metrics import UNDERTRAINED as DEFINITIONS
 from tokctl.core.errors import TokctlError
 from tokctl.extras.suite.undertrained import undertrained
@@ -56,7 +56,7 @@ def facts(
 ) -> EmbeddingFacts:
     save_file(dict(tensors), folder / "model.safetensors")
     found = embedding_facts(
-        Subject(MODEL, None, limit=None, rare=10), folder / "model.safetensors", tensor, **more
+        CheckContext(MODEL, None, limit=None, rare=10), folder / "model.safetensors", tensor, **more
     )
     assert isinstance(found, EmbeddingFacts)
     return found
@@ -173,7 +173,7 @@ def test_every_type_is_read(tmp_path: Path, dtype: str) -> None:
         stored = exact.astype({"F64": "f8", "F32": "f4", "F16": "f2"}[dtype])
         path = tmp_path / "model.safetensors"
         save_file({INPUT: stored}, path)
-    subject = Subject(MODEL, None, limit=None, rare=10)
+    subject = CheckContext(MODEL, None, limit=None, rare=10)
     found = embedding_facts(subject, path, indicator="norm")
     assert isinstance(found, EmbeddingFacts) and found.dtype == dtype and found.apart == 3
     norms = twin.norms(stored.astype(numpy.float64).tolist())
@@ -201,7 +201,7 @@ def test_several_files_and_their_index(tmp_path: Path) -> None:
     index = tmp_path / "model.safetensors.index.json"
     files = {INPUT: shards[0].name, OUTPUT: shards[1].name}
     index.write_text(json.dumps({"weight_map": files}))
-    subject = Subject(MODEL, None, limit=None, rare=10)
+    subject = CheckContext(MODEL, None, limit=None, rare=10)
     for path in (index, tmp_path):
         found = embedding_facts(subject, path)
         assert isinstance(found, EmbeddingFacts)
@@ -272,15 +272,15 @@ def test_a_damaged_file_is_an_error(
     data[place] = byte
     path.write_bytes(bytes(data[: len(data) - cut]))
     try:
-        found = embedding_facts(Subject(MODEL, None, limit=None, rare=10), path)
+        found = embedding_facts(CheckContext(MODEL, None, limit=None, rare=10), path)
     except TokctlError as error:
         assert error.hint
     else:
-        assert isinstance(found, (EmbeddingFacts, Absent))
+        assert isinstance(found, (EmbeddingFacts, Undefined))
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    subject = Subject(MODEL, None, limit=None, rare=10)
+    subject = CheckContext(MODEL, None, limit=None, rare=10)
     (tmp_path / "text.safetensors").write_text("no header fits in here: it is text")
     for path, message in (
         (tmp_path / "none.safetensors", "can't read"),
@@ -297,7 +297,7 @@ def test_without_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_file({INPUT: rows(1, SIZE)}, tmp_path / "model.safetensors")
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(TokctlError, match="needs NumPy") as caught:
-        embedding_facts(Subject(MODEL, None, limit=None, rare=10), tmp_path)
+        embedding_facts(CheckContext(MODEL, None, limit=None, rare=10), tmp_path)
     assert caught.value.hint == "pip install 'tokctl[embeddings]'"
 
 
@@ -306,13 +306,13 @@ def test_no_id_is_known_to_be_unused(tmp_path: Path) -> None:
 
     plain = merging(["ab", "abc"])
     save_file({INPUT: rows(1, plain.vocab_size)}, tmp_path / "model.safetensors")
-    subject = Subject(plain, None, limit=None, rare=10)
+    subject = CheckContext(plain, None, limit=None, rare=10)
     found = embedding_facts(subject, tmp_path)
-    assert isinstance(found, Absent) and "known to be unused" in found.reason
+    assert isinstance(found, Undefined) and "known to be unused" in found.reason
     zeros = numpy.vstack([rows(1, plain.vocab_size), numpy.zeros((2, 24), numpy.float32)])
     save_file({INPUT: zeros}, tmp_path / "model.safetensors")
     found = embedding_facts(subject, tmp_path)
-    assert isinstance(found, Absent) and "zeros" in found.reason
+    assert isinstance(found, Undefined) and "zeros" in found.reason
     report = undertrained(plain, {}, embeddings=tmp_path)
     assert report.figures["apart"] == report.embeddings == found
 
@@ -351,7 +351,7 @@ def test_use_and_reach() -> None:
     assert report.unreachable == ()
     assert list(report.figures) == [definition.name for definition in DEFINITIONS]
     assert report.figures["never_used"] == report.figures["rarely_used"] == 2 / 5
-    assert isinstance(report.figures["apart"], Absent)
+    assert isinstance(report.figures["apart"], Undefined)
     with pytest.raises(TokctlError, match="a tensor goes with embeddings"):
         undertrained(sick, counts, tensor="x")
 

@@ -19,7 +19,7 @@ from tests.explain.health.sick import (
 from tokctl import Tokenizer
 from tokctl.analysis.health import subject
 from tokctl.analysis.health.use import UNREACHABLE
-from tokctl.model import FilledRecipe
+from tokctl.model import Model
 from tokctl.model.parts import AddedToken
 from tokctl.model.presets import WORDPIECE
 
@@ -61,7 +61,7 @@ def test_longest_match_and_the_best_path() -> None:
     # Nothing but a continuation can stand behind a word's start, and "a##b" is no start.
     recipe = replace(WORDPIECE, normalizers=(), pre_tokenizers="whitespace")
     tokens_ = [*(t.encode() for t in recipe.special_tokens), b"a", b"##b", b"ab", b"##"]
-    assert causes(Tokenizer(FilledRecipe(recipe, tokens_))) == {ENCODING: ["##"]}
+    assert causes(Tokenizer(Model(recipe, tokens_))) == {ENCODING: ["##"]}
     sick = unigram({"a": -1.0, "b": -1.0, "ab": -9.0})
     assert causes(sick) == {ENCODING: ["ab"]}
     assert causes(unigram({"a": -1.0, "b": -1.0, "ab": -1.5})) == {}
@@ -118,7 +118,7 @@ def test_spaces_that_are_written_otherwise() -> None:
     tokens_ = [*(token.encode() for token in (*recipe.special_tokens, *pieces))]
     scores = [0.0] * len(recipe.special_tokens) + list(pieces.values())
     recipe = replace(recipe, **changes, normalizers=("lowercase",))
-    sick = Tokenizer(FilledRecipe(recipe, tokens_, scores=scores))
+    sick = Tokenizer(Model(recipe, tokens_, scores=scores))
     assert causes(sick) == {CUT: ["b▁a"], NORMALIZED: ["▁A"]}
 
 

@@ -20,7 +20,7 @@ from tests.explain.health.sick import (
 )
 from tokctl import Tokenizer
 from tokctl.analysis.health.vocabulary import looks_like_control
-from tokctl.model import FilledRecipe, byte_level
+from tokctl.model import Model, byte_level
 from tokctl.model.parts import AddedToken
 
 CONTROL = """<|im_start|> <|end|> [CLS] [MASK2] [/INST] [unused7] <s> </s> <unk> <pad> <extra_id_0>
@@ -44,12 +44,12 @@ def test_text_that_gives_a_special_token() -> None:
     alphabet = list(byte_level.IN_ID_ORDER)
     recipe = replace(BYTES, special_tokens=("!",))
     added = (AddedToken("!", alphabet.index(b"!")),)
-    sick = Tokenizer(FilledRecipe(recipe, alphabet, added_tokens=added))
+    sick = Tokenizer(Model(recipe, alphabet, added_tokens=added))
     report = health(sick)
     assert tokens(report, "special-from-text") == ["!"]
     assert report.verdict == "error"
     healthy = Tokenizer(
-        FilledRecipe(
+        Model(
             replace(BYTES, special_tokens=("<|end|>",)),
             [*alphabet, b"<|end|>"],
             added_tokens=(AddedToken("<|end|>", 256),),

@@ -22,7 +22,7 @@ from tests.explain.health.sick import (
 )
 from tokctl import Tokenizer
 from tokctl.analysis.health.vocabulary import TEXT, may_be_utf8
-from tokctl.model import FilledRecipe, Marker
+from tokctl.model import Marker, Model
 from tokctl.model.byte_level import NEVER_IN_UTF8
 from tokctl.model.presets import BPE_CHARACTERS
 
@@ -42,7 +42,7 @@ def test_a_healthy_model() -> None:
 def test_duplicates_in_the_same_place() -> None:
     recipe = replace(BPE_CHARACTERS, marker=Marker("none", ""), pre_tokenizers="whitespace")
     tokens_ = [token.encode() for token in recipe.special_tokens] + [b"a", b"b", b"a"]
-    sick = Tokenizer(FilledRecipe(recipe, tokens_))
+    sick = Tokenizer(Model(recipe, tokens_))
     found = finding(health(sick), "duplicates-in-place")
     assert found is not None
     first = len(recipe.special_tokens)

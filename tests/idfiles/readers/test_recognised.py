@@ -11,7 +11,7 @@ import pytest
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
 from tokctl import TokctlError
-from tokctl.idfiles.reader import IdSource, ReadOptions, _form_of
+from tokctl.idfiles.reader import IdReadOptions, IdSource, _form_of
 from tokctl.sources.blocks import BlockStream
 
 pytest.importorskip("pyarrow")
@@ -80,17 +80,17 @@ class Pipe:
 @pytest.mark.parametrize("name", ["ids.parquet", "ids.arrow", "ids.safetensors"])
 def test_forms_that_are_read_at_any_place_come_from_a_pipe_too(tmp_path: Path, name: str) -> None:
     files.WRITERS[name](tmp_path / name)
-    source = IdSource("-", ReadOptions(), Pipe((tmp_path / name).read_bytes()))  # type: ignore[arg-type]
+    source = IdSource("-", IdReadOptions(), Pipe((tmp_path / name).read_bytes()))  # type: ignore[arg-type]
     assert b"".join(source.text(MODEL)) == lines(TEXTS)
     assert source.size is None
     np.save(tmp_path / "a.npy", np.array(FLAT, dtype="<u2"))
-    source = IdSource("-", ReadOptions(), Pipe((tmp_path / "a.npy").read_bytes()))  # type: ignore[arg-type]
+    source = IdSource("-", IdReadOptions(), Pipe((tmp_path / "a.npy").read_bytes()))  # type: ignore[arg-type]
     assert b"".join(source.text(MODEL)) == b"".join(TEXTS)
 
 
 def test_megatron_does_not_come_from_a_pipe(tmp_path: Path) -> None:
     files.mega(tmp_path / "a")
-    source = IdSource("-", ReadOptions(), Pipe((tmp_path / "a.idx").read_bytes()))  # type: ignore[arg-type]
+    source = IdSource("-", IdReadOptions(), Pipe((tmp_path / "a.idx").read_bytes()))  # type: ignore[arg-type]
     with pytest.raises(TokctlError, match=r"Megatron's ids are two files"):
         b"".join(source.text(MODEL))
 
@@ -98,13 +98,15 @@ def test_megatron_does_not_come_from_a_pipe(tmp_path: Path) -> None:
 def test_a_bin_with_another_index_beside_it_is_bin(tmp_path: Path) -> None:
     np.array(FLAT, dtype="<u2").tofile(tmp_path / "a.bin")
     (tmp_path / "a.idx").write_bytes(b"some other index")
-    assert b"".join(IdSource(str(tmp_path / "a.bin"), ReadOptions()).text(MODEL)) == b"".join(TEXTS)
+    assert b"".join(IdSource(str(tmp_path / "a.bin"), IdReadOptions()).text(MODEL)) == b"".join(
+        TEXTS
+    )
 
 
 def test_what_was_read_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
     for name, write in files.WRITERS.items():
         write(tmp_path / name)
-        source = IdSource(str(tmp_path / name), ReadOptions())
+        source = IdSource(str(tmp_path / name), IdReadOptions())
         assert source.meter.done == 0
         assert b"".join(source.text(MODEL))
         assert source.meter.done > 0
@@ -113,7 +115,7 @@ def test_what_was_read_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [{"form": "x"}, {"dtype": "x"}, {"form": "npy", "dtype": "int8"}])
 def test_what_does_not_go_together(how: dict[str, str]) -> None:
     with pytest.raises(TokctlError):
-        ReadOptions(**how)  # type: ignore[arg-type]
+        IdReadOptions(**how)  # type: ignore[arg-type]
 
 
 def test_compressed_ids(tmp_path: Path) -> None:
@@ -129,9 +131,9 @@ def test_compressed_ids(tmp_path: Path) -> None:
         write(tmp_path / name)
         packed = tmp_path / f"{name}.gz"
         packed.write_bytes(gzip.compress((tmp_path / name).read_bytes()))
-        assert b"".join(IdSource(str(packed), ReadOptions()).text(MODEL)) == lines(TEXTS)
+        assert b"".join(IdSource(str(packed), IdReadOptions()).text(MODEL)) == lines(TEXTS)
     decimal = " ".join(map(str, FLAT)).encode()
     (tmp_path / "ids.gz").write_bytes(gzip.compress(decimal))
-    assert b"".join(IdSource(str(tmp_path / "ids.gz"), ReadOptions()).text(MODEL)) == b"".join(
+    assert b"".join(IdSource(str(tmp_path / "ids.gz"), IdReadOptions()).text(MODEL)) == b"".join(
         TEXTS
     )

@@ -50,7 +50,14 @@ SECTIONS = {
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD-PARTY.md")
 
 #: Where modules are that people import, below tokctl/; those with `__all__` have a page.
-MODULES = ("*.py", "*/__init__.py", "analysis/*/__init__.py", "compat/*.py", "compat/*/*.py")
+MODULES = (
+    "*.py",
+    "*/__init__.py",
+    "analysis/*/__init__.py",
+    "extras/*.py",
+    "extras/compat/*.py",
+    "extras/compat/*/*.py",
+)
 
 _CONFIGURATION = """\
 [project]

@@ -18,14 +18,14 @@ from tests.many import records
 from tests.sources.made import COMPRESS
 from tests.tools.fuzz.structures import table
 from tokctl import Tokenizer, formats, idfiles
-from tokctl.formats import FORMATS, InexpressibleError
-from tokctl.model import FilledRecipe
+from tokctl.formats import FORMATS, UnsupportedByFormat
+from tokctl.model import Model
 
 #: What a case of several files is cut at.
 CUT = b"\n=====\n"
 
 
-def models() -> Iterator[FilledRecipe]:
+def models() -> Iterator[Model]:
     """Small models of every algorithm, some with added tokens of every sort."""
     for name in ("gpt2", "bert", "llama2", "chars", "unigram", "word", "char", "end marker"):
         yield filled(RECIPES[name])
@@ -150,7 +150,7 @@ def written(name: str) -> Iterator[bytes]:
         try:
             lost = formats.losses(model, name)
             files = formats.write(model, name)
-        except InexpressibleError:
+        except UnsupportedByFormat:
             continue
         # What is lost may be what reading needs: a case that is refused leads nowhere.
         if all(loss.minor for loss in lost) or name == "word-counts":

@@ -19,9 +19,9 @@ from tests.tools.fuzz.properties import properties
 from tests.tools.fuzz.seeds import CUT, READERS, SHARDED, parted
 from tokctl import TokctlError, Tokenizer, formats, sources
 from tokctl.extras.chat.sandbox import JinjaTemplate
-from tokctl.formats import FORMATS, Hints, InexpressibleError
+from tokctl.formats import FORMATS, LoadOptions, UnsupportedByFormat
 from tokctl.idfiles import reader
-from tokctl.sources import Archive, Reading
+from tokctl.sources import Archive, ReadOptions
 
 TEXT = "low lower newest 123 naïve \u6771\u4eac\t<s>\n"
 
@@ -60,13 +60,13 @@ def model(case: bytes, folder: Path) -> None:
         commands(data, folder)
 
 
-def read(case: bytes, folder: Path) -> formats.FilledRecipe:
+def read(case: bytes, folder: Path) -> formats.Model:
     """The model of a case; several files are a folder, and companions stand beside a file."""
     if CUT not in case:
         try:
             return formats.parse(case, "case")
         except TokctlError:  # of ranks alone
-            return formats.parse(case, "case", Hints(pattern="qwen2"))
+            return formats.parse(case, "case", LoadOptions(pattern="qwen2"))
     main = laid(case, folder)
     return formats.load(main if main.is_file() else folder)
 
@@ -113,7 +113,7 @@ def converted(tokenizer: Tokenizer, ids: list[int] | None) -> None:
         try:
             lost = formats.losses(tokenizer.model, known.name)
             files = formats.write(tokenizer.model, known.name)
-        except InexpressibleError:
+        except UnsupportedByFormat:
             continue
         if set(files) != {""} or not all(loss.minor for loss in lost):
             continue
@@ -157,7 +157,7 @@ def commands(data: bytes, folder: Path) -> None:
 # Texts
 
 
-def source(*readings: Reading) -> Trial:
+def source(*readings: ReadOptions) -> Trial:
     """Reads sources of text: a file and a pipe hold the same, or are refused both."""
 
     def trial(case: bytes, folder: Path) -> None:
@@ -304,9 +304,11 @@ def twins(case: bytes, _folder: Path) -> None:
 #: What can be fuzzed, by name.
 TARGETS: dict[str, Trial] = {
     **dict.fromkeys((name for name in READERS if name != "word-counts"), model),
-    "tables": source(*(Reading(form) for form in ("auto", "parquet", "arrow"))),
-    "lines": source(Reading("jsonl"), Reading("tsv"), Reading("jsonl", text_field="text.text")),
-    "archives": source(Reading("auto"), Reading("tar")),
+    "tables": source(*(ReadOptions(form) for form in ("auto", "parquet", "arrow"))),
+    "lines": source(
+        ReadOptions("jsonl"), ReadOptions("tsv"), ReadOptions("jsonl", text_field="text.text")
+    ),
+    "archives": source(ReadOptions("auto"), ReadOptions("tar")),
     "ids": id_file,
     "templates": template,
     "embeddings": embeddings,

@@ -38,7 +38,7 @@ from tokctl.analysis.comparison.results import (
     TextSummary,
     TrainedText,
     Training,
-    WordStory,
+    WordDifference,
 )
 from tokctl.analysis.metrics import WORD_RULES
 from tokctl.analysis.texts import Text, read_texts, read_together
@@ -47,7 +47,7 @@ from tokctl.core.values import available_threads
 from tokctl.formats.saving import contents
 from tokctl.sources import Source
 from tokctl.tokenizer.model_names import (
-    Model,
+    ModelArgument,
     find_baseline,
     name_files,
     named_models,
@@ -74,7 +74,7 @@ __all__ = [
     "Trained",
     "TrainedText",
     "Training",
-    "WordStory",
+    "WordDifference",
     "at_equal_sizes",
     "check",
     "compare",
@@ -88,7 +88,7 @@ __all__ = [
 
 
 def compare(
-    models: Sequence[Model],
+    models: Sequence[ModelArgument],
     texts: Sequence[str | Path | Source | Text],
     *,
     baseline: str | None = None,

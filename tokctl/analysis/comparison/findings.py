@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tokctl.analysis.comparison.results import Comparison, SweepPoint
 from tokctl.analysis.comparison.samples import is_one_token
-from tokctl.analysis.metrics import Absent, Figure, metric_names
+from tokctl.analysis.metrics import MetricValue, Undefined, metric_names
 from tokctl.core.errors import BadOption
 from tokctl.core.humanize import listed, percent, times
 from tokctl.tokenizer import Tokenizer
@@ -46,9 +46,9 @@ def _only(point: SweepPoint | None) -> str:
     return "" if point is None else f" (with {point.vocab_size:,}: the text gave no more)"
 
 
-def _ranked(figures: Mapping[str, Figure]) -> list[tuple[str, str]]:
+def _ranked(figures: Mapping[str, MetricValue]) -> list[tuple[str, str]]:
     """Return names and percentages in descending order; ties keep their order."""
-    numbers = {name: f for name, f in figures.items() if not isinstance(f, Absent)}
+    numbers = {name: f for name, f in figures.items() if not isinstance(f, Undefined)}
     names = sorted(numbers, key=lambda name: -numbers[name])
     return [(name, percent(numbers[name])) for name in names]
 
@@ -63,7 +63,7 @@ def _tokens(comparison: Comparison) -> list[str]:
     phrases = []
     for model in comparison.models:
         figure = model.total.figures["nsl"]
-        if model.name == comparison.baseline or isinstance(figure, Absent):
+        if model.name == comparison.baseline or isinstance(figure, Undefined):
             continue
         if figure == 1:
             phrases.append(f"{model.name} as many")
@@ -131,7 +131,7 @@ def _lost(comparison: Comparison) -> list[str]:
     lossy = {
         model.name: figure
         for model in comparison.models
-        if not isinstance(figure := model.total.figures["round_trip"], Absent) and figure < 1
+        if not isinstance(figure := model.total.figures["round_trip"], Undefined) and figure < 1
     }
     if not lossy:
         return []
@@ -145,7 +145,7 @@ def _unknown(comparison: Comparison) -> list[str]:
     unknown = {
         model.name: figure
         for model in comparison.models
-        if not isinstance(figure := model.total.figures["unk_rate"], Absent) and figure
+        if not isinstance(figure := model.total.figures["unk_rate"], Undefined) and figure
     }
     return [f"Tokens that are unknown: {_list(_ranked(unknown))}."] if unknown else []
 
@@ -160,7 +160,7 @@ def _dearest(comparison: Comparison) -> list[str]:
         parities = {
             language.name: figure
             for language in languages.languages
-            if not isinstance(figure := language.figures[place]["parity"], Absent)
+            if not isinstance(figure := language.figures[place]["parity"], Undefined)
         }
         if parities:
             name = max(parities, key=lambda name: parities[name])
@@ -242,22 +242,22 @@ def check(
             figure = _figure(comparison, place, condition.metric)
             if model.name == exempt:
                 continue
-            if isinstance(figure, Absent):
+            if isinstance(figure, Undefined):
                 unchecked.append(f"{condition} for {model.name}: it is n/a: {figure.reason}")
             elif condition.holds(figure):
                 holding.append(f"{condition} for {model.name}: it is {condition.written(figure)}")
     return holding, unchecked
 
 
-def _figure(comparison: Comparison, place: int, metric: str) -> Figure:
+def _figure(comparison: Comparison, place: int, metric: str) -> MetricValue:
     """Return the value of a condition's metric for the model at index `place`."""
     if metric not in OF_LANGUAGES:
         return comparison.models[place].total.figures[metric]
     found = comparison.languages
     if found is None:
-        return Absent("no languages are named")
+        return Undefined("no languages are named")
     if metric == "gini":
         return found.gini[place]
     parities = [language.figures[place]["parity"] for language in found.languages]
-    known = [figure for figure in parities if not isinstance(figure, Absent)]
+    known = [figure for figure in parities if not isinstance(figure, Undefined)]
     return max(known) if known else parities[0]

@@ -21,10 +21,10 @@ from tokctl.analysis.comparison.results import (
 )
 from tokctl.analysis.metrics import (
     METRICS,
-    Absent,
     Counts,
-    Figure,
+    MetricValue,
     Range,
+    Undefined,
     boundary_f1,
     canonical_vocabulary,
     gini,
@@ -192,7 +192,7 @@ def summary(measured: Measured, documents: int) -> TextSummary:
 
 # -- Pairs of models -----------------------------------------------------------------------------
 
-Matrix = tuple[tuple[Figure, ...], ...]
+Matrix = tuple[tuple[MetricValue, ...], ...]
 
 
 def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
@@ -217,7 +217,7 @@ def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
         both = zip(measured[first], measured[second], strict=True)
         return sum(one.native.shared_boundaries(other.native) for one, other in both)
 
-    pairs: dict[tuple[int, int], Figure] = {}
+    pairs: dict[tuple[int, int], MetricValue] = {}
     if len(measured) > 1:
         cuts = [shared(model, model) for model in range(len(measured))]
         for i, j in combinations(range(len(measured)), 2):
@@ -225,7 +225,7 @@ def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
     return _square(len(measured), pairs)
 
 
-def _square(size: int, pairs: dict[tuple[int, int], Figure]) -> Matrix:
+def _square(size: int, pairs: dict[tuple[int, int], MetricValue]) -> Matrix:
     """Return a symmetric matrix with 1 on the diagonal."""
     return tuple(
         tuple(1.0 if i == j else pairs[min(i, j), max(i, j)] for j in range(size))
@@ -264,7 +264,7 @@ def languages_of(
     )
 
 
-def _language_figures(own: Measured, reference: Measured) -> dict[str, Figure]:
+def _language_figures(own: Measured, reference: Measured) -> dict[str, MetricValue]:
     counts = own.counts
     return {
         "parity": parity(counts.tokens, reference.counts.tokens),
@@ -273,7 +273,7 @@ def _language_figures(own: Measured, reference: Measured) -> dict[str, Figure]:
     }
 
 
-def _per_line(measured: Measured) -> Figure:
+def _per_line(measured: Measured) -> MetricValue:
     return tokens_per_line(measured.counts.tokens, measured.counts.lines)
 
 
@@ -298,11 +298,11 @@ SEED = 1979
 LOW, HIGH = 25, 975
 
 #: Interval of a metric that can't be resampled.
-_NO_SUM = Absent(
+_NO_SUM = Undefined(
     "it is no sum over lines: a resample leaves lines out, and has fewer ids whatever the noise"
 )
 
-_ONE_LINE = Absent("the text has fewer than two lines to draw from")
+_ONE_LINE = Undefined("the text has fewer than two lines to draw from")
 
 
 @dataclass(frozen=True)
@@ -314,8 +314,8 @@ class ModelIntervals:
         differences: Intervals of the differences from the baseline; empty for the baseline.
     """
 
-    figures: Mapping[str, Interval | Absent]
-    differences: Mapping[str, Interval | Absent]
+    figures: Mapping[str, Interval | Undefined]
+    differences: Mapping[str, Interval | Undefined]
 
 
 def intervals(
@@ -349,7 +349,7 @@ def intervals(
 
 
 #: The value in each resample, or an Absent with the reason.
-_Resampled = list[Figure] | Absent
+_Resampled = list[MetricValue] | Undefined
 
 
 def _resampled_figures(
@@ -389,30 +389,30 @@ def _resampled_figures(
 
 def _differences(own: _Resampled, reference: _Resampled) -> _Resampled:
     """Return the difference of two models' values in each resample."""
-    if isinstance(own, Absent) or isinstance(reference, Absent):
-        return own if isinstance(own, Absent) else reference
+    if isinstance(own, Undefined) or isinstance(reference, Undefined):
+        return own if isinstance(own, Undefined) else reference
     return [_difference(one, other) for one, other in zip(own, reference, strict=True)]
 
 
-def _difference(figure: Figure, reference: Figure) -> Figure:
+def _difference(figure: MetricValue, reference: MetricValue) -> MetricValue:
     """Return the difference of two values; Absent if either is Absent."""
-    if isinstance(figure, Absent):
+    if isinstance(figure, Undefined):
         return figure
-    return reference if isinstance(reference, Absent) else figure - reference
+    return reference if isinstance(reference, Undefined) else figure - reference
 
 
-def _interval(figures: _Resampled) -> Interval | Absent:
+def _interval(figures: _Resampled) -> Interval | Undefined:
     """Return the 95 % interval of the values, or Absent if some are Absent."""
-    if isinstance(figures, Absent):
+    if isinstance(figures, Undefined):
         return figures
-    known = sorted(figure for figure in figures if not isinstance(figure, Absent))
+    known = sorted(figure for figure in figures if not isinstance(figure, Undefined))
     if len(known) == len(figures):
         return Interval(known[LOW - 1], known[HIGH - 1])
-    reason = next(figure.reason for figure in figures if isinstance(figure, Absent))
+    reason = next(figure.reason for figure in figures if isinstance(figure, Undefined))
     if not known:
-        return Absent(reason)
+        return Undefined(reason)
     missing = len(figures) - len(known)
-    return Absent(f"in {missing:,} of {len(figures):,} resamples there is no figure: {reason}")
+    return Undefined(f"in {missing:,} of {len(figures):,} resamples there is no figure: {reason}")
 
 
 # -- Speed: the only metric that varies between runs ---------------------------------------------
@@ -440,7 +440,7 @@ def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
 
     data = _slice(texts, _FIRST)
     if not data:
-        empty = Absent("the texts are empty")
+        empty = Undefined("the texts are empty")
         return Speed(empty, empty, 0, perf_counter() - begun, threads)
     tried = _seconds(lambda: encode(data))
     # The first run is slow, because the caches are empty. Plan eight runs in half of the budget.
@@ -448,7 +448,7 @@ def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
     data = _slice(texts, int(min(_MOST, max(_FIRST, wanted))))
     ids = encode(data)
     encoding = _median(lambda: encode(data), BUDGET / 2)
-    decoding: Figure = Absent("some characters have no id, and nothing to decode")
+    decoding: MetricValue = Undefined("some characters have no id, and nothing to decode")
     if not _lacks_ids(ids):
         decode = tokenizer.decoder.decode
         decoding = len(data) / _median(lambda: decode(ids, False), BUDGET / 3) / _MEGABYTE

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tokctl.analysis.metrics import METRICS, Absent, Counts, Figure, Metric
+from tokctl.analysis.metrics import METRICS, Counts, Metric, MetricValue, Undefined
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Measured:
 
     text: str
     counts: Counts
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, MetricValue]
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Speed:
         threads: Number of threads for encoding; decoding uses one.
     """
 
-    encode_mb_per_s: Figure
-    decode_mb_per_s: Figure
+    encode_mb_per_s: MetricValue
+    decode_mb_per_s: MetricValue
     bytes: int
     seconds: float
     threads: int
@@ -98,8 +98,8 @@ class ModelReport:
     exhausted: bool
     total: Measured
     texts: tuple[Measured, ...]
-    intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
-    difference_intervals: Mapping[str, Interval | Absent] = field(default_factory=dict)
+    intervals: Mapping[str, Interval | Undefined] = field(default_factory=dict)
+    difference_intervals: Mapping[str, Interval | Undefined] = field(default_factory=dict)
     speed: Speed | None = None
     trained_on: tuple[str, ...] = ()
 
@@ -165,7 +165,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class WordStory:
+class WordDifference:
     """A word and its segmentation by each model.
 
     Attributes:
@@ -189,7 +189,7 @@ class Language:
 
     name: str
     lines: int
-    figures: tuple[Mapping[str, Figure], ...]
+    figures: tuple[Mapping[str, MetricValue], ...]
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Languages:
 
     reference: str
     languages: tuple[Language, ...]
-    gini: tuple[Figure, ...]
+    gini: tuple[MetricValue, ...]
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class SweepPoint:
     asked: int
     vocab_size: int
     exhausted: bool
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, MetricValue]
 
 
 @dataclass(frozen=True)
@@ -316,20 +316,22 @@ class FigureDifference:
     better: bool | None
 
 
-def difference(metric: Metric, figure: Figure, baseline: Figure) -> FigureDifference | Absent:
+def difference(
+    metric: Metric, figure: MetricValue, baseline: MetricValue
+) -> FigureDifference | Undefined:
     """Return the difference from the baseline.
 
     Absent if either value is Absent, or if the baseline of a count or ratio is 0.
     """
     for one in (figure, baseline):
-        if isinstance(one, Absent):
+        if isinstance(one, Undefined):
             return one
-    assert not isinstance(figure, Absent) and not isinstance(baseline, Absent)
+    assert not isinstance(figure, Undefined) and not isinstance(baseline, Undefined)
     better = None if figure == baseline else (figure > baseline) == metric.higher_is_better
     if metric.kind == "share":
         return FigureDifference(figure - baseline, False, better)
     if not baseline:
-        return Absent("the baseline's is 0")
+        return Undefined("the baseline's is 0")
     return FigureDifference(figure / baseline - 1, True, better)
 
 
@@ -360,9 +362,9 @@ class Comparison:
     models: tuple[ModelReport, ...]
     samples: tuple[Sample, ...]
     disagreements: tuple[Disagreement, ...]
-    overlap: tuple[tuple[Figure, ...], ...]
-    agreement: tuple[tuple[Figure, ...], ...]
-    stories: tuple[WordStory, ...] = ()
+    overlap: tuple[tuple[MetricValue, ...], ...]
+    agreement: tuple[tuple[MetricValue, ...], ...]
+    stories: tuple[WordDifference, ...] = ()
     languages: Languages | None = None
     sweep: tuple[SweepPoint, ...] = ()
     training: Training | None = None
@@ -379,7 +381,7 @@ class Comparison:
 
         return to_html(self)
 
-    def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Absent:
+    def against_baseline(self, model: ModelReport, metric: Metric) -> FigureDifference | Undefined:
         """Return the difference of a model's value over all texts from the baseline's."""
         own = next(report for report in self.models if report.name == self.baseline)
         return difference(metric, model.total.figures[metric.name], own.total.figures[metric.name])
@@ -387,7 +389,7 @@ class Comparison:
     def best(self, metric: Metric) -> set[str]:
         """Return the names of the models that are best in a metric; empty if all are equal."""
         figures = {model.name: model.total.figures[metric.name] for model in self.models}
-        numbers = {name: f for name, f in figures.items() if not isinstance(f, Absent)}
+        numbers = {name: f for name, f in figures.items() if not isinstance(f, Undefined)}
         if len(set(numbers.values())) < 2:
             return set()
         best = (max if metric.higher_is_better else min)(numbers.values())
@@ -464,7 +466,7 @@ def _training(training: Training) -> dict[str, Any]:
     return {**asdict(training), "texts": texts}
 
 
-def _interval(found: Mapping[str, Interval | Absent], name: str) -> list[float] | None:
+def _interval(found: Mapping[str, Interval | Undefined], name: str) -> list[float] | None:
     one = found.get(name)
     return [one.low, one.high] if isinstance(one, Interval) else None
 
@@ -493,7 +495,7 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
         **figures_document(model.total.figures),
         "against_baseline": {
             name: None
-            if isinstance(found, Absent)
+            if isinstance(found, Undefined)
             else {
                 "amount": found.amount,
                 "relative": found.relative,
@@ -510,18 +512,18 @@ def _model(comparison: Comparison, model: ModelReport) -> dict[str, Any]:
     }
 
 
-def figures_document(figures: Mapping[str, Figure]) -> dict[str, Any]:
+def figures_document(figures: Mapping[str, MetricValue]) -> dict[str, Any]:
     """Return values as JSON data: `metrics`, null for Absent values, and `reasons` for these."""
-    reasons = {name: f.reason for name, f in figures.items() if isinstance(f, Absent)}
+    reasons = {name: f.reason for name, f in figures.items() if isinstance(f, Undefined)}
     return {
         "metrics": {name: number_of(figure) for name, figure in figures.items()},
         "reasons": reasons,
     }
 
 
-def number_of(figure: Figure) -> float | None:
+def number_of(figure: MetricValue) -> float | None:
     """Return a value as a JSON number, or None if it is Absent."""
-    return None if isinstance(figure, Absent) else figure
+    return None if isinstance(figure, Undefined) else figure
 
 
 def _cut(cut: ModelSegmentation) -> dict[str, Any]:
@@ -533,7 +535,7 @@ def _cut(cut: ModelSegmentation) -> dict[str, Any]:
     }
 
 
-def _story(story: WordStory) -> dict[str, Any]:
+def _story(story: WordDifference) -> dict[str, Any]:
     return {
         "word": story.word,
         "count": story.count,
@@ -549,7 +551,7 @@ def _story(story: WordStory) -> dict[str, Any]:
     }
 
 
-def _matrix(rows: Sequence[Sequence[Figure]]) -> list[list[float | None]]:
+def _matrix(rows: Sequence[Sequence[MetricValue]]) -> list[list[float | None]]:
     return [[number_of(cell) for cell in row] for row in rows]
 
 

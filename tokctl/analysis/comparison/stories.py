@@ -12,7 +12,7 @@ from math import exp
 
 from tokctl._native import NO_ID
 from tokctl.analysis.comparison.measuring import Trained
-from tokctl.analysis.comparison.results import Cut, Sample, WordStory
+from tokctl.analysis.comparison.results import Cut, Sample, WordDifference
 from tokctl.analysis.comparison.samples import (
     LONGEST_WORD,
     boundaries_apart,
@@ -113,7 +113,7 @@ def stories(
     texts: Sequence[Text],
     threads: int,
     sweep: Trained,
-) -> tuple[WordStory, ...]:
+) -> tuple[WordDifference, ...]:
     """Return each word as each model splits it after a space, with the reason.
 
     A word's result includes segmentations by models of other sizes that differ.
@@ -141,7 +141,7 @@ def stories(
         cuts = (
             _cut(name, model, word, reasons[name].of(word), sweep) for name, model in models.items()
         )
-        found.append(WordStory(word, count, tuple(cuts)))
+        found.append(WordDifference(word, count, tuple(cuts)))
     return tuple(found)
 
 

@@ -9,8 +9,8 @@ from tokctl.analysis.explain.history import MergeRecord, merge_records, rounds
 from tokctl.analysis.explain.removals import EventStep, RefinedWord, RemovalRecord
 from tokctl.analysis.explain.states import (
     PairCount,
-    PairCounts,
     PreTokenState,
+    StatePairs,
     corpus_state,
     count_pre_tokens,
     pair_counts,
@@ -78,7 +78,6 @@ __all__ = [
     "MergeTree",
     "MergedWord",
     "PairCount",
-    "PairCounts",
     "Path",
     "PathPiece",
     "PieceScore",
@@ -89,6 +88,7 @@ __all__ = [
     "ScoredWord",
     "Segmented",
     "Share",
+    "StatePairs",
     "Summary",
     "TextUse",
     "TokenHistory",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tokctl.analysis.metrics import Figure, gini, ratio
+from tokctl.analysis.metrics import MetricValue, gini, ratio
 from tokctl.model import ParityRecord
 
 
@@ -27,8 +27,8 @@ class LanguageShare:
     merges: int
     before: int
     after: int
-    cost_before: Figure
-    cost_after: Figure
+    cost_before: MetricValue
+    cost_after: MetricValue
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class LanguageShares:
 
     record: ParityRecord
     languages: tuple[LanguageShare, ...]
-    gini_before: Figure
-    gini_after: Figure
+    gini_before: MetricValue
+    gini_after: MetricValue
 
     @property
     def measure(self) -> str:
@@ -62,7 +62,7 @@ def language_shares(record: ParityRecord) -> LanguageShares:
     """Return the results of each language of a parity-aware training."""
     merges = record.merges_of()
 
-    def costs(tokens: Sequence[int]) -> list[Figure]:
+    def costs(tokens: Sequence[int]) -> list[MetricValue]:
         pairs = zip(tokens, record.lengths, strict=True)
         return [ratio(count, length, "the text is empty") for count, length in pairs]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tokctl.analysis.explain.history import History, Pair, check_symbols, history_of, name_symbols
 from tokctl.core.errors import BadOption
-from tokctl.model import Events, Removal
+from tokctl.model import MergeLog, Removal
 
 if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
@@ -155,7 +155,7 @@ class _RefinedSymbols:
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, events: Events, ids: Sequence[int], names: Sequence[str]
+        self, tokenizer: Tokenizer, events: MergeLog, ids: Sequence[int], names: Sequence[str]
     ) -> None:
         self.tokenizer = tokenizer
         self.events = events

@@ -399,7 +399,7 @@ class PairCount:
 
 
 @dataclass(frozen=True)
-class PairCounts:
+class StatePairs:
     """The pairs of a corpus state.
 
     Attributes:
@@ -420,7 +420,7 @@ class PairCounts:
     by_language: bool = False
 
 
-def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]) -> PairCounts:
+def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, int]]) -> StatePairs:
     """Return the pairs of a corpus state, in the order that the training prefers.
 
     Args:
@@ -451,7 +451,7 @@ def pair_counts(tokenizer: Tokenizer, step: int, counts: Iterable[tuple[bytes, i
     known.sort(key=lambda pair: refused[pair] is not None)
     names = tokenizer.tokens
     chosen = criterion.known and not criterion.by_language and step >= criterion.first
-    return PairCounts(
+    return StatePairs(
         step,
         tuple(
             PairCount(

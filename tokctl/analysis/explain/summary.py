@@ -24,7 +24,7 @@ from tokctl.model import Recipe, Round, TrainingRecord
 from tokctl.model.parts import AddedToken
 
 if TYPE_CHECKING:
-    from tokctl.model import Origin
+    from tokctl.model import ImportedFrom
     from tokctl.tokenizer import Tokenizer
 
 Number = TypeVar("Number", int, float)
@@ -138,11 +138,11 @@ def _before_superwords(tokenizer: Tokenizer) -> int:
 
 def _differences(tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return the effects in which Hugging Face differs for the file that it loads."""
-    from tokctl.formats import InexpressibleError, losses
+    from tokctl.formats import UnsupportedByFormat, losses
 
     try:
         found = losses(tokenizer.model, "huggingface")
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         return (str(reason),)
     return tuple(loss.what for loss in found if not loss.minor)
 
@@ -258,7 +258,7 @@ class FileFacts(NamedTuple):
 
     format: str | None = None
     title: str = ""
-    origin: Origin | None = None
+    origin: ImportedFrom | None = None
     origin_title: str = ""
     companions: tuple[str, ...] = ()
 

@@ -41,7 +41,7 @@ from tokctl.analysis.explain.vocabulary import (
 from tokctl.analysis.explain.words import Path, paths_of
 from tokctl.analysis.metrics import space_mark
 from tokctl.core.errors import BadInput, BadOption
-from tokctl.core.values import Brief
+from tokctl.core.values import ShortRepr
 from tokctl.model import byte_level
 from tokctl.model.parts import AddedToken
 
@@ -222,7 +222,7 @@ class Use:
 
 
 @dataclass(frozen=True, repr=False)
-class TokenHistory(Brief):
+class TokenHistory(ShortRepr):
     """The merges that make a token and the merges that use it.
 
     Attributes:

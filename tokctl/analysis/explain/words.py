@@ -28,7 +28,7 @@ from tokctl.analysis.explain.history import (
 )
 from tokctl.analysis.explain.removals import RefinedWord, refined_word
 from tokctl.core.errors import BadInput
-from tokctl.core.values import Brief
+from tokctl.core.values import ShortRepr
 from tokctl.model.parts import AddedToken, native_parts
 from tokctl.tokenizer.sampling import check_nbest
 
@@ -650,7 +650,7 @@ Word = MergedWord | RefinedWord | MatchedWord | ScoredWord | LookedUpWord | Foun
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Brief):
+class Explanation(ShortRepr):
     """How a text becomes tokens.
 
     Attributes:

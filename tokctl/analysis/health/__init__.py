@@ -15,15 +15,15 @@ from tokctl.analysis.health import use, vocabulary
 from tokctl.analysis.health.results import (
     CHECKS,
     SEVERITIES,
-    Answer,
     Check,
+    CheckResult,
     Example,
     Finding,
     Health,
-    NotMade,
+    SkippedCheck,
     TextFacts,
 )
-from tokctl.analysis.health.subject import EncodedTexts, Subject, encode_texts
+from tokctl.analysis.health.subject import CheckContext, EncodedTexts, encode_texts
 from tokctl.core.errors import BadOption
 from tokctl.core.values import available_threads
 from tokctl.sources import Source, check_errors, open_sources
@@ -36,7 +36,7 @@ __all__ = [
     "Example",
     "Finding",
     "Health",
-    "NotMade",
+    "SkippedCheck",
     "TextFacts",
     "check_health",
 ]
@@ -46,7 +46,7 @@ EXAMPLES = 8
 #: Default number of uses below which a token is rare.
 RARE = 10
 
-_CHECKS: tuple[Callable[[Subject], Iterator[Answer]], ...] = (
+_CHECKS: tuple[Callable[[CheckContext], Iterator[CheckResult]], ...] = (
     use.check_reach,
     use.check_use,
     matrices.check_embeddings,
@@ -113,7 +113,7 @@ def check_health(
     encoded = None
     if sources is not None:
         encoded = encode_texts(tokenizer, sources, errors, threads or available_threads())
-    subject = Subject(
+    subject = CheckContext(
         tokenizer, encoded, limit=limit, rare=rare, embeddings=embeddings, tensor=tensor
     )
     answers = [answer for check in _CHECKS for answer in check(subject)]
@@ -125,7 +125,7 @@ def check_health(
         texts=None if sources is None or encoded is None else _facts(sources, encoded),
         findings=tuple(finding for finding in found if finding.count),
         passed=tuple(finding for finding in found if not finding.count),
-        not_made=tuple(answer for answer in answers if isinstance(answer, NotMade)),
+        not_made=tuple(answer for answer in answers if isinstance(answer, SkippedCheck)),
     )
 
 

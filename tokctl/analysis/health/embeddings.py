@@ -41,9 +41,9 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokctl.analysis.health.results import Answer
-from tokctl.analysis.health.subject import Subject, not_made
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.health.results import CheckResult
+from tokctl.analysis.health.subject import CheckContext, not_made
+from tokctl.analysis.metrics import Undefined
 from tokctl.core.errors import BadOption
 from tokctl.formats.holes import filler
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
@@ -124,11 +124,11 @@ class EmbeddingFacts:
 
 
 def embedding_facts(
-    subject: Subject,
+    subject: CheckContext,
     path: str | Path,
     tensor: str | None = None,
     indicator: str | None = None,
-) -> EmbeddingFacts | Absent:
+) -> EmbeddingFacts | Undefined:
     """Return the tokens of a model whose embeddings are least trained.
 
     Reading the matrix takes the time: `norm` reads it once, a distance twice. Memory holds some
@@ -170,16 +170,18 @@ def embedding_facts(
         if kind != "norm":
             reference = _known_unused(subject, chosen.rows)
             if not reference:
-                return Absent("no id is known to be unused, which the cosine distance starts from")
+                return Undefined(
+                    "no id is known to be unused, which the cosine distance starts from"
+                )
             values = distances(chosen, reference, kind)[:size]
             if not values:
-                return Absent("the rows of the ids that are known to be unused are zeros")
+                return Undefined("the rows of the ids that are known to be unused are zeros")
         else:
             values = norms(chosen)[:size]
     left_out = {id_ for ids in groups.values() for id_ in ids}
     ids = [id_ for id_ in range(size) if id_ not in left_out]
     if not ids:
-        return Absent("no token is whole characters that some text gives")
+        return Undefined("no token is whole characters that some text gives")
     order = sorted(ids, key=lambda id_: (values[id_], id_))
     threshold = values[order[floor(SHARE * (len(order) - 1))]]
     middle = _median([values[id_] for id_ in order])
@@ -221,7 +223,7 @@ def check_matrix(tokenizer: Tokenizer, path: str | Path, tensor: str | None) -> 
         Weights(Path(path), stack).choose(tokenizer.vocab_size, tensor, None)
 
 
-def check_embeddings(subject: Subject) -> Iterator[Answer]:
+def check_embeddings(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield the finding about outliers.
 
     Candidates are no findings: every model has them.
@@ -230,7 +232,7 @@ def check_embeddings(subject: Subject) -> Iterator[Answer]:
         yield from not_made([CHECK], "it needs the embeddings of a language model (--embeddings)")
         return
     facts = embedding_facts(subject, subject.embeddings, subject.tensor)
-    if isinstance(facts, Absent):
+    if isinstance(facts, Undefined):
         yield from not_made([CHECK], facts.reason)
         return
     values = {one.id: one.value for one in facts.candidates[: facts.apart]}
@@ -250,7 +252,7 @@ def _median(ascending: Sequence[float]) -> float:
     return (ascending[middle] + ascending[~middle]) / 2
 
 
-def _groups(subject: Subject) -> dict[str, set[int]]:
+def _groups(subject: CheckContext) -> dict[str, set[int]]:
     """Return the ids that are not examined, by kind; each id is in one group."""
     ordinary = set(subject.ordinary)
     special = set(range(subject.tokenizer.vocab_size)) - ordinary - subject.byte_tokens
@@ -265,7 +267,7 @@ def _groups(subject: Subject) -> dict[str, set[int]]:
     }
 
 
-def _known_unused(subject: Subject, rows: int) -> list[int]:
+def _known_unused(subject: CheckContext, rows: int) -> list[int]:
     """Return the rows of ids that no training text can contain, ascending."""
     model = subject.model
     found = set(range(model.size, rows))

@@ -61,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class NotMade:
+class SkippedCheck:
     """A check that does not apply to the model, or that needs a text or embeddings.
 
     Attributes:
@@ -74,7 +74,7 @@ class NotMade:
 
 
 #: Result of a check.
-Answer = Finding | NotMade
+CheckResult = Finding | SkippedCheck
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Health:
     texts: TextFacts | None
     findings: tuple[Finding, ...]
     passed: tuple[Finding, ...]
-    not_made: tuple[NotMade, ...]
+    not_made: tuple[SkippedCheck, ...]
 
     @property
     def verdict(self) -> str:

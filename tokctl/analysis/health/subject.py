@@ -20,7 +20,7 @@ from tokctl.analysis.explain.vocabulary import (
     unreachable,
     written_text,
 )
-from tokctl.analysis.health.results import CHECKS, Answer, Example, Finding, NotMade
+from tokctl.analysis.health.results import CHECKS, CheckResult, Example, Finding, SkippedCheck
 from tokctl.analysis.texts import checked_batches, errors_of
 from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
@@ -106,7 +106,7 @@ def encode_texts(
     return found
 
 
-class Subject:
+class CheckContext:
     """A tokenizer under check, with the texts if there are any.
 
     Attributes:
@@ -296,6 +296,6 @@ class Subject:
         return Example(id_, self.tokenizer.tokens[id_], self.model.tokens[id_], note)
 
 
-def not_made(names: Iterable[str], reason: str) -> list[Answer]:
+def not_made(names: Iterable[str], reason: str) -> list[CheckResult]:
     """Return the checks that were not made for one reason."""
-    return [NotMade(name, reason) for name in names]
+    return [SkippedCheck(name, reason) for name in names]

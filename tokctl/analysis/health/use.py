@@ -9,8 +9,8 @@ from tokctl import _native
 from tokctl._native import NO_ID
 from tokctl.analysis.explain.vocabulary import token_text, written_text
 from tokctl.analysis.explain.words import pre_tokens_of
-from tokctl.analysis.health.results import Answer, Example
-from tokctl.analysis.health.subject import Subject, not_made
+from tokctl.analysis.health.results import CheckResult, Example
+from tokctl.analysis.health.subject import CheckContext, not_made
 from tokctl.analysis.metrics import space_mark
 from tokctl.core.humanize import times
 from tokctl.model.parts import AddedToken, native_parts
@@ -54,7 +54,7 @@ _PLACES: tuple[tuple[bytes | None, bytes | None], ...] = (
 )
 
 
-def check_reach(subject: Subject) -> Iterator[Answer]:
+def check_reach(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield a finding for each cause of unreachable tokens."""
     reach, beside = subject.reach, subject.reach_beside_added
     if left := max(reach.undecided, beside.undecided):
@@ -86,7 +86,7 @@ def check_reach(subject: Subject) -> Iterator[Answer]:
 class Stages:
     """The stages before the encoding, run on one token's text at a time."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: CheckContext) -> None:
         self.tokenizer = subject.tokenizer
         self.partial = subject.partial
         self.normalizers = native_parts(subject.recipe.normalizers)
@@ -155,7 +155,7 @@ NEEDS_TEXT = "it needs a text"
 _LINES_AT_A_TIME = 10_000
 
 
-def check_use(subject: Subject) -> Iterator[Answer]:
+def check_use(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about unknown, unused and rare tokens of the texts."""
     if subject.texts is None:
         yield from not_made(OF_TEXT, NEEDS_TEXT)
@@ -175,20 +175,20 @@ def check_use(subject: Subject) -> Iterator[Answer]:
     )
 
 
-def usable_ids(subject: Subject) -> list[int]:
+def usable_ids(subject: CheckContext) -> list[int]:
     """Return the ids that a text may be expected to use."""
     ids = [id_ for id_ in subject.ordinary if id_ not in subject.reserve]
     ids += [token.id for token in subject.model.added if not (token.special or token.ordinary)]
     return ids
 
 
-def _unknown_ids(subject: Subject) -> set[int]:
+def _unknown_ids(subject: CheckContext) -> set[int]:
     """Return `NO_ID` and the id of the unknown token if there is one."""
     unk_id = subject.tokenizer.unk_id
     return {NO_ID} if unk_id is None else {NO_ID, unk_id}
 
 
-def _unknown(subject: Subject) -> Iterator[Example]:
+def _unknown(subject: CheckContext) -> Iterator[Example]:
     """Yield each distinct unknown part of the texts once.
 
     The texts are encoded again line by line. A part is found only if it is unknown in its line
@@ -236,7 +236,7 @@ Triple = tuple[int, int, int]
 _EVERY_STEP = (1 << 32) - 2
 
 
-def check_merges(subject: Subject) -> Iterator[Answer]:
+def check_merges(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about merges that no text needs, or that these texts don't need."""
     if reason := _no_merges(subject):
         yield from not_made([WITHOUT_TEXT, *WITH_TEXT], reason)
@@ -261,7 +261,7 @@ def check_merges(subject: Subject) -> Iterator[Answer]:
     yield subject.found(WITH_TEXT[1], parts, len(ids))
 
 
-def _no_merges(subject: Subject) -> str:
+def _no_merges(subject: CheckContext) -> str:
     """Return why the model's merges can't be checked; empty if they can."""
     recipe = subject.recipe
     if recipe.segments_by_merging:
@@ -283,7 +283,7 @@ class Trees:
         by_token: steps that can make each token.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: CheckContext) -> None:
         model, recipe = subject.model, subject.recipe
         self.are_sure = not recipe.marker.text and not recipe.replays_merges
         tokens = [(model.tokens[id_], id_) for id_ in subject.ordinary]
@@ -318,7 +318,7 @@ class Trees:
         return found
 
 
-def _made_of_texts(subject: Subject) -> set[int]:
+def _made_of_texts(subject: CheckContext) -> set[int]:
     """Return the steps that encoding the pre-tokens of the texts applies."""
     words: set[bytes] = set()
     for text in subject.texts or ():
@@ -332,7 +332,7 @@ def _made_of_texts(subject: Subject) -> set[int]:
     return found
 
 
-def _useless(subject: Subject, trees: Trees, name: str, needed: set[int]) -> Answer:
+def _useless(subject: CheckContext, trees: Trees, name: str, needed: set[int]) -> CheckResult:
     """Return the finding about the merges that are not in `needed`."""
     steps = [step for step in range(len(trees.merges)) if step not in needed]
     names = subject.tokenizer.tokens

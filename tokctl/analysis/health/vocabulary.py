@@ -11,15 +11,15 @@ from typing import Any
 
 from tokctl import _native
 from tokctl.analysis.explain.vocabulary import place_of
-from tokctl.analysis.health.results import Answer, Example
-from tokctl.analysis.health.subject import Subject, not_made
+from tokctl.analysis.health.results import CheckResult, Example
+from tokctl.analysis.health.subject import CheckContext, not_made
 from tokctl.formats.holes import filler
 from tokctl.model.byte_level import BYTE_TOKENS, NEVER_IN_UTF8
 
 # -- Ids: duplicates and holes -------------------------------------------------------------------
 
 
-def check_duplicates(subject: Subject) -> Iterator[Answer]:
+def check_duplicates(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about tokens with the same text.
 
     `duplicates-in-place` compares the text without its marker and the position in a word.
@@ -36,7 +36,7 @@ def check_duplicates(subject: Subject) -> Iterator[Answer]:
     yield _shared(subject, "duplicates-alone", {id_: text for id_, text in texts.items() if text})
 
 
-def _shared(subject: Subject, name: str, meanings: Mapping[int, Hashable]) -> Answer:
+def _shared(subject: CheckContext, name: str, meanings: Mapping[int, Hashable]) -> CheckResult:
     """Return the finding about ids that share a meaning with another id."""
     first: dict[Hashable, int] = {}
     groups: dict[int, list[int]] = {}
@@ -52,7 +52,7 @@ def _shared(subject: Subject, name: str, meanings: Mapping[int, Hashable]) -> An
     return subject.found(name, list(shared), len(meanings), notes=others, detail=detail)
 
 
-def check_holes(subject: Subject) -> Iterator[Answer]:
+def check_holes(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield the finding about holes in the ids.
 
     A model in memory has no holes. The reader of a file fills each hole with a special token
@@ -84,7 +84,7 @@ _TEMPLATE = re.compile(r"\.jinja\Z")
 _CONFIGURATIONS = ("tokenizer_config.json", "special_tokens_map.json")
 
 
-def check_specials(subject: Subject) -> Iterator[Answer]:
+def check_specials(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about special tokens that text can give, lookalikes, and names without an id.
 
     Text is encoded with no special token allowed (`special="none"`).
@@ -105,7 +105,7 @@ def looks_like_control(text: str) -> bool:
     return _CONTROL.fullmatch(text) is not None
 
 
-def _from_text(subject: Subject) -> Answer:
+def _from_text(subject: CheckContext) -> CheckResult:
     """Return the finding about special tokens that their own spelling gives as ordinary text.
 
     The unknown token is left out: it stands for any unknown text, even for its own spelling.
@@ -116,7 +116,7 @@ def _from_text(subject: Subject) -> Answer:
     return subject.found("special-from-text", ids, len(special))
 
 
-def _control(subject: Subject) -> Answer:
+def _control(subject: CheckContext) -> CheckResult:
     """Return the finding about other tokens that look like control tokens and that text gives."""
     special = subject.tokenizer.special_ids
     taken = set(special.values())
@@ -140,11 +140,11 @@ def _control(subject: Subject) -> Answer:
     )
 
 
-def _always_found(subject: Subject) -> list[int]:
+def _always_found(subject: CheckContext) -> list[int]:
     return [token.id for token in subject.model.added if not token.special]
 
 
-def _without_id(subject: Subject) -> Answer:
+def _without_id(subject: CheckContext) -> CheckResult:
     """Return the finding about special tokens that the recipe or a file names, without an id."""
     known = subject.tokenizer.vocabulary
     named = dict.fromkeys(
@@ -191,7 +191,7 @@ def _content(value: Any) -> Iterator[str]:
         yield text
 
 
-def _meets_nothing(subject: Subject) -> bool:
+def _meets_nothing(subject: CheckContext) -> bool:
     """Return whether some characters have neither a token nor an unknown token."""
     recipe = subject.recipe
     # A byte-level model reads bytes, and byte fallback writes each character as bytes:
@@ -213,7 +213,7 @@ _PARTS = ("partial-utf8", "never-utf8")
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
-def check_bytes(subject: Subject) -> Iterator[Answer]:
+def check_bytes(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about missing bytes and about tokens that are not whole characters."""
     tokens = subject.model.tokens
     if subject.recipe.is_byte_level:
@@ -253,8 +253,8 @@ def may_be_utf8(data: bytes) -> bool:
 
 
 def _missing(
-    subject: Subject, name: str, needed: Collection[int], there: Collection[int]
-) -> Answer:
+    subject: CheckContext, name: str, needed: Collection[int], there: Collection[int]
+) -> CheckResult:
     """Return the finding about the bytes in `needed` that are not in `there`."""
     bytes_ = sorted(set(needed).difference(there))
     examples = (Example(None, f"0x{byte:02X}", bytes([byte])) for byte in bytes_[: subject.limit])
@@ -289,7 +289,7 @@ _LONG_NUMBER = re.compile(rf"\d{{{SHORT + 1},}}")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def check_scripts(subject: Subject) -> Iterator[Answer]:
+def check_scripts(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about tokens that mix scripts."""
     texts = subject.texts_of
     alike: list[int] = []
@@ -304,7 +304,7 @@ def check_scripts(subject: Subject) -> Iterator[Answer]:
     yield subject.found("mixed-scripts", mixed, len(texts), notes=notes.__getitem__)
 
 
-def check_digits(subject: Subject) -> Iterator[Answer]:
+def check_digits(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about digits beside letters, and about long numbers."""
     texts = subject.texts_of
     numbers = {id_: text for id_, text in texts.items() if _DIGIT.search(text)}
@@ -343,7 +343,7 @@ _CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TRAILING = re.compile(r"\S[^\S\r\n\v\f\x1c-\x1f\x85\u2028\u2029]+\Z")
 
 
-def check_characters(subject: Subject) -> Iterator[Answer]:
+def check_characters(subject: CheckContext) -> Iterator[CheckResult]:
     """Yield findings about damaged text, control characters, spaces and length."""
     texts = subject.texts_of
     whole = len(texts)

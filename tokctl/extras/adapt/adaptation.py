@@ -30,12 +30,12 @@ from tokctl.analysis.explain.usage import segmented
 from tokctl.analysis.metrics import space_mark
 from tokctl.core.errors import BadOption, Unsupported
 from tokctl.core.files import whole_file
-from tokctl.core.values import Brief, brief, suggesting
+from tokctl.core.values import ShortRepr, brief, suggesting
 from tokctl.extras.adapt import residues as residue
 from tokctl.formats import merging
-from tokctl.formats.contract import InexpressibleError
+from tokctl.formats.contract import UnsupportedByFormat
 from tokctl.formats.holes import MOST_HOLES, filler
-from tokctl.model import FilledRecipe, Recipe
+from tokctl.model import Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.tokenizer import Tokenizer
 from tokctl.training import resizing
@@ -43,7 +43,7 @@ from tokctl.training import resizing
 if TYPE_CHECKING:
     from tokctl.extras.adapt.embeddings import CarriedMatrix
     from tokctl.extras.adapt.moved import MovedTokens
-    from tokctl.sources import Reading, Source
+    from tokctl.sources import ReadOptions, Source
     from tokctl.training import Progress
     from tokctl.training.options import Number
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Adaptation(Brief):
+class Adaptation(ShortRepr):
     """The old and the new model, and the new id of each old token.
 
     Attributes:
@@ -153,7 +153,7 @@ class Adaptation(Brief):
         return carry(self, path, output, tensors, new_rows, vectors, progress)
 
     def moved(
-        self, texts: Texts, *, threads: int = 1, reading: Reading | None = None
+        self, texts: Texts, *, threads: int = 1, reading: ReadOptions | None = None
     ) -> MovedTokens:
         """Return the kept tokens that some texts lose although no new token covers them.
 
@@ -188,7 +188,7 @@ def adapt(
     keep_ids: bool = False,
     errors: str = "strict",
     threads: int | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> Adaptation:
     """Remove tokens that texts hardly use, and learn new ones.
@@ -350,17 +350,17 @@ class _Added:
             )
         self.texts = [*self.special, *self.always]
 
-    def count(self, model: FilledRecipe) -> int:
+    def count(self, model: Model) -> int:
         """Return the number of these tokens that the model lacks."""
         return len(set(self.texts) - {token.text for token in model.added})
 
-    def to(self, model: FilledRecipe) -> FilledRecipe:
+    def to(self, model: Model) -> Model:
         """Return the model with these tokens."""
         model = resizing.with_special_tokens(model, self.special)
         return resizing.with_added_tokens(model, self.always)
 
 
-def _opened(texts: Texts, reading: Reading | None) -> list[Source]:
+def _opened(texts: Texts, reading: ReadOptions | None) -> list[Source]:
     from tokctl.sources import AUTO, opened
 
     return list(opened(texts, reading or AUTO))
@@ -375,22 +375,22 @@ def _uses(tokenizer: Tokenizer, sources: Sequence[Source], errors: str) -> Count
     return uses
 
 
-def _pairs(model: FilledRecipe) -> Sequence[Sequence[int]]:
+def _pairs(model: Model) -> Sequence[Sequence[int]]:
     """Return the pair that each token is made of; all merges if the pairs are unknown."""
     try:
         return merging.pairs(model) if model.merges or model.recipe.has_ranks else []
-    except InexpressibleError:
+    except UnsupportedByFormat:
         return model.merges
 
 
 # -- more tokens --------------------------------------------------------------------------------
 
 
-def _extensible(model: FilledRecipe) -> FilledRecipe:
+def _extensible(model: Model) -> Model:
     """Return the model, with merges instead of ranks; raise TokctlError if it can't be trained."""
     try:
         model = merging.by_merges(model)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise Unsupported(
             f"new tokens can't be learned: {reason}",
             "adapt a model whose algorithm merges pairs, or leave --add-token out",
@@ -411,14 +411,14 @@ def _check_room(size: int, vocab_size: int, added: int) -> None:
 
 
 def _extended(
-    model: FilledRecipe,
-    before: FilledRecipe,
+    model: Model,
+    before: Model,
     sources: Sequence[Source],
     size: int,
     errors: str,
     threads: int | None,
     progress: Progress | None,
-) -> FilledRecipe:
+) -> Model:
     """Return the model with new tokens learned from texts.
 
     It is segmented by ranks if the model `before` was and ranks can express the merges.
@@ -439,12 +439,12 @@ def _extended(
     if before.recipe.has_ranks:
         try:
             return merging.by_ranks(found, scored=bool(before.scores))
-        except InexpressibleError:
+        except UnsupportedByFormat:
             pass  # ranks can't express it: it keeps its merges
     return found
 
 
-def _splitting_words(model: FilledRecipe) -> Recipe:
+def _splitting_words(model: Model) -> Recipe:
     """Return the recipe to learn with.
 
     In SentencePiece's models a sentence is one pre-token, and no token continues after the sign of
@@ -468,14 +468,12 @@ def _splitting_words(model: FilledRecipe) -> Recipe:
 # -- ids ----------------------------------------------------------------------------------------
 
 
-def _fillers(model: FilledRecipe) -> set[int]:
+def _fillers(model: Model) -> set[int]:
     """Return the ids of the special tokens that fill holes."""
     return {token.id for token in model.added if token.special and token.text == filler(token.id)}
 
 
-def _learned_again(
-    before: FilledRecipe, model: FilledRecipe, kept: Sequence[int]
-) -> dict[int, int]:
+def _learned_again(before: Model, model: Model, kept: Sequence[int]) -> dict[int, int]:
     """Return the old ids of the tokens that were removed and learned again.
 
     The keys are the indexes of the tokens in `model`, which come after the `kept` ones.
@@ -487,7 +485,7 @@ def _learned_again(
 
 
 def _numbers(
-    before: FilledRecipe,
+    before: Model,
     kept: Sequence[int],
     again: Mapping[int, int],
     size: int,
@@ -505,7 +503,7 @@ def _numbers(
     return [*kept, *(again[place] if place in again else next(free) for place in places)]
 
 
-def _with_holes(model: FilledRecipe, new: Sequence[int]) -> tuple[FilledRecipe, set[int]]:
+def _with_holes(model: Model, new: Sequence[int]) -> tuple[Model, set[int]]:
     """Return the model with the ids `new` and with fillers in its holes, and these holes."""
     total = max(new) + 1
     holes = sorted(set(range(total)).difference(new))

@@ -32,7 +32,7 @@ from tokctl.core.files import check_unread, watched
 from tokctl.extras.adapt.focus import Combination, combinations
 from tokctl.idfiles.safetensors import NewTensor
 from tokctl.idfiles.weights import EmbeddingMatrix, Weights, numpy_module
-from tokctl.model import FilledRecipe, encoders
+from tokctl.model import Model, encoders
 from tokctl.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def row_origins(
 class _Pieces:
     """Segmentation of tokens of the new model into tokens of the old model."""
 
-    def __init__(self, before: Tokenizer, after: FilledRecipe) -> None:
+    def __init__(self, before: Tokenizer, after: Model) -> None:
         self._before = before
         self._after = after
         self._encoder = encoders.of_pre_tokens(before.model)

@@ -22,8 +22,8 @@ from typing import Any
 from tokctl.core.errors import BadOption, TokctlError, Unsupported
 from tokctl.core.values import brief
 from tokctl.formats import merging
-from tokctl.formats.contract import InexpressibleError
-from tokctl.model import Events, FilledRecipe, Merge, Removal
+from tokctl.formats.contract import UnsupportedByFormat
+from tokctl.model import Merge, MergeLog, Model, Removal
 from tokctl.training import resizing
 from tokctl.training.options import Number, share
 
@@ -111,7 +111,7 @@ def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
     return Fraction(*highest), most
 
 
-def with_merges(model: FilledRecipe) -> FilledRecipe:
+def with_merges(model: Model) -> Model:
     """Return the model with merges instead of ranks.
 
     Args:
@@ -130,7 +130,7 @@ def with_merges(model: FilledRecipe) -> FilledRecipe:
         )
     try:
         return merging.by_merges(model)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise _untold(reason) from None
 
 
@@ -141,14 +141,14 @@ def _untold(reason: object) -> TokctlError:
     )
 
 
-def _pairs(model: FilledRecipe) -> list[merging.Triple]:
+def _pairs(model: Model) -> list[merging.Triple]:
     try:
         return merging.pairs(model)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         raise _untold(reason) from None
 
 
-def find(model: FilledRecipe, uses: Mapping[int, int], ratio: Fraction, entropy: float) -> Residues:
+def find(model: Model, uses: Mapping[int, int], ratio: Fraction, entropy: float) -> Residues:
     """Return the residues of a model with merges.
 
     Args:
@@ -192,7 +192,7 @@ def _entropy(counts: Counter[tuple[str, int]]) -> float:
     return round(log2(total) - fsum(n * log2(n) for n in counts.values()) / total, 10) + 0.0
 
 
-def without(model: FilledRecipe, residues: Residues, gone: Collection[int]) -> FilledRecipe:
+def without(model: Model, residues: Residues, gone: Collection[int]) -> Model:
     """Return the model without the residues and without the ids in `gone`.
 
     The other tokens are numbered without gaps, in their old order.
@@ -210,7 +210,7 @@ def without(model: FilledRecipe, residues: Residues, gone: Collection[int]) -> F
     merges = _in_order(model, taken)
     born = dict.fromkeys(merge.token for merge in merges if merge.token in taken)
     numbers = {old: new for new, old in enumerate([*stays, *born])}
-    events = Events(
+    events = MergeLog(
         tuple(model.tokens[old] for old in born),
         resizing.renumbered_merges(merges, numbers),
         [Removal(len(merges), numbers[old], taken[old].final, _made(taken[old])) for old in born],
@@ -231,7 +231,7 @@ def _made(residue: Residue) -> int:
     return residue.final + residue.intermediate
 
 
-def _in_order(model: FilledRecipe, taken: Collection[int]) -> list[Merge]:
+def _in_order(model: Model, taken: Collection[int]) -> list[Merge]:
     """Return the merges, each after the merges that make its parts.
 
     A merge that no text makes is left out if its parts are made later. So is every merge that makes

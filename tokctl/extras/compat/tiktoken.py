@@ -24,7 +24,7 @@ from tokctl import _native
 from tokctl.core.errors import BadModel, BadOption, CoreError, Unsupported
 from tokctl.core.values import available_threads, cached_property
 from tokctl.formats import tiktoken as rank_files
-from tokctl.formats.contract import InexpressibleError
+from tokctl.formats.contract import UnsupportedByFormat
 from tokctl.formats.rust_patterns import pattern_of, pre_tokenizers_of
 from tokctl.model import encoders
 from tokctl.model.parts import PRE_TOKENIZERS
@@ -86,7 +86,7 @@ class Encoding:
         try:
             facts = rank_files.TiktokenEncoding(name, pre_tokenizers_of(pat_str), inner)
             model = rank_files.fill(_native.RankFile.of(list(mergeable_ranks.items())), facts)
-        except InexpressibleError as reason:
+        except UnsupportedByFormat as reason:
             raise Unsupported(
                 f"tokctl can't split a text as the pattern of {name!r} does: {reason}",
                 "tiktoken itself does",

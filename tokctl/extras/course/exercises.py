@@ -19,7 +19,7 @@ from tokctl.analysis.explain.words import MergedWord
 from tokctl.core.errors import BadOption
 from tokctl.core.humanize import listed
 from tokctl.extras.course.cases import ExerciseCase, first_case, read_cases
-from tokctl.model import FilledRecipe, Marker, Merge, Recipe, TrainingStage, byte_level
+from tokctl.model import Marker, Merge, Model, Recipe, TrainingStage, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 from tokctl.model.presets import BPE, BPE_CHARACTERS, UNIGRAM, WORD, WORDPIECE, preset
 from tokctl.tokenizer import Tokenizer
@@ -166,13 +166,13 @@ def _with_merges(merges: Sequence[Pair], letters: str, recipe: Recipe = _PLAIN) 
         tokens += [text for text in (left, right, left + right) if text not in tokens]
     ids = {token: id_ for id_, token in enumerate(tokens)}
     found = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
-    return Tokenizer(FilledRecipe(recipe, [token.encode() for token in tokens], found))
+    return Tokenizer(Model(recipe, [token.encode() for token in tokens], found))
 
 
 def _pieces(splitting: str, text: str) -> list[str]:
     """Return the pre-tokens of a text."""
     recipe = replace(_PLAIN, pre_tokenizers=PRE_TOKENIZERS.steps(splitting))
-    normalized, ranges = Tokenizer(FilledRecipe(recipe, [])).pre_tokens(text)
+    normalized, ranges = Tokenizer(Model(recipe, [])).pre_tokens(text)
     return [normalized[start:end].decode() for start, end in ranges]
 
 
@@ -238,13 +238,13 @@ def _train_by_count(counts: Counts, size: int) -> list[Pair]:
 def _match_characters(word: str, vocabulary: Sequence[str]) -> list[str]:
     recipe = replace(WORDPIECE, unknown="char", pre_tokenizers=_AT_SPACES)
     tokens = [text.encode() for text in ("[UNK]", *vocabulary)]
-    return Tokenizer(FilledRecipe(recipe, tokens)).encode(word).tokens
+    return Tokenizer(Model(recipe, tokens)).encode(word).tokens
 
 
 @_answers("3.3", "join_hashes(tokens)", "the text of WordPiece tokens")
 def _join_hashes(tokens: Sequence[str]) -> str:
     names = list(dict.fromkeys(["[UNK]", *tokens]))
-    model = Tokenizer(FilledRecipe(WORDPIECE, [name.encode() for name in names]))
+    model = Tokenizer(Model(WORDPIECE, [name.encode() for name in names]))
     return model.decode([names.index(token) for token in tokens])
 
 
@@ -254,7 +254,7 @@ def _join_hashes(tokens: Sequence[str]) -> str:
 def _unigram(scores: Mapping[str, float]) -> Tokenizer:
     recipe = replace(UNIGRAM, normalizers=(), pre_tokenizers=(), decoders=())
     tokens = [text.encode() for text in ("<unk>", *scores)]
-    return Tokenizer(FilledRecipe(recipe, tokens, scores=[0.0, *scores.values()]))
+    return Tokenizer(Model(recipe, tokens, scores=[0.0, *scores.values()]))
 
 
 @_answers("4.1", "n_best(word, scores, n)", "the n best ways to write a word, each with its score")
@@ -349,14 +349,14 @@ def _step_of(token: str, counts: Counts) -> int | None:
 
 @_answers("8.1", "utf8(text)", "the bytes of a text, without encode()")
 def _utf8(text: str) -> bytes:
-    model = Tokenizer(FilledRecipe(BPE, [bytes([byte]) for byte in range(256)]))
+    model = Tokenizer(Model(BPE, [bytes([byte]) for byte in range(256)]))
     return model.decode_bytes(model.encode_ids(text))
 
 
 @_answers("8.2", "stream(tokens)", "what can be shown after each token that arrives")
 def _stream(tokens: Sequence[bytes]) -> list[str]:
     names = list(dict.fromkeys(tokens)) or [b"a"]
-    stream = Tokenizer(FilledRecipe(BPE, names)).decode_stream()
+    stream = Tokenizer(Model(BPE, names)).decode_stream()
     return [*(stream.push(names.index(token)) for token in tokens), stream.finish()]
 
 
@@ -365,7 +365,7 @@ def _stream(tokens: Sequence[bytes]) -> list[str]:
 )
 def _text_of(ids: Sequence[int], vocabulary: Sequence[str]) -> str:
     tokens = byte_level.unspell_all(list(vocabulary))
-    return Tokenizer(FilledRecipe(BPE, tokens)).decode(ids, errors="replace")
+    return Tokenizer(Model(BPE, tokens)).decode(ids, errors="replace")
 
 
 # -- 9. Patterns ---------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ def _digit_groups(digits: str, right: bool) -> list[str]:
 
 def _by_ranks(ranks: Mapping[bytes, int]) -> Tokenizer:
     recipe = replace(BPE, segmentation="ranks", pre_tokenizers=())
-    return Tokenizer(FilledRecipe(recipe, sorted(ranks, key=ranks.__getitem__)))
+    return Tokenizer(Model(recipe, sorted(ranks, key=ranks.__getitem__)))
 
 
 @_answers("9.3", "encode_long(word, ranks)", "the ids of a word of any length, in seconds")
@@ -400,7 +400,7 @@ def _encode_long(word: bytes, ranks: Mapping[bytes, int]) -> list[int]:
 def _cut_at_special(text: str, special: Sequence[str]) -> list[tuple[str, bool]]:
     recipe = replace(_PLAIN, pre_tokenizers=(), special_tokens=tuple(special))
     letters = sorted({*text} - {*special})
-    model = Tokenizer(FilledRecipe(recipe, [token.encode() for token in (*special, *letters)]))
+    model = Tokenizer(Model(recipe, [token.encode() for token in (*special, *letters)]))
     found: list[tuple[str, bool]] = []
     encoding = model.encode(text, special="all")
     for id_, part in zip(encoding.ids, encoding.surfaces, strict=True):
@@ -421,7 +421,7 @@ def _frame_pair(first: Sequence[str], second: Sequence[str] | None) -> tuple[lis
         post_processors=bert.post_processors,
     )
     names = list(dict.fromkeys([*bert.special_tokens, *first, *(second or [])]))
-    model = Tokenizer(FilledRecipe(recipe, [name.encode() for name in names]))
+    model = Tokenizer(Model(recipe, [name.encode() for name in names]))
     pair = None if second is None else " ".join(second)
     encoding = model.encode(" ".join(first), pair, add_special=True)
     return encoding.tokens, encoding.type_ids
@@ -496,7 +496,7 @@ def _taken_back(prompt: str, rest: str, merges: Sequence[Pair]) -> int:
         ids.setdefault(left + right, len(ids))
     found = [Merge(ids[left], ids[right], ids[left + right], 0, 0, 0) for left, right in merges]
     tokens = [byte_level.unspell(token) for token in ids]
-    model = Tokenizer(FilledRecipe(replace(BPE, pre_tokenizers=()), tokens, found))
+    model = Tokenizer(Model(replace(BPE, pre_tokenizers=()), tokens, found))
     alone, whole = model.encode_ids(prompt), model.encode_ids(prompt + rest)
     same = takewhile(lambda two: two[0] == two[1], zip(alone, whole, strict=False))
     return len(alone) - len(list(same))

@@ -9,13 +9,13 @@ from tokctl.core.humanize import plural
 from tokctl.extras.course.exercises import Exercise, written_call
 from tokctl.extras.course.grader import CaseResult, ExerciseVerdict
 from tokctl.report.document import (
-    Answer,
     Block,
     Column,
     Content,
     Gap,
     Heading,
     Paragraph,
+    Report,
     Span,
     Table,
     facts,
@@ -26,9 +26,9 @@ from tokctl.report.visible import safe
 _MOST = 3000
 
 
-def verdict_answer(verdict: ExerciseVerdict) -> Answer:
+def verdict_answer(verdict: ExerciseVerdict) -> Report:
     """Return the document of a verdict: all cases in short, the first failed one in full."""
-    return Answer(
+    return Report(
         "check-exercise",
         f"Exercise {verdict.exercise.number}",
         lambda: _verdict_blocks(verdict),
@@ -36,10 +36,10 @@ def verdict_answer(verdict: ExerciseVerdict) -> Answer:
     )
 
 
-def exercises_answer(exercises: Iterable[Exercise]) -> Answer:
+def exercises_answer(exercises: Iterable[Exercise]) -> Report:
     """Return the document that lists all exercises, grouped by page."""
     found = list(exercises)
-    return Answer(
+    return Report(
         "check-exercise",
         "Exercises",
         lambda: _list_blocks(found),

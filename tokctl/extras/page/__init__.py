@@ -24,7 +24,7 @@ from tokctl.analysis.explain import MergeRecord, Summary
 from tokctl.analysis.explain.summary import ModelCurves, UseCurves
 from tokctl.analysis.explain.tokens import TokenCard, TreeNode
 from tokctl.analysis.explain.words import Path
-from tokctl.analysis.metrics import HEADLINE, OTHER_WAYS, Absent, Figure, Metric, written
+from tokctl.analysis.metrics import HEADLINE, OTHER_WAYS, Metric, MetricValue, Undefined, written
 from tokctl.core.humanize import file_names, times
 from tokctl.extras.page.live import page_data
 from tokctl.extras.suite import Suite
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from tokctl.model import FilledRecipe
+    from tokctl.model import Model
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def compare_page(
     cards: Mapping[str, Sequence[TokenCard]],
     uses: Mapping[str, UseCurves],
     suite: Suite | None = None,
-    models: Mapping[str, FilledRecipe] | None = None,
+    models: Mapping[str, Model] | None = None,
 ) -> str:
     """Return the page of a comparison; equal results give equal bytes.
 
@@ -98,7 +98,7 @@ def compare_page(
     from tokctl.report.charts.figures import compare_drawings
 
     names = [model.name for model in comparison.models]
-    decks = [Deck(place, name, cards.get(name, ())) for place, name in enumerate(names)]
+    decks = [TokenCards(place, name, cards.get(name, ())) for place, name in enumerate(names)]
     texts = file_names([text.name for text in comparison.texts])
     # The child loads the drawing library while the rest of the page is built.
     with Converter() as converter:
@@ -162,7 +162,7 @@ def _change(words: str) -> tuple[str, str]:
     return ("" if shown == "n/a" else shown), verdict
 
 
-def sample_rows(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
+def sample_rows(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[str, Any]]:
     """Return the sample sentences with the tokens of each model."""
     return [
         {"text": sample.text, "cuts": _cuts(sample.segmentations, decks, sample.text)}
@@ -170,14 +170,14 @@ def sample_rows(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str,
     ]
 
 
-def _cuts(cuts: Sequence[ModelSegmentation], decks: Sequence[Deck], text: str) -> list[Any]:
+def _cuts(cuts: Sequence[ModelSegmentation], decks: Sequence[TokenCards], text: str) -> list[Any]:
     return [
         (deck.name, len(cut.tokens), deck.segmentation(cut, text))
         for deck, cut in zip(decks, cuts, strict=True)
     ]
 
 
-def _words(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
+def _words(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[str, Any]]:
     return [
         {
             "word": entry.word,
@@ -188,7 +188,7 @@ def _words(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]
     ]
 
 
-def _stories(comparison: Comparison, decks: Sequence[Deck]) -> list[dict[str, Any]]:
+def _stories(comparison: Comparison, decks: Sequence[TokenCards]) -> list[dict[str, Any]]:
     return [
         {
             "word": story.word,
@@ -261,13 +261,13 @@ def _languages(comparison: Comparison) -> list[tuple[str, int, list[list[tuple[s
     ]
 
 
-def _matrix(matrix: Sequence[Sequence[Figure]]) -> list[list[tuple[str, int]]]:
+def _matrix(matrix: Sequence[Sequence[MetricValue]]) -> list[list[tuple[str, int]]]:
     """Return figures with their tenths, which set the shade behind them; a dash on the diagonal."""
     return [
         [
             ("\N{EN DASH}", -1)
             if i == j
-            else (written(cell, "index"), -1 if isinstance(cell, Absent) else int(10 * cell))
+            else (written(cell, "index"), -1 if isinstance(cell, Undefined) else int(10 * cell))
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(matrix)
@@ -286,7 +286,7 @@ def inspect_page(
     texts: Comparison | None = None,
     use: UseCurves | None = None,
     walk: Sequence[int] = (),
-    model: FilledRecipe | None = None,
+    model: Model | None = None,
 ) -> str:
     """Return the page of a model; equal results give equal bytes.
 
@@ -307,7 +307,7 @@ def inspect_page(
     from tokctl.report.charts.figures import inspect_drawings
 
     (name,) = file_names([name])
-    deck = Deck(0, name, cards)
+    deck = TokenCards(0, name, cards)
     by_id = {card.id: card.token for card in cards}
     # The child loads the drawing library while the rest of the page is built.
     with Converter() as converter:
@@ -359,13 +359,13 @@ def _read(texts: Comparison) -> str:
     return prose(f"From {what}: {total.characters:,} characters, {total.words:,} words.")
 
 
-def _frequent(deck: Deck, cards: Sequence[TokenCard]) -> list[tuple[Chips, str]]:
+def _frequent(deck: TokenCards, cards: Sequence[TokenCard]) -> list[tuple[Chips, str]]:
     """Return the tokens that the texts use most, with their counts."""
     used = sorted((card for card in cards if card.count), key=lambda card: (-card.count, card.id))
     return _valued(deck, [(card.token, f"{card.count:,}") for card in used[:_MOST]])
 
 
-def _valued(deck: Deck, values: Sequence[tuple[str, str]]) -> list[tuple[Chips, str]]:
+def _valued(deck: TokenCards, values: Sequence[tuple[str, str]]) -> list[tuple[Chips, str]]:
     """Return each token beside its number."""
     return [(deck.tokens([token], spelling(token)), value) for token, value in values]
 
@@ -383,7 +383,7 @@ def _chosen(summary: Summary) -> Iterator[tuple[str, list[tuple[str, str]]]]:
             yield title, [(token, f"{score:.4f}") for token, score in pieces]
 
 
-def _merges(deck: Deck, records: Sequence[MergeRecord]) -> list[dict[str, Any]]:
+def _merges(deck: TokenCards, records: Sequence[MergeRecord]) -> list[dict[str, Any]]:
     return [
         {
             "step": f"{record.step:,}",
@@ -505,7 +505,7 @@ MOST = 400
 
 
 @dataclass(frozen=True)
-class Chip:
+class TokenLink:
     """Token in a row; `id` is the id of its card, or None without a card."""
 
     text: str
@@ -527,11 +527,11 @@ class Chips:
     model: int
     name: str
     direction: str
-    chips: tuple[Chip, ...]
+    chips: tuple[TokenLink, ...]
     more: int = 0
 
 
-class Deck:
+class TokenCards:
     """Cards of one model, by id and by token."""
 
     def __init__(self, model: int, name: str, cards: Sequence[TokenCard]) -> None:
@@ -554,8 +554,8 @@ class Deck:
         chips = tuple(self._chip(token, self.by_token.get(token)) for token in tokens)
         return Chips(self.model, name, "ltr", chips)
 
-    def _chip(self, token: str, id_: int | None) -> Chip:
-        return Chip(spelling(token), id_ if id_ in self.ids else None)
+    def _chip(self, token: str, id_: int | None) -> TokenLink:
+        return TokenLink(spelling(token), id_ if id_ in self.ids else None)
 
 
 #: Widths of a chart in pixels: on wide and on narrow screens.
@@ -587,7 +587,7 @@ def charts(converter: Converter, drawings: Iterable[Drawing]) -> dict[str, Chart
     }
 
 
-def deck_data(decks: Sequence[Deck], texts: Sequence[str]) -> list[dict[str, Any]]:
+def deck_data(decks: Sequence[TokenCards], texts: Sequence[str]) -> list[dict[str, Any]]:
     """Return the cards of every model in the form that the script reads."""
     return [
         {"model": deck.name, "cards": {str(c.id): card_data(c, texts) for c in deck.cards}}

@@ -20,7 +20,7 @@ from typing import Any
 from tokctl import _native
 from tokctl.extras.page.live_characters import changes, normal_forms
 from tokctl.extras.page.live_patterns import GRAPHEMES, NotInPageError, translated
-from tokctl.model import FilledRecipe, Merge
+from tokctl.model import Merge, Model
 from tokctl.model.encoders import byte_ids
 from tokctl.model.parts import AddedToken, Part, native_parts, template_pieces
 from tokctl.model.patterns import DEEPSEEK_V3, PATTERNS
@@ -79,7 +79,7 @@ class _Tables:
         return _packed(json.dumps(tables, separators=(",", ":")).encode())
 
 
-def _odd(model: FilledRecipe) -> str | None:
+def _odd(model: Model) -> str | None:
     """Return the segmentation, post-processor or vocabulary that the script lacks; None if none."""
     recipe = model.recipe
     if recipe.segmentation not in _SEGMENTATIONS:
@@ -93,7 +93,7 @@ def _odd(model: FilledRecipe) -> str | None:
     return None
 
 
-def _made(model: FilledRecipe) -> list[int]:
+def _made(model: Model) -> list[int]:
     """Return the ids of special tokens that text becomes, too, if special tokens are allowed."""
     return [token.id for token in model.added if token.made]
 
@@ -113,7 +113,7 @@ _SEGMENTATIONS = {
 }
 
 
-def page_data(models: Sequence[tuple[str, FilledRecipe]]) -> dict[str, Any]:
+def page_data(models: Sequence[tuple[str, Model]]) -> dict[str, Any]:
     """Return the data of the models for the page.
 
     Args:
@@ -154,7 +154,7 @@ def _packed(data: bytes) -> str:
 # From text to pre-tokens -------------------------------------------------------------------
 
 
-def _pipeline(model: FilledRecipe, tables: _Tables) -> dict[str, Any]:
+def _pipeline(model: Model, tables: _Tables) -> dict[str, Any]:
     """Return the normalizers, pre-tokenizers and added tokens for the script.
 
     Raises:
@@ -180,7 +180,7 @@ def _pipeline(model: FilledRecipe, tables: _Tables) -> dict[str, Any]:
     }
 
 
-def _found(model: FilledRecipe, token: AddedToken) -> dict[str, Any]:
+def _found(model: Model, token: AddedToken) -> dict[str, Any]:
     """Return an added token for the script, without fields that are False."""
     text = token.text
     if token.normalized and not token.literal and model.recipe.normalizers:
@@ -259,7 +259,7 @@ def _split(part: Part, tables: _Tables) -> list[dict[str, Any]]:
 # From pre-tokens to ids --------------------------------------------------------------------
 
 
-def _row(model: FilledRecipe) -> dict[str, Any]:
+def _row(model: Model) -> dict[str, Any]:
     recipe = model.recipe
     before, after = _template(model)
     return {
@@ -286,7 +286,7 @@ def _row(model: FilledRecipe) -> dict[str, Any]:
     }
 
 
-def _history(model: FilledRecipe) -> dict[str, Any]:
+def _history(model: Model) -> dict[str, Any]:
     """Return what a plain list of merges does not express: removals and supermerges."""
     found: dict[str, Any] = {}
     if model.events is not None:
@@ -297,7 +297,7 @@ def _history(model: FilledRecipe) -> dict[str, Any]:
     return found
 
 
-def _unknown_score(model: FilledRecipe) -> float:
+def _unknown_score(model: Model) -> float:
     """Return the score of an unknown character: the lowest score minus 10.
 
     SentencePiece takes the lowest score of the pieces, Hugging Face the lowest of all tokens.
@@ -318,11 +318,11 @@ def _single(number: float) -> float:
     return float(struct.unpack("f", struct.pack("f", number))[0])
 
 
-def _bytes(model: FilledRecipe) -> list[int]:
+def _bytes(model: Model) -> list[int]:
     return [-1 if id_ == _native.NO_ID else id_ for id_ in byte_ids(model)]
 
 
-def _template(model: FilledRecipe) -> tuple[list[int], list[int]]:
+def _template(model: Model) -> tuple[list[int], list[int]]:
     """Return the ids that the post-processor puts before and after a text."""
     sides: tuple[list[int], list[int]] = ([], [])
     for part in model.recipe.post_processors:
@@ -347,7 +347,7 @@ def _varints(numbers: Iterable[int]) -> bytes:
     return bytes(out)
 
 
-def _columns(model: FilledRecipe) -> bytes:
+def _columns(model: Model) -> bytes:
     """Return vocabulary and merges, ranks or scores; whole numbers are varints (LEB128)."""
     recipe = model.recipe
     # A byte-level token is stored with one character per byte. Lengths count UTF-16 units.
@@ -403,7 +403,7 @@ def _merges(merges: Sequence[Merge], texts: Sequence[str], reserved: frozenset[i
     return count + _varints(made) + _varints(sides)
 
 
-def _ranks(model: FilledRecipe) -> list[int]:
+def _ranks(model: Model) -> list[int]:
     """Return the rank of each token by score; the highest score has rank 0."""
     reserved = model.reserved_ids
     scores = sorted(

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import ray
 
 from tokctl.core.errors import BadOption
-from tokctl.core.values import Done, brief
+from tokctl.core.values import ProgressCount, brief
 from tokctl.extras import arrow
 from tokctl.extras.ray.tasks import (
     RETRIES,
-    Home,
-    Tell,
-    Tried,
+    DriverHost,
+    OnEvent,
+    TaskResult,
     at_home,
     check_portable,
     connected,
@@ -81,7 +81,7 @@ _STRETCHES = 64
 _STRETCH = 1 << 20
 
 #: Data that every task needs: recipe, options, and the home of the calling process.
-_Asked = tuple["Recipe", Options, Home]
+_Asked = tuple["Recipe", Options, DriverHost]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Cluster:
     address: str | None = None
     part_size: int = PART_SIZE
     partitions: int | None = None
-    tell: Tell | None = field(default=None, compare=False)
+    tell: OnEvent | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("part_size", "partitions"):
@@ -199,7 +199,7 @@ class Cluster:
                     continue
                 done += sum(part.size or 0 for part, _ in task.reads)
                 if progress:
-                    progress("count", Done(done, documents), total)
+                    progress("count", ProgressCount(done, documents), total)
             while uneven := shuffle.leveled():
                 queue.first += uneven
                 deque(finished(), maxlen=0)
@@ -548,7 +548,7 @@ def _count(
 
 
 @ray.remote(max_retries=RETRIES)
-def _digests(asked: _Asked, source: Source) -> Tried:
+def _digests(asked: _Asked, source: Source) -> TaskResult:
     recipe, options, of = asked
     with at_home(of):
         return tried(_Facts(digests=[counting.digests_of(source, recipe, options)]))

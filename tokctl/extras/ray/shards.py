@@ -20,9 +20,9 @@ import ray
 
 from tokctl.extras.ray.tasks import (
     RETRIES,
-    Home,
-    Tell,
-    Tried,
+    DriverHost,
+    OnEvent,
+    TaskResult,
     at_home,
     at_nodes,
     check_portable,
@@ -44,7 +44,7 @@ def write_shards(
     target: Target,
     address: str | None,
     part_size: int,
-    tell: Tell | None = None,
+    tell: OnEvent | None = None,
 ) -> Written:
     """Write the ids of a stream as shards.
 
@@ -75,7 +75,7 @@ class _Workers:
     """Workers of a cluster, connected when the first task runs; see `shared_shards.Workers`."""
 
     def __init__(
-        self, address: str | None, part_size: int, stack: ExitStack, tell: Tell | None
+        self, address: str | None, part_size: int, stack: ExitStack, tell: OnEvent | None
     ) -> None:
         self.part_size = part_size
         self._address = address
@@ -106,6 +106,8 @@ class _Workers:
 
 
 @ray.remote(max_retries=RETRIES)
-def _work(packed: bytes, of: Home, work: Callable[[Job, Task], Result], task: Task) -> Tried:
+def _work(
+    packed: bytes, of: DriverHost, work: Callable[[Job, Task], Result], task: Task
+) -> TaskResult:
     with at_home(of):
         return tried(work(Job.unpacked(packed), task))

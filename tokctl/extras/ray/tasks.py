@@ -35,13 +35,13 @@ _AHEAD = 3
 T = TypeVar("T")
 
 #: Function that gets a line about a task that was repeated.
-Tell = Callable[[str], None]
+OnEvent = Callable[[str], None]
 
 #: Working folder and tokctl version of the process that starts the tasks.
-Home = tuple[str, str]
+DriverHost = tuple[str, str]
 
 
-class Tried(NamedTuple):
+class TaskResult(NamedTuple):
     """First result of a task.
 
     Attributes:
@@ -53,14 +53,14 @@ class Tried(NamedTuple):
     lost: int
 
 
-def tried(given: Any) -> Tried:
+def tried(given: Any) -> TaskResult:
     """Return the first result of a task, from within it; also works outside of Ray."""
     if not ray.is_initialized():
-        return Tried(given, 0)
+        return TaskResult(given, 0)
     core = ray.get_runtime_context().worker.core_worker
     # Ray has no public function for the number of attempts. The number does not change any result.
     number = getattr(core, "get_current_task_attempt_number", None)
-    return Tried(given, number() if number else 0)
+    return TaskResult(given, number() if number else 0)
 
 
 @contextlib.contextmanager
@@ -145,7 +145,7 @@ def run(
     start: Callable[[T], list[Any]],
     name: Callable[[T], str],
     processors: int,
-    tell: Tell | None = None,
+    tell: OnEvent | None = None,
 ) -> Generator[tuple[T, Any, list[Any]], None, None]:
     """Yield each task as it ends, with its first result and references to its other results.
 
@@ -157,7 +157,7 @@ def run(
 
     Args:
         tasks: the tasks, in the order in which they are started.
-        start: function that starts a task and returns references to its results, `Tried` first.
+        start: function that starts a task and returns references, that of its `TaskResult` first.
         name: function that returns what a task reads, for messages.
         processors: number of processors of the cluster.
         tell: called with a line for each task whose workers were lost.
@@ -183,13 +183,13 @@ def run(
         yield task, given, others
 
 
-def home() -> Home:
+def home() -> DriverHost:
     """Return the working folder and the tokctl version of this process."""
     return str(Path.cwd()), __version__
 
 
 @contextlib.contextmanager
-def at_home(of: Home) -> Iterator[None]:
+def at_home(of: DriverHost) -> Iterator[None]:
     """Run a task in the working folder of the process that started it, for relative paths.
 
     Args:

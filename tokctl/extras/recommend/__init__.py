@@ -27,7 +27,7 @@ from tokctl.analysis.comparison.measuring import Measurement, cut_out, intervals
 from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.explain.vocabulary import text_ids, written_text
 from tokctl.analysis.held_out import SHARE, split
-from tokctl.analysis.metrics import Absent, Counts, no_words, range_of, vocabulary_use
+from tokctl.analysis.metrics import Counts, Undefined, no_words, range_of, vocabulary_use
 from tokctl.analysis.texts import Text, count_words
 from tokctl.core.errors import BadInput, BadOption, CoreError, OutOfMemoryError, TokctlError
 from tokctl.core.humanize import listed, percent, plural, times
@@ -1031,7 +1031,7 @@ def _compared(
         candidate=name,
         coverage=coverage,
         bytes_per_token=chosen.counts.bytes / chosen.counts.tokens,
-        interval=None if isinstance(interval, Absent) else interval,
+        interval=None if isinstance(interval, Undefined) else interval,
         differences=differences,
         coverages=coverages,
         advice=tuple(_sentences(bench, chosen, curves, eligible, shape, differences, coverages)),
@@ -1062,7 +1062,7 @@ def _more(
         differences[name] = CandidateDifference(
             name,
             tokens[name] / tokens[baseline] - 1,
-            None if isinstance(interval, Absent) else interval,
+            None if isinstance(interval, Undefined) else interval,
         )
     return differences
 
@@ -1329,7 +1329,7 @@ def _on_evidence(bench: _Bench, chosen: _Chosen) -> str:
     said = [
         f"Measured on {corpus.measured_bytes:,} bytes, trained on {corpus.training_bytes:,}",
     ]
-    if not isinstance(use, Absent):
+    if not isinstance(use, Undefined):
         said.append(f"{percent(use)} of the ids occur in what is held out")
     if merges := chosen.tokenizer.model.merges:
         said.append(f"the last pair that was merged occurred {times(merges[-1].count)}")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tokctl.core.humanize import percent, plural
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     Code,
@@ -15,6 +14,7 @@ from tokctl.report.document import (
     Heading,
     Paragraph,
     Record,
+    Report,
     Span,
     facts,
 )
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _NONE = "-"
 
 
-def recommendation_answer(found: Recommendation, command: str | None) -> Answer:
+def recommendation_answer(found: Recommendation, command: str | None) -> Report:
     """Return the document of a recommendation.
 
     Args:
         found: recommendation, with the curves of its candidates.
         command: command line that trains the recommended tokenizer; None without a recommendation.
     """
-    return Answer(
+    return Report(
         "recommend",
         "Recommendation",
         lambda: _blocks(found, command),

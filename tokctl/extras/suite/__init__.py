@@ -26,7 +26,7 @@ from tokctl.analysis.comparison.results import (
     number_of,
 )
 from tokctl.analysis.health.embeddings import EmbeddingFacts
-from tokctl.analysis.metrics import Absent, Counts, Figure, Range, range_of
+from tokctl.analysis.metrics import Counts, MetricValue, Range, Undefined, range_of
 from tokctl.analysis.texts import Text, read_texts
 from tokctl.core.errors import BadOption
 from tokctl.core.humanize import file_names, listed, percent, plural
@@ -46,7 +46,7 @@ from tokctl.extras.suite.texts import (
 from tokctl.extras.suite.undertrained import UndertrainedReport
 from tokctl.sources import Source
 from tokctl.tokenizer import Tokenizer
-from tokctl.tokenizer.model_names import Model, named_models
+from tokctl.tokenizer.model_names import ModelArgument, named_models
 from tokctl.tokenizer.tokenizer import check_threads
 
 # -- Results -----------------------------------------------------------------------------------
@@ -64,8 +64,8 @@ class DomainFigures:
     """
 
     model: str
-    figures: Mapping[str, Figure]
-    intervals: Mapping[str, Interval | Absent]
+    figures: Mapping[str, MetricValue]
+    intervals: Mapping[str, Interval | Undefined]
     within_noise: bool
 
 
@@ -153,7 +153,7 @@ MOST_UNKNOWN = 0.01
 
 
 def run_suite(
-    models: Sequence[Model],
+    models: Sequence[ModelArgument],
     texts: Sequence[str | Path | Source | Text] = (),
     *,
     baseline: str | None = None,
@@ -305,10 +305,10 @@ def _domain(
     )
 
 
-def reads(figures: Mapping[str, Figure]) -> bool:
+def reads(figures: Mapping[str, MetricValue]) -> bool:
     """Return whether a model with these values reads the text, so that tokens are comparable."""
     unknown = figures["unk_rate"]
-    return isinstance(unknown, Absent) or unknown <= MOST_UNKNOWN
+    return isinstance(unknown, Undefined) or unknown <= MOST_UNKNOWN
 
 
 def _languages(
@@ -367,7 +367,7 @@ def _fewest(suite: Suite) -> str:
             name: figure
             for name, domain in zip(domain_names(suite), suite.domains, strict=True)
             if reads(domain.models[0].figures)
-            and not isinstance(figure := domain.models[0].figures["bytes_per_token"], Absent)
+            and not isinstance(figure := domain.models[0].figures["bytes_per_token"], Undefined)
         }
         if len(sizes) < 2:
             return ""
@@ -411,7 +411,7 @@ def _unread(suite: Suite) -> str:
         shares = {
             name: figure
             for name, domain in zip(domain_names(suite), suite.domains, strict=True)
-            if not isinstance(figure := domain.models[place].figures["unk_rate"], Absent)
+            if not isinstance(figure := domain.models[place].figures["unk_rate"], Undefined)
             and figure > MOST_UNKNOWN
         }
         if shares:
@@ -434,7 +434,7 @@ def _dearest(suite: Suite) -> str:
             language.name: parity
             for language in languages
             if reads(language.figures[place])
-            and not isinstance(parity := language.figures[place]["parity"], Absent)
+            and not isinstance(parity := language.figures[place]["parity"], Undefined)
         }
         if len(read) < 2:
             phrases.append(f"{model.name} reads {'English alone' if read else 'none of them'}")
@@ -443,7 +443,7 @@ def _dearest(suite: Suite) -> str:
         gini = suite.languages.gini[place]
         unread = len(languages) - len(read)
         more = f"; {plural(unread, 'language')} unread" if unread else ""
-        more += f"; Gini {gini:.2f}" if not unread and not isinstance(gini, Absent) else ""
+        more += f"; Gini {gini:.2f}" if not unread and not isinstance(gini, Undefined) else ""
         phrases.append(f"{name} in {model.name} ({read[name]:.1f} times{more})")
     return (
         f"Dearest of {len(languages)} languages, against {suite.languages.reference}: "
@@ -477,7 +477,7 @@ def _cut_characters(suite: Suite) -> str:
     shares = {
         model.name: share
         for model in suite.models
-        if not isinstance(share := model.all_characters.of_non_ascii, Absent) and share
+        if not isinstance(share := model.all_characters.of_non_ascii, Undefined) and share
     }
     if not shares:
         return ""
@@ -491,7 +491,7 @@ def _hardly_trained(suite: Suite) -> str:
     phrases = []
     for model in suite.models:
         never = model.undertrained.figures["never_used"]
-        if isinstance(never, Absent):
+        if isinstance(never, Undefined):
             continue
         more = ""
         if model.undertrained.unreachable:

@@ -36,7 +36,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from tokctl._native import NO_ID
-from tokctl.analysis.metrics import Figure, mean, ratio
+from tokctl.analysis.metrics import MetricValue, mean, ratio
 from tokctl.core.errors import BadInput
 from tokctl.tokenizer import Tokenizer
 
@@ -154,7 +154,7 @@ class MorphologyReport:
     gold: int
     cut: int
     shared: int
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, MetricValue]
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def boundary_agreement(tokenizer: Tokenizer, gold: Sequence[GoldWord]) -> Morpho
     none_gold = "no word of the list has a boundary"
     none_cut = "the model cuts no word of the list"
     none_several = "no word of two morphemes or more is two tokens or more"
-    figures: dict[str, Figure] = {
+    figures: dict[str, MetricValue] = {
         "precision": ratio(shared, total_cut, none_cut),
         "recall": ratio(shared, total_gold, none_gold),
         "f1": ratio(2 * shared, total_gold + total_cut, f"{none_gold}, and {none_cut}"),

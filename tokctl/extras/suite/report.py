@@ -8,7 +8,7 @@ from typing import Any
 
 from tokctl.analysis.comparison.results import Comparison, Interval
 from tokctl.analysis.health.embeddings import EmbeddingFacts
-from tokctl.analysis.metrics import Absent, Figure, written
+from tokctl.analysis.metrics import MetricValue, Undefined, written
 from tokctl.analysis.suite_metrics import DEFINITIONS
 from tokctl.core.humanize import file_names, listed, plural, times
 from tokctl.extras.suite import (
@@ -23,7 +23,6 @@ from tokctl.extras.suite import (
 from tokctl.extras.suite.splits import DIGITS, INDENTATIONS, STYLES, WAYS
 from tokctl.report.compare import body, opening
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     Figures,
@@ -31,6 +30,7 @@ from tokctl.report.document import (
     Legend,
     Paragraph,
     Record,
+    Report,
     Span,
 )
 from tokctl.report.visible import brief, safe
@@ -63,13 +63,13 @@ class Section:
         return any(cell.endswith("*") for _, cells in self.rows for cell in cells)
 
 
-def suite_answer(suite: Suite, comparison: Comparison) -> Answer:
+def suite_answer(suite: Suite, comparison: Comparison) -> Report:
     """Return the document of the suite, followed by the ordinary comparison of its models."""
 
     def data() -> dict[str, Any]:
         return {**comparison.to_dict(), "suite": suite.to_dict()}
 
-    return Answer(
+    return Report(
         "compare",
         "Suite",
         lambda: _blocks(suite, comparison),
@@ -445,11 +445,11 @@ def _morphology(suite: Suite) -> Iterator[Section]:
         )
 
 
-def _share(figure: Figure) -> str:
+def _share(figure: MetricValue) -> str:
     return written(figure, "share")
 
 
-def _reasons(figures: Iterable[Figure]) -> tuple[str, ...]:
+def _reasons(figures: Iterable[MetricValue]) -> tuple[str, ...]:
     """Return the reasons for absent figures, each once."""
-    reasons = dict.fromkeys(figure.reason for figure in figures if isinstance(figure, Absent))
+    reasons = dict.fromkeys(figure.reason for figure in figures if isinstance(figure, Undefined))
     return tuple(f"n/a: {reason}" for reason in reasons)

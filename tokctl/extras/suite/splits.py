@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from tokctl._native import NO_ID
-from tokctl.analysis.metrics import Absent, Figure, ratio
+from tokctl.analysis.metrics import MetricValue, Undefined, ratio
 from tokctl.core.errors import TokctlError
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.tokenizer import Tokenizer
@@ -156,7 +156,7 @@ class CodeSplits:
     identifier_tokens: Mapping[str, float]
     identifier_whole: Mapping[str, float]
     identifier_borders: Mapping[str, float]
-    indentation: Mapping[tuple[str, int], Figure]
+    indentation: Mapping[tuple[str, int], MetricValue]
     operators: float
     cut_operators: tuple[str, ...]
 
@@ -207,7 +207,7 @@ def cut_at_borders(name: Sequence[str], style: str, split: WordSplit) -> bool:
     )
 
 
-def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> Figure:
+def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> MetricValue:
     """Return the number of tokens that spaces or tabs add at the start of a line."""
     run = {"space": " ", "tab": "\t"}[kind] * length
     plain, indented = "if a:\nb = c\n", f"if a:\n{run}b = c\n"
@@ -217,7 +217,7 @@ def indentation_tokens(tokenizer: Tokenizer, kind: str, length: int) -> Figure:
     except TokctlError:  # the indentation has a character without an id
         kept = False
     if not kept:
-        return Absent("the model does not keep white space")
+        return Undefined("the model does not keep white space")
     return len(ids) - len(tokenizer.encode_ids(plain))
 
 
@@ -239,12 +239,12 @@ class CharacterCuts:
     cut: int = 0
 
     @property
-    def of_all(self) -> Figure:
+    def of_all(self) -> MetricValue:
         """Return the split share of all characters."""
         return ratio(self.cut, self.characters, "the text has no characters")
 
     @property
-    def of_non_ascii(self) -> Figure:
+    def of_non_ascii(self) -> MetricValue:
         """Return the split share of the characters that are not ASCII."""
         return ratio(self.cut, self.non_ascii, "all characters are ASCII")
 

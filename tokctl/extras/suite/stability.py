@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from tokctl import _native
-from tokctl.analysis.metrics import Figure, mean, ratio
+from tokctl.analysis.metrics import MetricValue, mean, ratio
 from tokctl.analysis.texts import Text, count_words
 from tokctl.tokenizer import Tokenizer
 
@@ -69,7 +69,7 @@ class Variation:
     name: str
     group: str
     words: int
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, MetricValue]
 
 
 @dataclass(frozen=True)

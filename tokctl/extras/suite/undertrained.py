@@ -18,9 +18,9 @@ from pathlib import Path
 
 from tokctl.analysis.health import RARE
 from tokctl.analysis.health.embeddings import EmbeddingFacts, embedding_facts
-from tokctl.analysis.health.subject import Subject
+from tokctl.analysis.health.subject import CheckContext
 from tokctl.analysis.health.use import usable_ids
-from tokctl.analysis.metrics import Absent, Figure, ratio
+from tokctl.analysis.metrics import MetricValue, Undefined, ratio
 from tokctl.core.errors import BadOption
 from tokctl.tokenizer import Tokenizer
 
@@ -48,8 +48,8 @@ class UndertrainedReport:
     rare: int
     never_used: tuple[int, ...]
     rarely_used: tuple[int, ...]
-    embeddings: EmbeddingFacts | Absent | None
-    figures: Mapping[str, Figure]
+    embeddings: EmbeddingFacts | Undefined | None
+    figures: Mapping[str, MetricValue]
 
 
 def undertrained(
@@ -80,7 +80,7 @@ def undertrained(
         raise BadOption(
             "a tensor goes with embeddings", "name the file that it is in", "missing-option"
         )
-    subject = Subject(tokenizer, None, limit=None, rare=rare)
+    subject = CheckContext(tokenizer, None, limit=None, rare=rare)
     ids = usable_ids(subject)
     reach = subject.reach_beside_added
     wanted = set(ids)
@@ -96,9 +96,9 @@ def undertrained(
         candidates = ratio(len(found.candidates), found.of, no_tokens)
         apart = ratio(found.apart, found.of, no_tokens)
     else:
-        candidates = apart = found or Absent("no embeddings were given")
+        candidates = apart = found or Undefined("no embeddings were given")
     figures = {
-        "unreachable": Absent(undecided)
+        "unreachable": Undefined(undecided)
         if reach.undecided
         else ratio(len(unreachable), len(ids), no_tokens),
         "never_used": ratio(len(never), len(ids), no_tokens),

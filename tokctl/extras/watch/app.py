@@ -19,13 +19,13 @@ from textual.widgets import Footer, Input, Static
 
 from tokctl.analysis.replay import (
     ARRANGEMENTS,
-    Frame,
     FrameWord,
     LeadingPair,
     Replay,
     RoundFrame,
     RoundReplay,
     Stage,
+    Step,
 )
 from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.humanize import plural
@@ -125,7 +125,7 @@ class Top(Panel):
         app.show(round(app.replay.first + part * (app.replay.total - app.replay.first)))
 
 
-def _merge(frame: Frame) -> Content:
+def _merge(frame: Step) -> Content:
     merge = frame.merge
     if merge is None:
         return row("Before the first merge: words are initial symbols.")
@@ -140,7 +140,7 @@ def _merge(frame: Frame) -> Content:
     return row(made, "  score ", (figures, "bold"), where)
 
 
-def _effect(frame: Frame) -> Content:
+def _effect(frame: Step) -> Content:
     tokens = plural(frame.tokens, "token")
     if not frame.step:
         return row(f"{plural(frame.distinct, 'word')}, {tokens}")
@@ -179,7 +179,7 @@ class Words(Panel):
         first = app.first_word
         shown = f"{first + 1:,}-{first + len(frame.words):,} of " if frame.words else ""
         title = f"Words after {app.replay.unit} {frame.step:,}"
-        if not isinstance(frame, Frame):
+        if not isinstance(frame, Step):
             title = "Words by the final model"
         place = f"{shown}{frame.distinct:,}"
         arranged = _ARRANGED[app.arrange]
@@ -224,7 +224,7 @@ class Pairs(Panel):
     def rows(self, width: int, height: int) -> Iterator[Content]:
         """Yield the title, the reason, and the pairs that fit."""
         frame = self.watch_app.frame
-        assert isinstance(frame, Frame)
+        assert isinstance(frame, Step)
         title = f"Pairs before step {frame.decides:,}"
         yield row((title, "bold"), (f"  best of {plural(frame.distinct_pairs, 'pair')}", "dim"))
         reason = wrap(_why(frame), max(20, width - 2))
@@ -263,7 +263,7 @@ def _pair(pair: LeadingPair, digits: int) -> Content:
     )
 
 
-def _why(frame: Frame) -> str:
+def _why(frame: Step) -> str:
     """Return why training chose this pair, as far as the model file and the text tell."""
     choice = frame.choice
     if choice is None:
@@ -359,7 +359,7 @@ def _curve(values: Sequence[float], step: int, width: int, high: int) -> Iterato
     yield row((f" {lowest:.4f} lowest, {highest:.4f} highest", "dim"))
 
 
-class Follow(Panel):
+class FollowWord(Panel):
     """The stages of the followed word, with the current stage marked and always visible."""
 
     def rows(self, width: int, height: int) -> Iterator[Content]:  # noqa: ARG002
@@ -451,7 +451,7 @@ class WatchApp(App[None]):
         self.stages: Sequence[Stage] = ()
         self.pinned: tuple[FrameWord, ...] = ()
         self.message = ""
-        self.frame: Frame | RoundFrame = replay.goto(replay.first, limit=0)
+        self.frame: Step | RoundFrame = replay.goto(replay.first, limit=0)
         self._speed = 1
         self._playing: Timer | None = None
 
@@ -462,7 +462,7 @@ class WatchApp(App[None]):
             yield Words()
             with Container(id="side"):
                 yield Rounds() if isinstance(self.replay, RoundReplay) else Pairs()
-                yield Follow()
+                yield FollowWord()
         yield Static(id="status", markup=False)
         yield Prompt()
         yield Footer(show_command_palette=False, compact=True)
@@ -680,7 +680,7 @@ class WatchApp(App[None]):
         elif self.followed is not None:
             self.follow(None)
         else:
-            self.push_screen(Leave())
+            self.push_screen(QuitScreen())
 
     def action_show_help(self) -> None:
         """Show the keys."""
@@ -743,7 +743,7 @@ class Help(ModalScreen[None]):
         self.dismiss()
 
 
-class Leave(ModalScreen[None]):
+class QuitScreen(ModalScreen[None]):
     """Screen that asks whether to leave; keys that do not confirm close it."""
 
     def compose(self) -> ComposeResult:

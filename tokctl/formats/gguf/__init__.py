@@ -24,9 +24,9 @@ from tokctl.formats import charsmap, merging, sentencepiece
 from tokctl.formats.contract import (
     ANOTHER,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     lengths_lost,
     training_lost,
@@ -44,7 +44,7 @@ from tokctl.formats.gguf.vocabulary import (
 from tokctl.formats.huggingface.folder import CONFIG, parsed, roles_of
 from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
 from tokctl.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
-from tokctl.model import FilledRecipe, Marker, Merge, Origin, Recipe, byte_level
+from tokctl.model import ImportedFrom, Marker, Merge, Model, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import DECODERS, NORMALIZERS, PRE_TOKENIZERS, AddedToken, Part
 
@@ -508,12 +508,12 @@ _WANTED = frozenset(
 )
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file begins with GGUF's magic bytes."""
     return source.head.startswith(metadata.MAGIC)
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -535,7 +535,7 @@ def _check(keys: dict[str, Any]) -> None:
         raise ValueError("it holds no vocabulary")
 
 
-def _model(keys: dict[str, Any], pattern: str | None) -> FilledRecipe:
+def _model(keys: dict[str, Any], pattern: str | None) -> Model:
     kind = keys["tokenizer.ggml.model"]
     if kind not in _MODELS:
         raise Unsupported(
@@ -546,10 +546,10 @@ def _model(keys: dict[str, Any], pattern: str | None) -> FilledRecipe:
     recipe, parts = _MODELS[kind](found, pattern)
     title, pre = keys.get("general.name", ""), keys.get("tokenizer.ggml.pre", "")
     origin = f"{title} ({pre})" if title and pre else title or pre
-    return FilledRecipe(
+    return Model(
         recipe,
         **parts,
-        origin=Origin("gguf", origin),
+        origin=ImportedFrom("gguf", origin),
         companions={_TEMPLATE_FILE: keys[_TEMPLATE]} if _TEMPLATE in keys else {},
     )
 
@@ -567,34 +567,34 @@ class _Draft(NamedTuple):
         settled: the fields of the recipe whose differences `losses` already covers.
     """
 
-    model: FilledRecipe
+    model: Model
     keys: dict[str, Any]
-    losses: list[Loss]
+    losses: list[LostFeature]
     settled: tuple[str, ...] = ()
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return what the file can't hold, and what llama.cpp does differently.
 
     Raises:
-        InexpressibleError: llama.cpp can't run a model of this kind.
+        UnsupportedByFormat: llama.cpp can't run a model of this kind.
     """
     return _file(model)[1]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the file, whose bytes depend on the model alone.
 
     Raises:
-        InexpressibleError: llama.cpp can't run a model of this kind.
+        UnsupportedByFormat: llama.cpp can't run a model of this kind.
     """
     return {"": _file(model)[0]}
 
 
-def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
+def _file(model: Model) -> tuple[bytes, list[LostFeature]]:
     """Return the file, and the losses: the differences after reading it again."""
     kind = _kind(model.recipe)
-    nul = InexpressibleError("a token holds a NUL, which ends a text there")
+    nul = UnsupportedByFormat("a token holds a NUL, which ends a text there")
     if any("\0" in token.text for token in model.added):  # pieces would replace it
         raise nul
     draft = _DRAFTS[kind](model)
@@ -609,19 +609,19 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
     }
     data = metadata.written(keys)
     try:
-        found = metadata.read(Source("", data=data), _WANTED)
+        found = metadata.read(ModelInput("", data=data), _WANTED)
         _check(found)
         again = _model(found, None)
     except (TokctlError, ValueError) as error:
-        raise InexpressibleError(str(error)) from None
+        raise UnsupportedByFormat(str(error)) from None
     wanted = draft.model
     if again.tokens != wanted.tokens or _steps(again) != _steps(wanted):
-        raise InexpressibleError("llama.cpp would make other tokens of its spellings")
+        raise UnsupportedByFormat("llama.cpp would make other tokens of its spellings")
     settled = {name: getattr(again.recipe, name) for name in draft.settled}
     try:
         wanted = replace(wanted, recipe=replace(wanted.recipe, **settled))
     except TokctlError as error:  # the unknown token is spelled like another token
-        raise InexpressibleError(f"llama.cpp reads it otherwise: {error.message}") from None
+        raise UnsupportedByFormat(f"llama.cpp reads it otherwise: {error.message}") from None
     wanted, pairs = _without_pairs(wanted, again)
     others = {name: text for name, text in model.companions.items() if name != _TEMPLATE_FILE}
     return data, [
@@ -635,17 +635,17 @@ def _file(model: FilledRecipe) -> tuple[bytes, list[Loss]]:
     ]
 
 
-def _by_spelling_lost(found: dict[str, Any], types: array[int]) -> list[Loss]:
+def _by_spelling_lost(found: dict[str, Any], types: array[int]) -> list[LostFeature]:
     """Return the losses of ordinary tokens that llama.cpp takes for control tokens by spelling.
 
     If special tokens are allowed, llama.cpp finds them in a text before merging.
     """
     read = vocabulary(found)
     odd = sorted(id_ for id_ in read.special if types[id_] not in (CONTROL, UNKNOWN))
-    return [Loss(f"that {read.texts[id_]!r} is an ordinary token") for id_ in odd]
+    return [LostFeature(f"that {read.texts[id_]!r} is an ordinary token") for id_ in odd]
 
 
-def _steps(model: FilledRecipe) -> list[tuple[int, ...]]:
+def _steps(model: Model) -> list[tuple[int, ...]]:
     return [merge[:3] for merge in model.merges]
 
 
@@ -653,7 +653,7 @@ def _kind(recipe: Recipe) -> str:
     """Return llama.cpp's name for a model of this kind; the draft checks the details."""
     if recipe.traits.is_plain_bpe and not recipe.emits_symbols:
         if recipe.marker.text:
-            raise InexpressibleError("its words have a marker, and llama.cpp's BPE knows none")
+            raise UnsupportedByFormat("its words have a marker, and llama.cpp's BPE knows none")
         if recipe.is_byte_level:
             return "gpt2"
         return "gemma4" if recipe.pre_tokenizers == (_LINE_FEEDS,) else "llama"
@@ -662,10 +662,10 @@ def _kind(recipe: Recipe) -> str:
     if recipe.matches_longest:
         return "bert"
     named = f"{recipe.traits.title} (segmentation: {recipe.segmentation})"
-    raise InexpressibleError(f"llama.cpp does not know {named}")
+    raise UnsupportedByFormat(f"llama.cpp does not know {named}")
 
 
-def _chat_template(model: FilledRecipe) -> str | None:
+def _chat_template(model: Model) -> str | None:
     """Return the model's chat template, from its own file or the configuration, or None."""
     found = model.companions.get(_TEMPLATE_FILE)
     if found is None and CONFIG in model.companions:
@@ -685,7 +685,7 @@ _ROLES = {
 }
 
 
-def _roles(model: FilledRecipe, **more: str | None) -> dict[str, Any]:
+def _roles(model: Model, **more: str | None) -> dict[str, Any]:
     """Return the keys for the ids of special tokens, by the model's roles and those in `more`."""
     named = {role.removesuffix("_token"): text for role, text in roles_of(model).items()}
     if "eos" in named:
@@ -700,7 +700,7 @@ def _roles(model: FilledRecipe, **more: str | None) -> dict[str, Any]:
     }
 
 
-def _around(model: FilledRecipe) -> tuple[str | None, str | None]:
+def _around(model: Model) -> tuple[str | None, str | None]:
     """Return the special tokens that the template puts before and after a text.
 
     Both are None if the model has no template, or if the template puts several tokens on one side.
@@ -715,14 +715,14 @@ def _around(model: FilledRecipe) -> tuple[str | None, str | None]:
     return before[0] if before else None, after[0] if after else None
 
 
-def _surrounding(model: FilledRecipe) -> dict[str, Any]:
+def _surrounding(model: Model) -> dict[str, Any]:
     """Return the keys for the special tokens around a text."""
     before, after = _around(model)
     flags = {"add_bos_token": before is not None, "add_eos_token": after is not None}
     return {**_roles(model, bos=before, eos=after), **flags}
 
 
-def _without_pairs(wanted: FilledRecipe, again: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
+def _without_pairs(wanted: Model, again: Model) -> tuple[Model, list[LostFeature]]:
     """Return the model with the template that was read, and a loss, if only pairs of texts differ.
 
     llama.cpp never joins two texts. In all other cases the model is returned unchanged.
@@ -738,10 +738,10 @@ def _without_pairs(wanted: FilledRecipe, again: FilledRecipe) -> tuple[FilledRec
     if parts == list(wanted.recipe.post_processors):
         return wanted, []
     recipe = replace(wanted.recipe, post_processors=tuple(parts))
-    return replace(wanted, recipe=recipe), [Loss("how it puts two texts together")]
+    return replace(wanted, recipe=recipe), [LostFeature("how it puts two texts together")]
 
 
-def _types(model: FilledRecipe) -> list[int]:
+def _types(model: Model) -> list[int]:
     types = [NORMAL] * model.size
     for token in model.added:
         types[token.id] = CONTROL if token.special else USER_DEFINED
@@ -753,24 +753,24 @@ def _types(model: FilledRecipe) -> list[int]:
 # -- writing: BPE by merges ----------------------------------------------------------
 
 
-def _draft_gpt2(model: FilledRecipe) -> _Draft:
+def _draft_gpt2(model: Model) -> _Draft:
     naming = pre_tokenizers.naming(model.recipe.pre_tokenizers, model.recipe.whole_words)
     if naming is None:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "llama.cpp knows pre-tokenizers by name, and none of its names means "
             f"{model.recipe.splitting}"
         )
     ready, keys = _by_merges(model)
-    lost = [Loss(what) for what in naming.losses]
+    lost = [LostFeature(what) for what in naming.losses]
     if model.recipe.drops_unknown and not model.recipe.has_every_byte:
-        lost.append(Loss("that what has no token is left out"))
+        lost.append(LostFeature("that what has no token is left out"))
     settled = ["pre_tokenizers"] if lost else []
     if _is_made_by_merging(ready):
         settled.append("whole_words")
     return _Draft(ready, {"pre": naming.name, **keys, **_surrounding(model)}, lost, tuple(settled))
 
 
-def _draft_gemma4(model: FilledRecipe) -> _Draft:
+def _draft_gemma4(model: Model) -> _Draft:
     ready, keys = _by_merges(model)
     types = array("i", keys["token_type"])
     for id_, token in enumerate(model.tokens):
@@ -782,17 +782,17 @@ def _draft_gemma4(model: FilledRecipe) -> _Draft:
     return _Draft(ready, {**keys, "token_type": types, **around}, [])
 
 
-def _by_merges(model: FilledRecipe) -> tuple[FilledRecipe, dict[str, Any]]:
+def _by_merges(model: Model) -> tuple[Model, dict[str, Any]]:
     """Return the model segmented by merges, and the keys for its tokens and merges."""
     ready = merging.by_merges(model)
     if ready.recipe.replays_merges:
-        raise InexpressibleError("it merges in the order learned, whatever a merge makes possible")
+        raise UnsupportedByFormat("it merges in the order learned, whatever a merge makes possible")
     names = ready.spelled
     if ready.is_ambiguous:
-        raise InexpressibleError("it knows tokens by their spelling, and two are spelled alike")
+        raise UnsupportedByFormat("it knows tokens by their spelling, and two are spelled alike")
     odd = next((id_ for merge in ready.merges for id_ in merge[:2] if " " in names[id_]), None)
     if odd is not None:
-        raise InexpressibleError(f"a merge takes {names[odd]!r}, and a space is between the two")
+        raise UnsupportedByFormat(f"a merge takes {names[odd]!r}, and a space is between the two")
     return ready, {
         "tokens": list(names),
         "token_type": array("i", _types(ready)),
@@ -800,7 +800,7 @@ def _by_merges(model: FilledRecipe) -> tuple[FilledRecipe, dict[str, Any]]:
     }
 
 
-def _is_made_by_merging(model: FilledRecipe) -> bool:
+def _is_made_by_merging(model: Model) -> bool:
     """Return whether merging makes each token from its own text.
 
     Looking up whole pre-tokens before merging then changes nothing.
@@ -814,8 +814,8 @@ def _is_made_by_merging(model: FilledRecipe) -> bool:
 
 
 def _pieces(
-    model: FilledRecipe, listed: list[sentencepiece.Piece]
-) -> tuple[FilledRecipe, dict[str, Any], list[Loss]]:
+    model: Model, listed: list[sentencepiece.Piece]
+) -> tuple[Model, dict[str, Any], list[LostFeature]]:
     """Return the model with the given pieces as tokens, their keys, and the losses.
 
     llama.cpp finds user-defined pieces in the text before normalization, which is a loss.
@@ -829,7 +829,7 @@ def _pieces(
         if kind != USER_DEFINED or (token is not None and not token.normalized):
             continue
         text = tokens[id_].decode()
-        lost.append(Loss(f"the way that the user-defined piece {text!r} is found in a text"))
+        lost.append(LostFeature(f"the way that the user-defined piece {text!r} is found in a text"))
         text = text.replace(SPACE, " ")
         tokens[id_] = text.encode()
         added[id_] = AddedToken(text, id_, special=False, ordinary=True)
@@ -866,12 +866,12 @@ def _spacing_lost(spaces: sentencepiece.Spaces) -> list[str]:
     return lost
 
 
-def _draft_llama(model: FilledRecipe) -> _Draft:
+def _draft_llama(model: Model) -> _Draft:
     fit = sentencepiece.fitted(model)
     ranked, lost = (model, []) if _is_ranked(model) else sentencepiece.ranked(model)
     listed, unknown_lost = sentencepiece.pieces(ranked)
     if not any(piece.type == BYTE for piece in listed):
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "it has no tokens for bytes, and llama.cpp ends the program where a character has none"
         )
     if len(listed) > model.size:
@@ -879,18 +879,18 @@ def _draft_llama(model: FilledRecipe) -> _Draft:
         listed, unknown_lost = listed[: model.size], []
     ready, keys, more = _pieces(ranked, listed)
     lost = [*lost, *unknown_lost, *more, *fit.losses]
-    lost += [Loss(what) for what in _spacing_lost(fit.spaces)]
+    lost += [LostFeature(what) for what in _spacing_lost(fit.spaces)]
     if fit.rules.blob:
-        lost.append(Loss(f"the rules {fit.rules.name} for normalizing"))
+        lost.append(LostFeature(f"the rules {fit.rules.name} for normalizing"))
     if fit.spaces.tidy:
-        lost.append(Loss("that spaces are removed at the ends of a text, and joined inside"))
+        lost.append(LostFeature("that spaces are removed at the ends of a text, and joined inside"))
     if any(p.kind == "metaspace" and p["prepend"] == "first" for p in model.recipe.pre_tokenizers):
-        lost.append(Loss("that no space is put before the text behind a special token"))
+        lost.append(LostFeature("that no space is put before the text behind a special token"))
     keys |= {"add_space_prefix": bool(fit.spaces.dummy), **_surrounding(ready)}
     return _Draft(ready, keys, lost, (*_SETTLED, *_UNKNOWN))
 
 
-def _is_ranked(model: FilledRecipe) -> bool:
+def _is_ranked(model: Model) -> bool:
     """Return whether scores already segment the model as in a read file, equal scores included."""
     recipe = model.recipe
     return recipe.has_ranks and recipe.precision == "single" and bool(model.scores)
@@ -902,7 +902,7 @@ _SETTLED = ("normalizers", "pre_tokenizers", "decoders")
 _UNKNOWN = ("unk_token", "unknown", "fuse_unknown")
 
 
-def _draft_t5(model: FilledRecipe) -> _Draft:
+def _draft_t5(model: Model) -> _Draft:
     fit = sentencepiece.fitted(model)
     listed, lost = sentencepiece.pieces(model)
     ready, keys, more = _pieces(model, listed)
@@ -927,17 +927,17 @@ def _draft_t5(model: FilledRecipe) -> _Draft:
     if exact and model.recipe.decoders == decoders(prefix, falls_back=False):
         return _Draft(ready, keys, lost, idle)
     lost += fit.losses
-    lost += map(Loss, _spacing_lost(fit.spaces))
+    lost += map(LostFeature, _spacing_lost(fit.spaces))
     if not exact and tidy and not any(SPACE in loss.what for loss in fit.losses):
-        lost.append(Loss(f"what it does with a {SPACE} that a text itself has at its ends"))
+        lost.append(LostFeature(f"what it does with a {SPACE} that a text itself has at its ends"))
     if not exact and tidy and not prefix:
-        lost.append(Loss("that no space is put before a text"))
+        lost.append(LostFeature("that no space is put before a text"))
     if not exact and prefix and not tidy:
-        lost.append(Loss("that a text of spaces alone gets one more"))
+        lost.append(LostFeature("that a text of spaces alone gets one more"))
     if rules and read[0]["keep"] != fit.rules.keep:
-        lost.append(Loss("what its rules for normalizing leave alone"))
+        lost.append(LostFeature("what its rules for normalizing leave alone"))
     if model.recipe.unk_token not in (None, fit.surface):
-        lost.append(Loss(f"that {fit.surface!r} stands for an unknown piece"))
+        lost.append(LostFeature(f"that {fit.surface!r} stands for an unknown piece"))
     return _Draft(ready, keys, lost, (*_SETTLED, *idle))
 
 
@@ -945,10 +945,10 @@ def _tidying(tidy: bool) -> dict[str, Any]:
     return {"tokenizer.ggml.remove_extra_whitespaces": tidy}
 
 
-def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[Loss]:
+def _sums_lost(model: Model, listed: list[sentencepiece.Piece]) -> list[LostFeature]:
     """Return the loss of precision: llama.cpp adds single-precision scores in double precision."""
     if model.recipe.precision == "single":
-        return [Loss("sums in single precision: near-ties can be split otherwise")]
+        return [LostFeature("sums in single precision: near-ties can be split otherwise")]
     scores = [piece.score for piece in listed if piece.type == NORMAL]
     try:
         exact = all(struct.unpack("f", struct.pack("f", score))[0] == score for score in scores)
@@ -957,7 +957,9 @@ def _sums_lost(model: FilledRecipe, listed: list[sentencepiece.Piece]) -> list[L
     return (
         []
         if exact
-        else [Loss("log probabilities in double precision: near-ties can be split otherwise")]
+        else [
+            LostFeature("log probabilities in double precision: near-ties can be split otherwise")
+        ]
     )
 
 
@@ -970,14 +972,14 @@ _ACCENTS = "that Hangul syllables keep all their letters, and marks that are no 
 _DOTTED = "that \u0130 becomes an i and a dot above it"
 
 
-def _draft_bert(model: FilledRecipe) -> _Draft:
+def _draft_bert(model: Model) -> _Draft:
     recipe = model.recipe
     if recipe.marker.text != _MARK:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"tokens inside words begin with {_MARK} there, and not with {recipe.marker.text!r}"
         )
     if [str(part) for part in recipe.pre_tokenizers] != ["bert"]:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"llama.cpp splits WordPiece's text as BERT does, and not by {recipe.splitting}"
         )
     flags, lost = _normalizing(recipe)
@@ -1001,7 +1003,7 @@ def _draft_bert(model: FilledRecipe) -> _Draft:
     return _Draft(replace(model, merges=[]), keys, lost, ("normalizers",))
 
 
-def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[Loss]]:
+def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[LostFeature]]:
     """Return the keys for the normalizer, and what llama.cpp does differently."""
     for lowercase in (True, False):
         for strip in (True, False):
@@ -1011,7 +1013,7 @@ def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[Loss]]:
                 return flags, []
     part = recipe.normalizers[0] if len(recipe.normalizers) == 1 else None
     if part is None or part.kind != "bert" or not part["clean_text"] or not part["cjk_spacing"]:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "llama.cpp normalizes WordPiece's text as BERT does, and it has the normalizers "
             f"{', '.join(map(str, recipe.normalizers)) or 'none'}"
         )
@@ -1019,10 +1021,10 @@ def _normalizing(recipe: Recipe) -> tuple[dict[str, Any], list[Loss]]:
     strip = lowercase if part["strip_accents"] is None else part["strip_accents"]
     flags = {"normalizer.lowercase": lowercase, "normalizer.strip_accents": strip}
     what = [_CONTROLS, *([_ACCENTS] if strip else [_DOTTED] if lowercase else [])]
-    return flags, [Loss(one) for one in what]
+    return flags, [LostFeature(one) for one in what]
 
 
-_DRAFTS: dict[str, Callable[[FilledRecipe], _Draft]] = {
+_DRAFTS: dict[str, Callable[[Model], _Draft]] = {
     "gpt2": _draft_gpt2,
     "gemma4": _draft_gemma4,
     "llama": _draft_llama,

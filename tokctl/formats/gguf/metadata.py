@@ -19,7 +19,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
-from tokctl.formats.contract import Source
+from tokctl.formats.contract import ModelInput
 
 MAGIC = b"GGUF"
 #: Most texts in one list. The largest vocabularies have 260,000 tokens and 600,000 merges.
@@ -108,7 +108,7 @@ class _Bytes:
             raise ValueError(f"its vocabulary has more than {MOST_KEPT >> 20} MiB")
 
 
-def read(source: Source, wanted: frozenset[str]) -> dict[str, Any]:
+def read(source: ModelInput, wanted: frozenset[str]) -> dict[str, Any]:
     """Return the values of the keys in `wanted` that the file has.
 
     A text is a `str`, a list of texts is a `list`, and a list of numbers is an `array`.

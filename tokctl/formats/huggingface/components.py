@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from tokctl.core.errors import BadModel, TokctlError, Unsupported
 from tokctl.formats.contract import ANOTHER
-from tokctl.formats.contract import InexpressibleError as InexpressibleError
+from tokctl.formats.contract import UnsupportedByFormat as UnsupportedByFormat
 from tokctl.model import Recipe
 from tokctl.model.parts import (
     BEHAVIOURS,
@@ -160,7 +160,7 @@ def portable_pattern(pattern: str) -> str:
     """Return a pattern of the `regex` package translated for Oniguruma.
 
     Raises:
-        InexpressibleError: the pattern can't be translated.
+        UnsupportedByFormat: the pattern can't be translated.
     """
     from tokctl.model.regular_expressions import (
         ONIGURUMA,
@@ -172,7 +172,7 @@ def portable_pattern(pattern: str) -> str:
     try:
         return translate(pattern, PYTHON, ONIGURUMA)
     except UnsupportedRegexError as error:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"its pattern can't be translated for Oniguruma: {error}"
         ) from None
 
@@ -323,10 +323,10 @@ class Component(NamedTuple):
 
 
 def _refuse(reason: str) -> Callable[[Part], NoReturn]:
-    """Return a writer for parts without a counterpart, which raises InexpressibleError."""
+    """Return a writer for parts without a counterpart, which raises UnsupportedByFormat."""
 
     def refuse(_part: Part) -> NoReturn:
-        raise InexpressibleError(reason)
+        raise UnsupportedByFormat(reason)
 
     return refuse
 
@@ -395,7 +395,7 @@ def write_normalizers(parts: tuple[Part, ...]) -> Json | None:
     """Return the component for normalizers.
 
     Raises:
-        InexpressibleError: a normalizer has no counterpart.
+        UnsupportedByFormat: a normalizer has no counterpart.
     """
     return _in_sequence((_NORMALIZER_WRITERS[part.kind](part) for part in parts), "normalizers")
 
@@ -478,11 +478,11 @@ def _nfkc_rules(part: Part) -> Json:
 
 def _check_keeps_nothing(part: Part) -> None:
     if part["keep"]:
-        raise InexpressibleError("it normalizes user-defined pieces, too")
+        raise UnsupportedByFormat("it normalizes user-defined pieces, too")
 
 
 def _rules(part: Part) -> Json:
-    raise InexpressibleError(
+    raise UnsupportedByFormat(
         f"it applies SentencePiece's rules ({part.kind}) to a whole grapheme or to one "
         "character, not to what they match"
     )
@@ -565,7 +565,7 @@ def write_pre_tokenizers(parts: tuple[Part, ...], *, is_byte_level: bool) -> Jso
         is_byte_level: whether to spell bytes in the last step.
 
     Raises:
-        InexpressibleError: a pre-tokenizer has no counterpart.
+        UnsupportedByFormat: a pre-tokenizer has no counterpart.
     """
     components: list[Json] = []
     steps = [*parts, *[BYTE_LEVEL] * is_byte_level]
@@ -715,7 +715,7 @@ def _read_metaspace(fields: Fields) -> list[Part]:
 
 def _digit_groups(part: Part) -> Json:
     if part["length"] > LONGEST_GROUP:
-        raise InexpressibleError(f"its patterns repeat no more than {LONGEST_GROUP:,} times")
+        raise UnsupportedByFormat(f"its patterns repeat no more than {LONGEST_GROUP:,} times")
     return _split_json(digit_groups(part["length"]), "isolated", regex=True)
 
 
@@ -725,7 +725,7 @@ _DIGIT_CUTS = r"\(\?=\(\\d\{([1-9]\d{0,2})\}\)\+\(\?!\\d\)\)"
 
 def _digit_cuts(part: Part) -> Json:
     if part["length"] > LONGEST_GROUP:
-        raise InexpressibleError(f"its patterns repeat no more than {LONGEST_GROUP:,} times")
+        raise UnsupportedByFormat(f"its patterns repeat no more than {LONGEST_GROUP:,} times")
     return _split_json(rf"(?=(\d{{{part['length']}}})+(?!\d))", "isolated", regex=True)
 
 
@@ -790,12 +790,12 @@ def write_decoders(recipe: Recipe) -> Json | None:
     """Return the component for a recipe's decoders, or for its marker if it has no decoders.
 
     Raises:
-        InexpressibleError: a decoder has no counterpart.
+        UnsupportedByFormat: a decoder has no counterpart.
     """
     if [part.kind for part in recipe.decoders] == ["join"]:
         return None
     if recipe.is_byte_level and recipe.decoders and recipe.decoders[0].kind != "byte-level":
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"its decoder {recipe.decoders[0].kind} would get bytes as they are spelled, not the "
             "bytes themselves"
         )
@@ -1038,11 +1038,11 @@ def write_added_tokens(tokens: tuple[AddedToken, ...]) -> list[Json]:
     """Return the list of added tokens.
 
     Raises:
-        InexpressibleError: Hugging Face can't find a token in the same way.
+        UnsupportedByFormat: Hugging Face can't find a token in the same way.
     """
     for token in tokens:
         if token.normalized and token.literal:
-            raise InexpressibleError(
+            raise UnsupportedByFormat(
                 f"it would normalize the spelling of the added token {token.text!r}, too"
             )
     return [

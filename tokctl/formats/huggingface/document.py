@@ -18,9 +18,9 @@ from tokctl.core.errors import BadModel, CoreError, Unsupported
 from tokctl.formats.contract import (
     ANOTHER,
     Files,
-    InexpressibleError,
-    Loss,
-    Source,
+    LostFeature,
+    ModelInput,
+    UnsupportedByFormat,
     companions_lost,
     invalid_bytes_lost,
     training_lost,
@@ -38,7 +38,7 @@ from tokctl.formats.huggingface.models import (
     read_model,
     write_model,
 )
-from tokctl.model import ALGORITHMS, FilledRecipe, Origin, Recipe, byte_level
+from tokctl.model import ALGORITHMS, ImportedFrom, Model, Recipe, byte_level
 from tokctl.model.parts import (
     DECODERS,
     NORMALIZERS,
@@ -57,14 +57,14 @@ NAME = "huggingface"
 AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether the file is a JSON document with an object `model`."""
     if source.is_folder or not source.is_json:
         return False
     return isinstance(source.outline.get("model"), dict)
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the file.
 
     Raises:
@@ -79,7 +79,7 @@ def read(source: Source) -> FilledRecipe:
         return read_document(document, lists)
 
 
-def with_scores_as_read(document: Json, source: Source) -> Json:
+def with_scores_as_read(document: Json, source: ModelInput) -> Json:
     """Return the document with the scores that Hugging Face's library reads from the file.
 
     The library's parser reads some scores wrong by one unit in the last place, which decides
@@ -99,20 +99,20 @@ def with_scores_as_read(document: Json, source: Source) -> Json:
     return {**document, "model": {**model, "vocab": anew["model"]["vocab"]}}
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return what the file loses: parts of the model, and companion files.
 
     Raises:
-        InexpressibleError: the format can't hold a model of this kind.
+        UnsupportedByFormat: the format can't hold a model of this kind.
     """
     return [*document_losses(model), *companions_lost(model)]
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the file, on one line.
 
     Raises:
-        InexpressibleError: the format can't hold a model of this kind.
+        UnsupportedByFormat: the format can't hold a model of this kind.
     """
     from tokctl.core import orjson
 
@@ -126,9 +126,9 @@ def read_document(
     document: Json,
     lists: ModelFile | None = None,
     *,
-    origin: Origin = Origin(NAME),  # noqa: B008 (a tuple can't change)
+    origin: ImportedFrom = ImportedFrom(NAME),  # noqa: B008 (a tuple can't change)
     companions: dict[str, str] | None = None,
-) -> FilledRecipe:
+) -> Model:
     """Return the model in a document.
 
     Args:
@@ -155,11 +155,11 @@ def read_document(
 def _read_document(
     document: Json,
     lists: ModelFile | None,
-    origin: Origin,
+    origin: ImportedFrom,
     companions: dict[str, str] | None,
     *,
     of_bytes: bool = True,
-) -> FilledRecipe:
+) -> Model:
     """Return the model in a document; a model of characters unless `of_bytes`."""
     version = document.get("version", "1.0")
     if version != "1.0":
@@ -214,7 +214,7 @@ def _read_document(
         special_tokens=tuple(token.text for token in added if token.special),
     )
     core = fill(own, recipe, added)
-    return FilledRecipe.of_core(
+    return Model.of_core(
         recipe,
         core,
         added_tokens=tuple(added),
@@ -366,11 +366,11 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
 # -- writing --------------------------------------------------------------------------
 
 
-def document_losses(model: FilledRecipe) -> list[Loss]:
+def document_losses(model: Model) -> list[LostFeature]:
     """Return what the document loses of the model and of its training.
 
     Raises:
-        InexpressibleError: the format can't hold a model of this kind.
+        UnsupportedByFormat: the format can't hold a model of this kind.
     """
     near, found = nearest(_by_merges(model))
     _check_spellings(near)
@@ -380,7 +380,7 @@ def document_losses(model: FilledRecipe) -> list[Loss]:
     return [*found, *_bits_lost(model), *lost]
 
 
-def _bits_lost(model: FilledRecipe) -> list[Loss]:
+def _bits_lost(model: Model) -> list[LostFeature]:
     """Return the loss of scores that Hugging Face's parser can't read exactly from any text.
 
     The loss matters only between segmentations whose sums differ by rounding.
@@ -389,14 +389,14 @@ def _bits_lost(model: FilledRecipe) -> list[Loss]:
     if not unreadable:
         return []
     what = f"the last bit of {unreadable:,} scores, which Hugging Face's parser misreads"
-    return [Loss(what, minor=True)]
+    return [LostFeature(what, minor=True)]
 
 
-def document(model: FilledRecipe) -> dict[str, Any]:
+def document(model: Model) -> dict[str, Any]:
     """Return the document of the nearest model; ranks become the equivalent merges.
 
     Raises:
-        InexpressibleError: the format can't hold a model of this kind.
+        UnsupportedByFormat: the format can't hold a model of this kind.
     """
     model, _ = nearest(_by_merges(model))
     _check_spellings(model)
@@ -427,19 +427,19 @@ def written_scores(scores: list[float]) -> list[Any]:
     ]
 
 
-def _by_merges(model: FilledRecipe) -> FilledRecipe:
+def _by_merges(model: Model) -> Model:
     # Imported here because reading does not need the module.
     from tokctl.formats.merging import by_merges
 
     return by_merges(model)
 
 
-def _check_spellings(model: FilledRecipe) -> None:
+def _check_spellings(model: Model) -> None:
     if model.is_ambiguous:
-        raise InexpressibleError(AMBIGUOUS)
+        raise UnsupportedByFormat(AMBIGUOUS)
 
 
-def obstacle(given: Recipe | FilledRecipe) -> str | None:
+def obstacle(given: Recipe | Model) -> str | None:
     """Return why the format can't express the recipe with the same ids, or None if it can.
 
     For a recipe without a vocabulary, special tokens are assumed to have the lowest ids, as after a
@@ -447,12 +447,12 @@ def obstacle(given: Recipe | FilledRecipe) -> str | None:
     """
     try:
         frame(given)
-    except InexpressibleError as reason:
+    except UnsupportedByFormat as reason:
         return str(reason)
     return None
 
 
-def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any]:
+def frame(given: Recipe | Model, *, lossy: bool = False) -> dict[str, Any]:
     """Return the document for a recipe, without the vocabulary and the merges.
 
     Args:
@@ -460,13 +460,13 @@ def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any
         lossy: whether to allow the differences that `nearest` lists.
 
     Raises:
-        InexpressibleError: the format can't express the recipe; the message says why.
+        UnsupportedByFormat: the format can't express the recipe; the message says why.
     """
     recipe, added = _parts(given)
     ids = {token.text: token.id for token in added if token.special}
     unk_id = None if recipe.unk_token is None else ids[recipe.unk_token]
     model = write_model(recipe, unk_id, lossy=lossy)
-    lengths = given.lengths if isinstance(given, FilledRecipe) else {}
+    lengths = given.lengths if isinstance(given, Model) else {}
     document = {
         "version": "1.0",
         **{name: lengths.get(name) for name in ("truncation", "padding")},
@@ -480,15 +480,15 @@ def frame(given: Recipe | FilledRecipe, *, lossy: bool = False) -> dict[str, Any
         "model": model,
     }
     if not lossy and (found := found_in_text(given)):
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             f"its {model['type']} would find the special token {found[0]} in ordinary text"
         )
-    if isinstance(given, FilledRecipe) and (other := _spelled_otherwise(given)):
-        raise InexpressibleError(f"its vocabulary has no {other!r}, which is one of its tokens")
+    if isinstance(given, Model) and (other := _spelled_otherwise(given)):
+        raise UnsupportedByFormat(f"its vocabulary has no {other!r}, which is one of its tokens")
     return document
 
 
-def _spelled_otherwise(model: FilledRecipe) -> str | None:
+def _spelled_otherwise(model: Model) -> str | None:
     """Return an added token of the vocabulary whose text differs from its spelling there, or None.
 
     Hugging Face would give this token another id.
@@ -498,24 +498,24 @@ def _spelled_otherwise(model: FilledRecipe) -> str | None:
     return next((one.text for one in own if spell(model.token(one.id)) != one.text), None)
 
 
-def found_in_text(given: Recipe | FilledRecipe) -> list[str]:
+def found_in_text(given: Recipe | Model) -> list[str]:
     """Return the special tokens that Hugging Face's model can make from text that spells them."""
     recipe, added = _parts(given)
-    size = model_size(given) if isinstance(given, FilledRecipe) else None
+    size = model_size(given) if isinstance(given, Model) else None
     # A token that the first library's model made from text may be made again.
     apart = (token for token in added if not token.ordinary and not token.made)
     inside = [token for token in apart if size is None or token.id < size]
     return [token.text for token in inside if _can_be_made(recipe, token)]
 
 
-def _parts(given: Recipe | FilledRecipe) -> tuple[Recipe, tuple[AddedToken, ...]]:
-    if isinstance(given, FilledRecipe):
+def _parts(given: Recipe | Model) -> tuple[Recipe, tuple[AddedToken, ...]]:
+    if isinstance(given, Model):
         return given.recipe, given.added
     tokens = enumerate(given.special_tokens)
     return given, tuple(AddedToken(text, id_) for id_, text in tokens)
 
 
-def model_size(model: FilledRecipe) -> int:
+def model_size(model: Model) -> int:
     """Return the size of the model's own vocabulary, which has the lowest ids.
 
     Added tokens after these ids are not part of it, unless merges name them. Hugging Face's model
@@ -576,10 +576,10 @@ _SPLITTING = ("bert", "gpt2-words", "gpt2", "cl100k", "o200k", "llama3", "qwen2"
 #
 # Each step removes one feature that the format has no field for, and names the loss. A feature with
 # no near equivalent (a word marker that is a separate symbol, for example) stays, and writing it
-# raises `InexpressibleError`.
+# raises `UnsupportedByFormat`.
 
 
-class Step(NamedTuple):
+class Simplification(NamedTuple):
     """A model without one of its features.
 
     Attributes:
@@ -587,11 +587,11 @@ class Step(NamedTuple):
         lost: the loss of the feature; None if the change affects no text.
     """
 
-    model: FilledRecipe
-    lost: Loss | str | None
+    model: Model
+    lost: LostFeature | str | None
 
 
-def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
+def nearest(model: Model) -> tuple[Model, list[LostFeature]]:
     """Return the nearest model that the format can express, and the losses."""
     losses = []
     for step in _STEPS:
@@ -599,44 +599,58 @@ def nearest(model: FilledRecipe) -> tuple[FilledRecipe, list[Loss]]:
             model = found.model
             if found.lost:
                 lost = found.lost
-                losses.append(lost if isinstance(lost, Loss) else Loss(lost))
+                losses.append(lost if isinstance(lost, LostFeature) else LostFeature(lost))
     return model, losses
 
 
-Steps = Iterator[Step]
+Steps = Iterator[Simplification]
 
 
-def _with(model: FilledRecipe, **fields: Any) -> FilledRecipe:
+def _with(model: Model, **fields: Any) -> Model:
     return replace(model, recipe=replace(model.recipe, **fields))
 
 
-def _precision(model: FilledRecipe) -> Steps:
+def _precision(model: Model) -> Steps:
     recipe = model.recipe
     if recipe.precision == "single":
         lost = "sums of log probabilities in single precision, which decide between near-equal ways"
         # Models that merge do not add scores, so they lose nothing.
         if recipe.byte_fallback:
             lost += ", and bytes that no text can spell (<0x41>)"
-        yield Step(_with(model, precision="double"), lost if recipe.traits.has_scores else None)
+        yield Simplification(
+            _with(model, precision="double"), lost if recipe.traits.has_scores else None
+        )
 
 
-def _unknown(model: FilledRecipe) -> Steps:
+def _unknown(model: Model) -> Steps:
     recipe = model.recipe
     if recipe.traits.has_scores and not recipe.fuse_unknown:
-        yield Step(_with(model, fuse_unknown=True), "one unknown token for each unknown character")
+        yield Simplification(
+            _with(model, fuse_unknown=True), "one unknown token for each unknown character"
+        )
     elif recipe.traits.learns_words and recipe.fuse_unknown:
-        yield Step(_with(model, fuse_unknown=False), "one unknown token for several unknown words")
+        yield Simplification(
+            _with(model, fuse_unknown=False), "one unknown token for several unknown words"
+        )
     elif recipe.traits.learns_characters and recipe.looks_up_pre_tokens and recipe.fuse_unknown:
-        yield Step(_with(model, fuse_unknown=False), "one unknown token for several characters")
+        yield Simplification(
+            _with(model, fuse_unknown=False), "one unknown token for several characters"
+        )
     if recipe.traits.marks_continuations and recipe.unknown != "word":
-        yield Step(_with(model, unknown="word"), "an unknown token for the unknown character alone")
+        yield Simplification(
+            _with(model, unknown="word"), "an unknown token for the unknown character alone"
+        )
     if drops_unknown(recipe) and not needs_unknown(recipe):
-        yield Step(model, "that a character without a token is an error: it drops it in silence")
+        yield Simplification(
+            model, "that a character without a token is an error: it drops it in silence"
+        )
     if fails_at_bytes(recipe):
-        yield Step(model, "the bytes of unknown characters: it needs an unknown token to get there")
+        yield Simplification(
+            model, "the bytes of unknown characters: it needs an unknown token to get there"
+        )
 
 
-def _scores(model: FilledRecipe) -> Steps:
+def _scores(model: Model) -> Steps:
     """Yield the model with no score below the lowest score of the tokens that it makes.
 
     In Hugging Face, the lowest score of all tokens decides the cost of an unknown character. In
@@ -647,18 +661,20 @@ def _scores(model: FilledRecipe) -> Steps:
     made = [score for id_, score in enumerate(model.scores) if id_ not in model.reserved_ids]
     lowest = min(made, default=0.0)
     if model.recipe.traits.has_scores and made and min(model.scores) < lowest:
-        yield Step(replace(model, scores=[max(score, lowest) for score in model.scores]), None)
+        yield Simplification(
+            replace(model, scores=[max(score, lowest) for score in model.scores]), None
+        )
 
 
-def _segmentation(model: FilledRecipe) -> Steps:
+def _segmentation(model: Model) -> Steps:
     recipe = model.recipe
     if recipe.traits.is_plain_bpe and recipe.replays_merges:
-        yield Step(
+        yield Simplification(
             _with(model, segmentation="merges"),
             "merges that are replayed one after the other: it merges by rank",
         )
     if recipe.traits.marks_continuations and not recipe.matches_longest:
-        yield Step(
+        yield Simplification(
             _with(model, segmentation="longest-match"),
             "WordPiece by merges: it takes the longest token that matches",
         )
@@ -667,7 +683,7 @@ def _segmentation(model: FilledRecipe) -> Steps:
 _FOLDING = ("nmt_nfkc_cf", "nfkc_cf")
 
 
-def _normalizers(model: FilledRecipe) -> Steps:
+def _normalizers(model: Model) -> Steps:
     steps: list[Part] = []
     lost = []
     for part in model.recipe.normalizers:
@@ -677,7 +693,7 @@ def _normalizers(model: FilledRecipe) -> Steps:
     if tuple(steps) != model.recipe.normalizers:
         model = _with(model, normalizers=tuple(steps))
     for reason in lost:
-        yield Step(model, reason)
+        yield Simplification(model, reason)
 
 
 def _near_normalizer(part: Part) -> tuple[list[Part], list[str]]:
@@ -701,27 +717,27 @@ def _near_normalizer(part: Part) -> tuple[list[Part], list[str]]:
     return [NORMALIZERS.part(part.kind, **options) if reasons else part], reasons
 
 
-def _pre_tokenizers(model: FilledRecipe) -> Steps:
+def _pre_tokenizers(model: Model) -> Steps:
     parts = model.recipe.pre_tokenizers
     if any(part.kind == "graphemes" for part in parts):
         clusters = PRE_TOKENIZERS.part("split", pattern=r"(?:\P{M}\p{M}*|\p{M}+)", regex=True)
         found = tuple(clusters if part.kind == "graphemes" else part for part in parts)
-        yield Step(
+        yield Simplification(
             _with(model, pre_tokenizers=found),
             "graphemes: it takes a character with the marks after it",
         )
 
 
-def _overlaps(model: FilledRecipe) -> Steps:
+def _overlaps(model: Model) -> Steps:
     if any(token.longest_first for token in model.added):
         tokens = tuple(token._replace(longest_first=False) for token in model.added)
         lost = (
             "that the longest of tokens which overlap is found: it finds the one that starts first"
         )
-        yield Step(replace(model, added_tokens=tokens), lost)
+        yield Simplification(replace(model, added_tokens=tokens), lost)
 
 
-def _added(model: FilledRecipe) -> Steps:
+def _added(model: Model) -> Steps:
     if not any(token.normalized and token.literal for token in model.added):
         return
     changed = []
@@ -736,12 +752,14 @@ def _added(model: FilledRecipe) -> Steps:
     model = replace(model, added_tokens=tuple(changed))
     if lost:
         several = _several(lost)
-        yield Step(model, f"that {several} found in normalized text, spelled as it stands there")
+        yield Simplification(
+            model, f"that {several} found in normalized text, spelled as it stands there"
+        )
     else:
-        yield Step(model, None)
+        yield Simplification(model, None)
 
 
-def _normalizes_to_itself(model: FilledRecipe, token: AddedToken) -> bool:
+def _normalizes_to_itself(model: Model, token: AddedToken) -> bool:
     parts = native_parts(model.recipe.normalizers)
     try:
         return bool(_native.normalize(parts, token.text.encode()) == token.text.encode())
@@ -755,34 +773,34 @@ def _several(texts: list[str]) -> str:
     return f"{len(texts)} added tokens ({texts[0]!r}, …) are"
 
 
-def _spelled_in_text(model: FilledRecipe) -> Steps:
+def _spelled_in_text(model: Model) -> Steps:
     if found := found_in_text(model):
         several = found[0] if len(found) == 1 else f"{len(found)} of them, {found[0]} for one"
-        yield Step(model, f"special tokens that no text can spell ({several})")
+        yield Simplification(model, f"special tokens that no text can spell ({several})")
 
 
 #: Hugging Face's rule for decoding invalid bytes.
 INVALID = "replace-run"
 
 
-def _decoders(model: FilledRecipe) -> Steps:
+def _decoders(model: Model) -> Steps:
     recipe = model.recipe
     first = recipe.decoders[0].kind if recipe.decoders else "byte-level"
     if recipe.is_byte_level and first not in ("byte-level", "join"):
-        yield Step(
+        yield Simplification(
             _with(model, decoders=()), f"the decoder {first} on bytes: it gets them as spelled"
         )
     for lost in invalid_bytes_lost(recipe.decoders, INVALID):
         model = _with(model, decoders=with_invalid_bytes(model.recipe.decoders, INVALID))
-        yield Step(model, lost)
+        yield Simplification(model, lost)
     near = tuple(map(_stripped_alike, model.recipe.decoders))
     if near != model.recipe.decoders:
         model = _with(model, decoders=near)
-        yield Step(model, "that only the first token is stripped: it strips every token")
+        yield Simplification(model, "that only the first token is stripped: it strips every token")
     if recipe.marker.is_end_fused and not recipe.decoders:
         mark = recipe.marker.text.encode()
         if any(mark in token.removesuffix(mark) for token in model.tokens):
-            yield Step(
+            yield Simplification(
                 model,
                 f"tokens with {recipe.marker.text} before their end: it decodes that as a space",
             )
@@ -795,7 +813,7 @@ def _stripped_alike(part: Part) -> Part:
     return DECODERS.part("strip", **dict(part.options) | {"first_only": False})
 
 
-_STEPS: tuple[Callable[[FilledRecipe], Steps], ...] = (
+_STEPS: tuple[Callable[[Model], Steps], ...] = (
     _segmentation,
     _scores,
     _precision,

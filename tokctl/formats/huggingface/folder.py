@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tokctl.core import orjson
 from tokctl.core.errors import BadModel, Unsupported
-from tokctl.formats.contract import Files, Loss, Source, damaged, unless_damaged
+from tokctl.formats.contract import Files, LostFeature, ModelInput, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import BACKEND, chosen, refused
 from tokctl.formats.huggingface.classes import (
     CLASSES,
@@ -39,7 +39,7 @@ from tokctl.formats.huggingface.vocab_files import (
     vocab_json,
     vocab_txt,
 )
-from tokctl.model import FilledRecipe, Origin
+from tokctl.model import ImportedFrom, Model
 
 TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
@@ -77,7 +77,7 @@ _ADDING_ENDS = (
 NEIGHBOURS = (ADDED,)
 
 
-def is_one(source: Source) -> bool:
+def is_one(source: ModelInput) -> bool:
     """Return whether `source` is a folder with a tokenizer of transformers.
 
     Such a folder has a `tokenizer.json`, or a configuration and a vocabulary.
@@ -91,7 +91,7 @@ def is_one(source: Source) -> bool:
     )
 
 
-def read(source: Source) -> FilledRecipe:
+def read(source: ModelInput) -> Model:
     """Return the model in the folder.
 
     Raises:
@@ -101,27 +101,27 @@ def read(source: Source) -> FilledRecipe:
         texts = _companions(source)
         files = _files(source, texts)
         document, name = _document(source, files)
-        origin = Origin("huggingface-folder", name)
+        origin = ImportedFrom("huggingface-folder", name)
         return read_document(document, origin=origin, companions=texts)
 
 
-def losses(model: FilledRecipe) -> list[Loss]:
+def losses(model: Model) -> list[LostFeature]:
     """Return what the files lose of the model.
 
     Raises:
-        InexpressibleError: `tokenizer.json` can't hold a model of this kind.
+        UnsupportedByFormat: `tokenizer.json` can't hold a model of this kind.
     """
     found = document_losses(model)
     if left := [name for name in model.companions if not is_carried(name)]:
-        found.append(Loss(f"the files that came with it ({', '.join(left)})", minor=True))
+        found.append(LostFeature(f"the files that came with it ({', '.join(left)})", minor=True))
     return found
 
 
-def write(model: FilledRecipe) -> Files:
+def write(model: Model) -> Files:
     """Return the `tokenizer.json`, the configuration, and the chat templates as they were read.
 
     Raises:
-        InexpressibleError: `tokenizer.json` can't hold a model of this kind.
+        UnsupportedByFormat: `tokenizer.json` can't hold a model of this kind.
     """
     document = document_of(model)
     texts = {name: text for name, text in model.companions.items() if is_carried(name)}
@@ -158,7 +158,7 @@ def is_carried(name: str) -> bool:
     return name in COMPANIONS or _TEMPLATE_NAME.fullmatch(name) is not None
 
 
-def _companions(source: Source) -> dict[str, str]:
+def _companions(source: ModelInput) -> dict[str, str]:
     """Return the texts of the files that are kept with the model, by name."""
     found = [(name, source.beside(name)) for name in COMPANIONS]
     assert source.path is not None
@@ -214,7 +214,7 @@ def parsed(text: str, name: str) -> Json:
     return found
 
 
-def _files(source: Source, texts: dict[str, str]) -> FolderFiles:
+def _files(source: ModelInput, texts: dict[str, str]) -> FolderFiles:
     """Return the content of the configuration files."""
 
     def read(name: str) -> Json | None:
@@ -227,7 +227,7 @@ def _files(source: Source, texts: dict[str, str]) -> FolderFiles:
     return FolderFiles(source.name, read(CONFIG) or {}, read(SPECIAL_MAP), read(ADDED), model)
 
 
-def _document(source: Source, files: FolderFiles) -> tuple[Json, str]:
+def _document(source: ModelInput, files: FolderFiles) -> tuple[Json, str]:
     """Return the document of the tokenizer that AutoTokenizer builds, and the name of its class."""
     own = source.beside(TOKENIZER)
     given: Json | None = None
@@ -352,7 +352,7 @@ def _rules(normalizer: Any) -> list[Json]:
 
 
 def _from_files(
-    source: Source, name: str, known: ModelClass, fields: Fields, named: NamedTokens
+    source: ModelInput, name: str, known: ModelClass, fields: Fields, named: NamedTokens
 ) -> Json:
     """Return the document of a class with the vocabulary from files.
 
@@ -630,7 +630,7 @@ _KNOWN = {
 }
 
 
-def _configuration(model: FilledRecipe, document: Json) -> dict[str, str]:
+def _configuration(model: Model, document: Json) -> dict[str, str]:
     """Return the configuration files of a model, for the folder of its document."""
     config, named = _companion(model, CONFIG), _named(model)
     known = {entry.text for entry in model.added}
@@ -649,7 +649,7 @@ def _configuration(model: FilledRecipe, document: Json) -> dict[str, str]:
     return {CONFIG: _dump(kept), SPECIAL_MAP: _dump(roles | extra)}
 
 
-def _companion(model: FilledRecipe, name: str) -> Json:
+def _companion(model: Model, name: str) -> Json:
     return parsed(model.companions[name], name) if name in model.companions else {}
 
 
@@ -661,13 +661,13 @@ def _is_role(name: str, value: Any) -> bool:
     return name in ROLES or (name.endswith("_token") and isinstance(value, (str, dict)))
 
 
-def _named(model: FilledRecipe) -> Json:
+def _named(model: Model) -> Json:
     """Return the fields of both configuration files that came with a model."""
     config, special_map = _companion(model, CONFIG), _companion(model, SPECIAL_MAP)
     return {**special_map, **config} if "added_tokens_decoder" in config else config | special_map
 
 
-def roles_of(model: FilledRecipe) -> dict[str, str]:
+def roles_of(model: Model) -> dict[str, str]:
     """Return the special tokens by role (`bos_token`).
 
     The roles come from the configuration files that came with the model, as far as they name tokens
@@ -689,14 +689,14 @@ def _text_of(value: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _class_roles(model: FilledRecipe) -> dict[str, Any]:
+def _class_roles(model: Model) -> dict[str, Any]:
     """Return the roles that the folder's class defines by default."""
     if model.origin is None or model.origin.name not in CLASSES:
         return {}
     return dict(CLASSES[model.origin.name].roles)
 
 
-def _guessed(model: FilledRecipe) -> dict[str, str]:
+def _guessed(model: Model) -> dict[str, str]:
     found = {}
     if model.recipe.unk_token is not None:
         found["unk_token"] = model.recipe.unk_token

@@ -14,7 +14,7 @@ from tokctl._native import ModelFile, StoredModel
 from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.holes import holes
-from tokctl.formats.huggingface.components import Fields, InexpressibleError, Json, unknown_type
+from tokctl.formats.huggingface.components import Fields, Json, UnsupportedByFormat, unknown_type
 from tokctl.model import Marker, Recipe
 from tokctl.model.parts import AddedToken
 
@@ -53,22 +53,22 @@ def write_model(recipe: Recipe, unk_id: int | None, *, lossy: bool = False) -> J
         lossy: whether to accept that Hugging Face drops unknown characters.
 
     Raises:
-        InexpressibleError: the format can't express the recipe.
+        UnsupportedByFormat: the format can't express the recipe.
     """
     if fails_at_bytes(recipe) and not lossy:
-        raise InexpressibleError("its Unigram falls back to bytes only with an unknown token")
+        raise UnsupportedByFormat("its Unigram falls back to bytes only with an unknown token")
     if drops_unknown(recipe) and not lossy:
-        raise InexpressibleError(
+        raise UnsupportedByFormat(
             "without an unknown token it drops characters that have no token, in silence"
         )
     if recipe.unk_token is None and needs_unknown(recipe):
-        raise InexpressibleError(f"its {recipe.algorithm} models need an unknown token")
+        raise UnsupportedByFormat(f"its {recipe.algorithm} models need an unknown token")
     if recipe.marker.is_symbol:
         mark = recipe.marker.text
-        raise InexpressibleError(f"it has no word marker that is a symbol of its own ({mark})")
+        raise UnsupportedByFormat(f"it has no word marker that is a symbol of its own ({mark})")
     theirs = recipe.traits.huggingface.get(recipe.segmentation)
     if theirs is None:
-        raise InexpressibleError(recipe.traits.not_in_huggingface)
+        raise UnsupportedByFormat(recipe.traits.not_in_huggingface)
     return {"type": theirs, **_WRITERS[theirs](recipe, unk_id)}
 
 
@@ -86,7 +86,7 @@ def _bpe(recipe: Recipe, _unk_id: int | None) -> Json:
 
 def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
     if recipe.unknown != "word":
-        raise InexpressibleError("its WordPiece knows no unknown characters, only unknown words")
+        raise UnsupportedByFormat("its WordPiece knows no unknown characters, only unknown words")
     return {
         "unk_token": recipe.unk_token,
         "continuing_subword_prefix": recipe.marker.text,
@@ -98,17 +98,17 @@ def _wordpiece(recipe: Recipe, _unk_id: int | None) -> Json:
 
 def _unigram(recipe: Recipe, unk_id: int | None) -> Json:
     if recipe.precision != "double":
-        raise InexpressibleError("its Unigram adds log probabilities in double precision")
+        raise UnsupportedByFormat("its Unigram adds log probabilities in double precision")
     if not recipe.fuse_unknown:
-        raise InexpressibleError("its Unigram makes one unknown token of several characters")
+        raise UnsupportedByFormat("its Unigram makes one unknown token of several characters")
     return {"unk_id": unk_id, "byte_fallback": recipe.byte_fallback}
 
 
 def _word_level(recipe: Recipe, _unk_id: int | None) -> Json:
     if recipe.fuse_unknown:
-        raise InexpressibleError("its WordLevel makes an unknown token of every unknown word")
+        raise UnsupportedByFormat("its WordLevel makes an unknown token of every unknown word")
     if recipe.byte_fallback:
-        raise InexpressibleError("its WordLevel does not fall back to bytes")
+        raise UnsupportedByFormat("its WordLevel does not fall back to bytes")
     return {"unk_token": recipe.unk_token}
 
 

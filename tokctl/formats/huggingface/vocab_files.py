@@ -12,7 +12,7 @@ import codecs
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadModel, TokctlError, Unsupported
-from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, Source, damaged
+from tokctl.formats.contract import ANOTHER, LARGEST_VOCABULARY, ModelInput, damaged
 from tokctl.formats.huggingface.components import Json
 
 #: White space according to Unicode, which Rust's `trim_end` removes.
@@ -24,7 +24,7 @@ _WHITE += "\u200a\u2028\u2029\u202f\u205f\u3000"
 _MOST_LINES = 1 << 20
 
 
-def lines(source: Source) -> list[str]:
+def lines(source: ModelInput) -> list[str]:
     """Return the lines of a text file, without line ends.
 
     Raises:
@@ -42,7 +42,7 @@ def lines(source: Source) -> list[str]:
     return [line.removesuffix("\r") for line in found] + ([last] if last else [])
 
 
-def vocab_json(source: Source) -> dict[str, int]:
+def vocab_json(source: ModelInput) -> dict[str, int]:
     """Return the ids in a `vocab.json`, by token.
 
     Raises:
@@ -57,7 +57,7 @@ def vocab_json(source: Source) -> dict[str, int]:
     return vocabulary
 
 
-def is_vocab_json(source: Source) -> bool:
+def is_vocab_json(source: ModelInput) -> bool:
     """Return whether the file begins like a JSON object of tokens and ids."""
     import re
 
@@ -65,7 +65,7 @@ def is_vocab_json(source: Source) -> bool:
     return re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]', head) is not None
 
 
-def merges_txt(source: Source) -> list[list[str]]:
+def merges_txt(source: ModelInput) -> list[list[str]]:
     """Return the merges in a `merges.txt`, in order.
 
     Raises:
@@ -78,7 +78,7 @@ def merges_txt(source: Source) -> list[list[str]]:
     return found
 
 
-def vocab_txt(source: Source) -> dict[str, int]:
+def vocab_txt(source: ModelInput) -> dict[str, int]:
     """Return the ids in a `vocab.txt`, by token: line numbers from 0, the last of equal lines."""
     return {line.rstrip(_WHITE): id_ for id_, line in enumerate(lines(source))}
 
@@ -143,7 +143,7 @@ class Pieces(NamedTuple):
     listed: list[Json]
 
 
-def read_pieces(source: Source, model: str) -> Pieces:
+def read_pieces(source: ModelInput, model: str) -> Pieces:
     """Return the pieces of a SentencePiece file.
 
     Args:

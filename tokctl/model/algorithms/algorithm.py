@@ -34,7 +34,7 @@ class Algorithm(NamedTuple):
         marker_kinds: kinds of word markers that the recipes can have.
         learns_merges: training merges pairs of symbols (BPE, WordPiece).
         learns_superwords: training also merges adjacent pre-tokens once each of them is a single
-            token. The models have supermerges (`FilledRecipe.supermerges`), their pre-tokenizers
+            token. The models have supermerges (`Model.supermerges`), their pre-tokenizers
             must keep the text unchanged, and training reads the texts twice.
         is_plain_bpe: merges by rank, or ranks alone, define the segmentation completely, as in
             merges.txt, in tiktoken's rank files and in SentencePiece's BPE.

@@ -14,7 +14,7 @@ from tokctl.report.visible import visible
 
 
 @dataclass(frozen=True)
-class Look:
+class Theme:
     """Colours of a chart, as CSS writes them.
 
     Attributes:
@@ -34,7 +34,7 @@ class Look:
 
 
 #: Look of files. Every series colour has a contrast ratio of at least 3 to white.
-PAPER = Look(
+PAPER = Theme(
     background="#ffffff",
     ink="#1c1c21",
     quiet="#55555f",
@@ -52,7 +52,7 @@ PAPER = Look(
 )
 
 #: Look of the page: placeholder colours that stand for CSS variables, see `VARIABLES`.
-PAGE = Look(
+PAGE = Theme(
     background="transparent",
     ink="#00fe01",
     quiet="#00fe02",
@@ -102,7 +102,7 @@ class Drawing:
     about: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    draw: Callable[[int, Look], Any]
+    draw: Callable[[int, Theme], Any]
 
 
 def label(name: str) -> str:

@@ -10,10 +10,10 @@ import altair as alt
 from tokctl.analysis.comparison import Comparison
 from tokctl.analysis.explain import Summary
 from tokctl.analysis.explain.summary import ModelCurves, UseCurves
-from tokctl.analysis.metrics import METRICS, Absent, Figure, Metric
+from tokctl.analysis.metrics import METRICS, Metric, MetricValue, Undefined
 from tokctl.core.humanize import percent, plural
 from tokctl.report.charts import COMPARE, INSPECT, marks
-from tokctl.report.charts.drawing import Drawing, Look, label, labels
+from tokctl.report.charts.drawing import Drawing, Theme, label, labels
 from tokctl.report.charts.marks import BarMark, Point
 
 #: Most texts that a chart shows one by one.
@@ -32,7 +32,7 @@ def compare_drawings(comparison: Comparison, uses: Mapping[str, UseCurves]) -> d
     points = [
         (point.model, point.vocab_size, tokens)
         for point in comparison.sweep
-        if not isinstance(tokens := point.figures["tokens"], Absent)
+        if not isinstance(tokens := point.figures["tokens"], Undefined)
     ]
     if points:
         found.append(sweep(points))
@@ -105,7 +105,7 @@ def _ordered(names: Mapping[str, str], found: list[Drawing | None]) -> dict[str,
 
 def _curves(
     models: Sequence[str], points: Sequence[Point], x: alt.X, y: alt.Y, *, dots: bool = True
-) -> Callable[[int, Look], Any]:
+) -> Callable[[int, Theme], Any]:
     """Return a function that draws one curve per model; `x` and `y` are the points' axes."""
     return lambda width, look: marks.lines(points, models, x, y, width=width, look=look, dots=dots)
 
@@ -226,12 +226,12 @@ _SIGNED = (
 )
 
 
-def better(metric: Metric, own: Figure, reference: Figure) -> float | None:
+def better(metric: Metric, own: MetricValue, reference: MetricValue) -> float | None:
     """Return how much better `own` is than `reference`, in percent of the reference.
 
     A negative result means worse. The result is None if a figure is absent or the reference is 0.
     """
-    if isinstance(own, Absent) or isinstance(reference, Absent) or not reference:
+    if isinstance(own, Undefined) or isinstance(reference, Undefined) or not reference:
         return None
     change = 100 * (own - reference) / abs(reference)
     return change if metric.higher_is_better else -change
@@ -241,7 +241,7 @@ def relative(
     models: Sequence[str],
     baseline: str,
     metrics: Sequence[Metric],
-    figures: Sequence[Mapping[str, Figure]],
+    figures: Sequence[Mapping[str, MetricValue]],
 ) -> Drawing | None:
     """Return the chart of all metrics relative to the baseline; None if none can be compared.
 
@@ -265,7 +265,7 @@ def relative(
     if not shown:
         return None
 
-    def draw(width: int, look: Look) -> Any:
+    def draw(width: int, look: Theme) -> Any:
         points = [
             Point(
                 name,
@@ -324,7 +324,7 @@ def places(
     about: str,
     axis: str,
     models: Sequence[str],
-    found: Sequence[tuple[str, Sequence[Figure]]],
+    found: Sequence[tuple[str, Sequence[MetricValue]]],
 ) -> Drawing | None:
     """Return a chart with one row per text or language, and one figure per model in it.
 
@@ -342,15 +342,15 @@ def places(
     names = labels(models)
     order = labels([text for text, _ in found])
     cells = [figures for _, figures in found]
-    if not any(not isinstance(figure, Absent) for figures in cells for figure in figures):
+    if not any(not isinstance(figure, Undefined) for figures in cells for figure in figures):
         return None
 
-    def draw(width: int, look: Look) -> Any:
+    def draw(width: int, look: Theme) -> Any:
         points = [
             Point(model, figure, text, f"{text}, {model}: {figure:.3f} {axis}")
             for text, figures in zip(order, cells, strict=True)
             for model, figure in zip(names, figures, strict=True)
-            if not isinstance(figure, Absent)
+            if not isinstance(figure, Undefined)
         ]
         x = alt.X(
             "x:Q",
@@ -361,7 +361,7 @@ def places(
         return marks.rows(points, names, x, order, width=width, look=look)
 
     rows = tuple(
-        (text, *("n/a" if isinstance(f, Absent) else f"{f:.3f}" for f in figures))
+        (text, *("n/a" if isinstance(f, Undefined) else f"{f:.3f}" for f in figures))
         for text, figures in zip(order, cells, strict=True)
     )
     return Drawing(name, title, about, (name.removesuffix("s"), *names), rows, draw)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
-from tokctl.report.charts.drawing import DASHES, SHAPES, Look
+from tokctl.report.charts.drawing import DASHES, SHAPES, Theme
 
 #: Widest legend entry (symbol and model name), in pixels; gap between two entries, which also
 #: leaves room for a reader's wider font.
@@ -47,7 +47,7 @@ def lines(
     y: alt.Y,
     *,
     width: int,
-    look: Look,
+    look: Theme,
     dots: bool = True,
 ) -> Any:
     """Return a chart with one curve per model; `x` and `y` are the axes of the points' fields."""
@@ -72,7 +72,7 @@ def rows(
     labels: Sequence[str],
     *,
     width: int,
-    look: Look,
+    look: Theme,
     rule: float | None = None,
 ) -> Any:
     """Return a chart with a row per label and a mark per model in it.
@@ -109,7 +109,7 @@ def rows(
     return configured(marks, look)
 
 
-def bars(found: Sequence[BarMark], *, width: int, look: Look, labels: str | None = None) -> Any:
+def bars(found: Sequence[BarMark], *, width: int, look: Theme, labels: str | None = None) -> Any:
     """Return horizontal bars, group by group, with their numbers after them.
 
     `labels` is the title of the axis with the names of the bars.
@@ -146,7 +146,9 @@ def bars(found: Sequence[BarMark], *, width: int, look: Look, labels: str | None
     return configured(chart, look, grouped)
 
 
-def columns(found: Sequence[BarMark], x_title: str, y_title: str, *, width: int, look: Look) -> Any:
+def columns(
+    found: Sequence[BarMark], x_title: str, y_title: str, *, width: int, look: Theme
+) -> Any:
     """Return upright bars in the given order, for counts by length."""
     values = [{"x": bar.label, "y": bar.number, "tip": bar.tip} for bar in found]
     x = alt.X(
@@ -237,7 +239,7 @@ def _legend(points: Sequence[Point], models: Sequence[str], width: int) -> Any:
     )
 
 
-def _points(base: Any, models: Sequence[str], look: Look, legend: Any, size: int) -> Any:
+def _points(base: Any, models: Sequence[str], look: Theme, legend: Any, size: int) -> Any:
     """Return the points, with a shape for each model."""
     return base.mark_point(filled=True, opacity=1, size=size).encode(
         color=_color(models, look, legend),
@@ -248,7 +250,7 @@ def _points(base: Any, models: Sequence[str], look: Look, legend: Any, size: int
     )
 
 
-def _color(models: Sequence[str], look: Look, legend: Any) -> alt.Color:
+def _color(models: Sequence[str], look: Theme, legend: Any) -> alt.Color:
     scale = _scale(models, cycle(look.series))
     return alt.Color("model:N", scale=scale, sort=list(models), legend=legend)
 
@@ -262,7 +264,7 @@ def _scale(models: Sequence[str], values: Any) -> alt.Scale:
 _FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 
 
-def configured(chart: Any, look: Look, is_many: bool = False) -> Any:
+def configured(chart: Any, look: Theme, is_many: bool = False) -> Any:
     """Return the chart with the colours and fonts of `look`.
 
     Args:

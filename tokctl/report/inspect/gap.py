@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tokctl.analysis.gap import TokenGap
-from tokctl.analysis.metrics import Absent
+from tokctl.analysis.metrics import Undefined
 from tokctl.core.humanize import percent, plural
 from tokctl.report.document import (
-    Answer,
     Block,
     Bullets,
     Column,
@@ -17,6 +16,7 @@ from tokctl.report.document import (
     Heading,
     Paragraph,
     Record,
+    Report,
     Table,
     segments,
     text_or_bytes,
@@ -35,14 +35,14 @@ _BOUNDS = {
 }
 
 
-def gap(found: TokenGap, limit: int | None) -> Answer:
+def gap(found: TokenGap, limit: int | None) -> Report:
     """Return the document that compares a text's token count with the fewest tokens.
 
     Args:
         found: token counts and bounds.
         limit: most pre-tokens shown among those with more tokens than necessary; None shows a few.
     """
-    return Answer(
+    return Report(
         "inspect",
         "How far the tokens of a text are from the fewest",
         lambda: _blocks(found, limit or _FEW),
@@ -64,7 +64,7 @@ def _blocks(gap: TokenGap, limit: int) -> Iterator[Block]:
         ("fewest with its vocabulary", gap.fewest),
         ("lower bound, any vocabulary", gap.bound),
     ]
-    if not isinstance(gap.across, Absent):
+    if not isinstance(gap.across, Undefined):
         figures.append(("fewest across pre-tokens", gap.across))
     for label, tokens in figures:
         rows.append([label, f"{tokens:,}", _more(gap.tokens, tokens)])
@@ -124,7 +124,7 @@ def _notes(gap: TokenGap) -> Iterator[str]:
     )
     if not (gap.is_reached or gap.edges):
         yield "The linear program was left out: too many strings occur more than once in the text."
-    if isinstance(gap.across, Absent):
+    if isinstance(gap.across, Undefined):
         yield f"Nothing is computed across pre-tokens: {gap.across.reason}."
     else:
         yield (
@@ -150,7 +150,7 @@ def _records(gap: TokenGap) -> Iterator[Record]:
     """
     yield "tokens", str(gap.tokens)
     yield "fewest", str(gap.fewest)
-    yield "across", "-" if isinstance(gap.across, Absent) else str(gap.across)
+    yield "across", "-" if isinstance(gap.across, Undefined) else str(gap.across)
     for name, tokens in gap.bounds.items():
         yield "bound", name, str(tokens)
     yield "reached", "yes" if gap.is_reached else "no"
@@ -165,7 +165,7 @@ def _records(gap: TokenGap) -> Iterator[Record]:
 
 
 def _data(gap: TokenGap) -> dict[str, Any]:
-    absent = isinstance(gap.across, Absent)
+    absent = isinstance(gap.across, Undefined)
     return {
         "tokens": gap.tokens,
         "fewest": gap.fewest,
@@ -173,7 +173,7 @@ def _data(gap: TokenGap) -> dict[str, Any]:
         "lost_share": gap.lost / gap.tokens if gap.tokens else None,
         "lost_per_1000_characters": 1000 * gap.lost / gap.characters if gap.characters else None,
         "across": None if absent else gap.across,
-        "across_reason": gap.across.reason if isinstance(gap.across, Absent) else None,
+        "across_reason": gap.across.reason if isinstance(gap.across, Undefined) else None,
         "bound": gap.bound,
         "bound_name": gap.bound_name,
         "bound_reached": gap.is_reached,

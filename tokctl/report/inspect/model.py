@@ -9,10 +9,9 @@ from tokctl.analysis.explain import Checks, FileFacts, MergeRecord, Summary
 from tokctl.analysis.health import Example, Finding, Health
 from tokctl.analysis.metrics import space_mark
 from tokctl.core.humanize import file_names, plural
-from tokctl.model import FilledRecipe, ParityRecord, Recipe, TrainingRecord, TrainingStage
+from tokctl.model import Model, ParityRecord, Recipe, TrainingRecord, TrainingStage
 from tokctl.model.parts import AddedToken, Part
 from tokctl.report.document import (
-    Answer,
     Block,
     Column,
     Content,
@@ -22,6 +21,7 @@ from tokctl.report.document import (
     Inline,
     Paragraph,
     Record,
+    Report,
     Span,
     Table,
     facts,
@@ -53,9 +53,9 @@ _BY_LENGTH = "tokens by length"
 _NAMES = 8
 
 
-def summary(name: str, found: Summary) -> Answer:
+def summary(name: str, found: Summary) -> Report:
     """Return the summary of the model in the file `name`."""
-    return Answer(
+    return Report(
         "inspect",
         f"Tokenizer: {file_names([name])[0]}",
         lambda: _summary_blocks(name, found),
@@ -348,9 +348,9 @@ def _labels_once(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         last = label
 
 
-def recipe(model: FilledRecipe, source: FileFacts) -> Answer:
+def recipe(model: Model, source: FileFacts) -> Report:
     """Return a model's recipe, stage by stage; the JSON has every field."""
-    return Answer(
+    return Report(
         "inspect",
         "Recipe",
         lambda: [facts(_labels_once(_whole_recipe(model, source)))],
@@ -550,7 +550,7 @@ def _exhausted(recipe: Recipe) -> str:
     return f"the text gave no more {'pieces' if recipe.traits.has_scores else 'tokens'}"
 
 
-def _whole_recipe(model: FilledRecipe, source: FileFacts) -> Iterator[tuple[str, str]]:
+def _whole_recipe(model: Model, source: FileFacts) -> Iterator[tuple[str, str]]:
     """Yield the recipe with its name, its file, its added tokens and its training."""
     recipe, training = model.recipe, model.training
     yield "recipe", visible(recipe.name)
@@ -606,9 +606,9 @@ _WIDEST = max(len(mark) for mark, _ in _MARKS.values())
 _MOST_BYTES = 8
 
 
-def health(name: str, report: Health) -> Answer:
+def health(name: str, report: Health) -> Report:
     """Return the health report of the model in the file `name`."""
-    return Answer(
+    return Report(
         "inspect",
         f"Health of {name}",
         lambda: _health_blocks(name, report),

@@ -17,7 +17,6 @@ from tokctl.analysis.explain import (
 )
 from tokctl.core.humanize import percent, plural
 from tokctl.report.document import (
-    Answer,
     Block,
     Column,
     Content,
@@ -26,6 +25,7 @@ from tokctl.report.document import (
     Inline,
     Paragraph,
     Record,
+    Report,
     Span,
     Table,
     Tree,
@@ -53,7 +53,7 @@ _FEW = 12
 # One token.
 
 
-def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None) -> Answer:
+def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None) -> Report:
     """Return the document of one token: its origin, the tokens made with it, its use in a text.
 
     Args:
@@ -62,7 +62,7 @@ def token(history: TokenHistory, limit: int | None, use: TokenUse | None = None)
             screenful on a terminal.
         use: use of the token in a text; None without a text.
     """
-    return Answer(
+    return Report(
         "inspect",
         "Token",
         lambda: _token_blocks(history, limit or FITTING, use),
@@ -295,14 +295,14 @@ def _token_use_blocks(use: TokenUse, limit: int) -> Iterator[Block]:
 # The tokens of a text.
 
 
-def use(found: TextUse, limit: int | None) -> Answer:
+def use(found: TextUse, limit: int | None) -> Report:
     """Return the document of the tokens that a text uses.
 
     Args:
         found: uses of the tokens in the text.
         limit: most tokens of each list on a terminal; None shows a few.
     """
-    return Answer(
+    return Report(
         "inspect",
         "Tokens that a text uses",
         lambda: _use_blocks(found, limit or _FEW),

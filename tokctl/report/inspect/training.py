@@ -11,16 +11,15 @@ from tokctl.analysis.explain import (
     MATCHES,
     MergeRecord,
     PairCount,
-    PairCounts,
     PreTokenState,
+    StatePairs,
     TokenPattern,
 )
 from tokctl.analysis.explain.languages import LanguageShares
-from tokctl.analysis.metrics import Absent, Figure
+from tokctl.analysis.metrics import MetricValue, Undefined
 from tokctl.core.humanize import plural
 from tokctl.model import Round
 from tokctl.report.document import (
-    Answer,
     Block,
     Column,
     Content,
@@ -28,6 +27,7 @@ from tokctl.report.document import (
     Gap,
     Paragraph,
     Record,
+    Report,
     Span,
     Table,
     segments,
@@ -91,7 +91,7 @@ def decimal(merge: MergeRecord) -> str:
 
 def merges(
     records: Sequence[MergeRecord], total: int, wanted: TokenPattern | None, limit: int | None
-) -> Answer:
+) -> Report:
     """Return the document of a list of merges.
 
     Args:
@@ -117,7 +117,7 @@ def merges(
         if notes:
             yield Paragraph("; ".join(notes), "dim")
 
-    return Answer(
+    return Report(
         "inspect",
         "Merges",
         blocks,
@@ -204,7 +204,7 @@ def merges_table(records: Sequence[MergeRecord], wanted: Container[str] = ()) ->
 
 def state(
     step: int, merge: MergeRecord | None, words: Sequence[PreTokenState], limit: int | None
-) -> Answer:
+) -> Report:
     """Return the document of a corpus state, which marks the words that the last step changed.
 
     Args:
@@ -213,7 +213,7 @@ def state(
         words: pre-tokens of the state.
         limit: most words to show; None shows all in records, and a screenful on a terminal.
     """
-    return Answer(
+    return Report(
         "inspect",
         "Corpus state",
         lambda: _state_blocks(merge, words, limit or FITTING),
@@ -291,7 +291,7 @@ _REFUSED = {
 _WIDE = 92
 
 
-def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> Answer:
+def pairs(found: StatePairs, merged: MergeRecord | None, limit: int | None) -> Report:
     """Return the document of a corpus state's pairs, with the values that the training compares.
 
     Args:
@@ -299,7 +299,7 @@ def pairs(found: PairCounts, merged: MergeRecord | None, limit: int | None) -> A
         merged: merge that the model makes next; None after the last one.
         limit: most pairs to show; None shows all in records, and a screenful on a terminal.
     """
-    return Answer(
+    return Report(
         "inspect",
         "Pairs",
         lambda: _pairs_blocks(found, merged, limit or FITTING),
@@ -333,7 +333,7 @@ def _pair_data(pair: PairCount) -> dict[str, Any]:
     return data
 
 
-def _pairs_blocks(found: PairCounts, merged: MergeRecord | None, limit: int) -> Iterator[Block]:
+def _pairs_blocks(found: StatePairs, merged: MergeRecord | None, limit: int) -> Iterator[Block]:
     after = f"after step {found.step:,}" if found.step else "before the first merge"
     yield Paragraph(f"Pairs {after}", "bold")
     shown = found.pairs[:limit]
@@ -445,13 +445,13 @@ def languages_data(found: LanguageShares) -> dict[str, Any]:
             for one in found.languages
         },
         "gini": [
-            None if isinstance(g, Absent) else g for g in (found.gini_before, found.gini_after)
+            None if isinstance(g, Undefined) else g for g in (found.gini_before, found.gini_after)
         ],
     }
 
 
-def _written(figure: Figure) -> str:
-    return "-" if isinstance(figure, Absent) else f"{figure:.4f}"
+def _written(figure: MetricValue) -> str:
+    return "-" if isinstance(figure, Undefined) else f"{figure:.4f}"
 
 
 # Rounds of a Unigram training.
@@ -460,9 +460,9 @@ def _written(figure: Figure) -> str:
 _EXAMPLES = 8
 
 
-def rounds(records: Sequence[Round]) -> Answer:
+def rounds(records: Sequence[Round]) -> Report:
     """Return the document of the rounds of a Unigram training."""
-    return Answer(
+    return Report(
         "inspect",
         "Rounds of the training",
         lambda: _rounds_blocks(records),

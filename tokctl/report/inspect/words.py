@@ -27,7 +27,6 @@ from tokctl.analysis.explain import (
 from tokctl.core.humanize import percent, plural
 from tokctl.model.parts import AddedToken
 from tokctl.report.document import (
-    Answer,
     Block,
     Column,
     Content,
@@ -35,6 +34,7 @@ from tokctl.report.document import (
     Inline,
     Paragraph,
     Record,
+    Report,
     Span,
     Table,
     segments,
@@ -49,9 +49,9 @@ _LOSERS = 5
 _TOKENS = 200
 
 
-def word(explanation: Explanation) -> Answer:
+def word(explanation: Explanation) -> Report:
     """Return the document that explains how the words of a text are split."""
-    return Answer(
+    return Report(
         "inspect",
         "How a word is split",
         lambda: _blocks(explanation),
