@@ -106,7 +106,7 @@ def a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     for name, suffix, writer in (("a-folder", "", write), ("two", ".two", write_two)):
         module = SimpleNamespace(
-            write=writer, losses=lambda _: [], is_one=lambda _: False, read=None
+            write=writer, losses=lambda _: [], detect=lambda _: False, read=None
         )
         one = formats.Format(name, f"{name} format", "", suffix)
         made.append(

@@ -355,6 +355,13 @@ def test_refused(name: str) -> None:
     assert "some.gguf" in caught.value.message
 
 
+@pytest.mark.parametrize("token", ["<PRE>", "▁<SUF>", "<MID>", "<fim_prefix>", "<PAD>"])
+def test_one_infill_token_is_no_choice(token: str) -> None:
+    """Refused until the list of spellings named each one once."""
+    model = files.model(with_tokens("llama", (token, files.NORMAL)))
+    assert token.encode() in model.tokens or token.replace("▁", " ").encode() in model.tokens
+
+
 OVERLAPPING = [
     ("<|end|>", files.CONTROL), (">>intro<<", files.CONTROL), ("<<|", files.USER_DEFINED),
     ("|>>>", files.CONTROL), ("<|>><|<<", files.CONTROL), ("|>>int", files.USER_DEFINED),

@@ -122,7 +122,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path).model == Tokenizer.load(tmp_path / "tekken.json").model
     (tmp_path / "tokenizer.json").write_bytes(b"{}")
     source = formats.ModelInput("x", path=tmp_path)
-    assert not tekken.is_one(source)
+    assert not tekken.detect(source)
 
 
 def test_written_otherwise(tmp_path: Path) -> None:

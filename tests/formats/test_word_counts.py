@@ -104,7 +104,7 @@ def test_it_is_no_model(tmp_path: Path) -> None:
         assert caught.value.hint == f"train one on them: tokctl train --word-counts {path}"
     for data in (b"", b"a\n", b"a\t-1.5\n", b"<unk>\t0\n<s>\t-2\n", b"a 5\n", b"{}\t1\n"):
         source = formats.ModelInput("x", data=data)
-        assert word_counts.is_one(source) == (data == b"{}\t1\n")
+        assert word_counts.detect(source) == (data == b"{}\t1\n")
 
 
 @pytest.mark.parametrize("name", ["word", "char", "graphemes"])

@@ -112,8 +112,8 @@ def _described(command: Any, path: tuple[str, ...], parent: Any) -> ShellCommand
         short=_without_markup(command.short_help) or _one_line(help_),
         help=help_,
         epilog=_without_markup(command.epilog, lines=True),
-        options=tuple(p for p, is_one in zip(parameters, arguments, strict=True) if not is_one),
-        arguments=tuple(p for p, is_one in zip(parameters, arguments, strict=True) if is_one),
+        options=tuple(p for p, detect in zip(parameters, arguments, strict=True) if not detect),
+        arguments=tuple(p for p, detect in zip(parameters, arguments, strict=True) if detect),
         commands=tuple(
             _described(below, (*path, name), context)
             for name, below in getattr(command, "commands", {}).items()

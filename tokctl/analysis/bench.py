@@ -353,14 +353,16 @@ def _threads_of_others(threads: int) -> Iterator[None]:
 
     The library reads the environment when it first starts its threads.
     """
-    before = os.environ.get("TOKENIZERS_PARALLELISM")
-    os.environ["TOKENIZERS_PARALLELISM"] = "false" if threads == 1 else "true"
+    asked = {"TOKENIZERS_PARALLELISM": "false" if threads == 1 else "true"}
     if threads > 1:
-        os.environ["RAYON_NUM_THREADS"] = str(threads)
+        asked["RAYON_NUM_THREADS"] = str(threads)
+    before = {name: os.environ.get(name) for name in asked}
+    os.environ |= asked
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop("TOKENIZERS_PARALLELISM")
-        else:
-            os.environ["TOKENIZERS_PARALLELISM"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

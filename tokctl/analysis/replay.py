@@ -30,7 +30,7 @@ from tokctl.analysis.explain.history import (
 from tokctl.analysis.explain.states import Criterion, as_trained, merged_places, stage_of
 from tokctl.core.errors import BadInput, BadOption
 from tokctl.core.humanize import plural
-from tokctl.core.values import no_garbage
+from tokctl.core.values import gc_paused
 from tokctl.model import Round, byte_level
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class PairCounts:
         self.pairs = {}
         self.symbols = {}
         state = self._timeline.state
-        with no_garbage():  # the collector would traverse every tuple repeatedly
+        with gc_paused():  # the collector would traverse every tuple repeatedly
             self.states = [state(number, merges) for number in range(len(self.weights))]
             for number, symbols in enumerate(self.states):
                 self._add(number, symbols)

@@ -16,7 +16,7 @@ from tokctl.cli import options
 from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, ExitCode, OutOfMemoryError, TokctlError
-from tokctl.core.files import prepare_last_words
+from tokctl.core.files import prepare_crash_message
 from tokctl.core.values import limit_screen
 
 #: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
@@ -229,7 +229,7 @@ def main() -> NoReturn:
         # Typer writes the help as text, and some encodings lack its characters.
         sys.stdout.reconfigure(errors="replace")
     if not set(_WORKING).isdisjoint(sys.argv):
-        prepare_last_words()
+        prepare_crash_message()
     world = Console.real()
     code = run(sys.argv[1:], world)
     try:

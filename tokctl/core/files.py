@@ -410,7 +410,7 @@ _names: list[str] = []
 _last_words: Callable[[list[str]], None] | None = None
 
 
-def prepare_last_words() -> None:
+def prepare_crash_message() -> None:
     """Let the native code report an out-of-memory abort and delete the hidden files.
 
     When there is too little memory even for an orderly end, the native code ends the process. Call

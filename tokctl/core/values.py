@@ -103,7 +103,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 @contextmanager
-def no_garbage() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Pause Python's garbage collector.
 
     Loading a model makes hundreds of thousands of objects that stay. The collector would walk them

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
-from tokctl.core.values import did_you_mean, no_garbage
+from tokctl.core.values import did_you_mean, gc_paused
 from tokctl.formats.contract import (
     LARGEST_FILE,
     Files,
@@ -193,9 +193,9 @@ def parse(data: bytes, name: str, hints: LoadOptions | None = None) -> Model:
 
 
 def _read(source: ModelInput) -> Loaded:
-    with no_garbage():
+    with gc_paused():
         for known in FORMATS:
-            if known.load().is_one(source):
+            if known.load().detect(source):
                 _check_hints(source, known)
                 return Loaded(known.load().read(source), known)
     raise _no_model(source)
@@ -228,8 +228,8 @@ def recognized(path: str | Path) -> Format | None:
         if source.is_json and source.size > LARGEST_FILE:
             return None
         readers = (known for known in FORMATS if known.reads and known.name not in _LIKE_TEXT)
-        with no_garbage():
-            return next((known for known in readers if known.load().is_one(source)), None)
+        with gc_paused():
+            return next((known for known in readers if known.load().detect(source)), None)
     except (OSError, ValueError, TokctlError):
         return None
 
@@ -306,7 +306,7 @@ def losses(model: Model, format_name: str) -> list[LostFeature]:
         >>> [loss.what for loss in losses(load("book.json"), "tiktoken")]
         ['what is known of its training']
     """
-    with no_garbage():
+    with gc_paused():
         found: list[LostFeature] = _writer(format_name, model).losses(model)
     return sorted(found, key=lambda loss: loss.minor)
 
@@ -328,7 +328,7 @@ def write(model: Model, format_name: str) -> Files:
         >>> list(write(load("book.json"), "vocab-merges"))
         ['vocab.json', 'merges.txt']
     """
-    with no_garbage():
+    with gc_paused():
         files: Files = _writer(format_name, model).write(model)
     return files
 

@@ -33,7 +33,7 @@ _ENDS = ("[CLS]", "[SEP]", "[PAD]")
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the lines of `source` are the tokens of a BERT vocabulary.
 
     The lines must include [UNK] and either all of [CLS], [SEP] and [PAD], or one of these and a
@@ -104,7 +104,7 @@ def write(model: Model) -> Files:
         data = vocab_files.write_vocab_txt(_tokens(model))
     except ValueError as error:
         raise UnsupportedByFormat(f"a line can't hold {error}") from None
-    if not is_one(ModelInput("", data=data)):
+    if not detect(ModelInput("", data=data)):
         raise UnsupportedByFormat(
             "its files have [UNK], [CLS], [SEP] and [PAD], or one of these and tokens that begin "
             "with ##"

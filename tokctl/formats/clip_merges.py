@@ -26,7 +26,7 @@ _SPECIAL = ("<|startoftext|>", "<|endoftext|>")
 _MOST_MERGES = 49_152 - 256 - len(_SPECIAL)
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file, compressed or not, begins with the title of CLIP's list."""
     head = source.head
     if head.startswith(_GZIP):

@@ -2,7 +2,7 @@
 
 The module of a format has
 
-- `is_one(source) -> bool`: whether the content of `source` is in this format;
+- `detect(source) -> bool`: whether the content of `source` is in this format;
 - `read(source) -> Model`: the model; raises TokctlError, naming the file, if the file is
   damaged;
 - if tokctl writes the format, `losses(model) -> list[Loss]` and `write(model) -> Files`, which both

@@ -111,7 +111,7 @@ def _model_in(folder: Path, name: str) -> Path:
     if folder.is_dir():
         source = formats.ModelInput(name, path=folder)
         for known in formats.FORMATS:
-            if known.is_folder and known.reads and known.load().is_one(source):
+            if known.is_folder and known.reads and known.load().detect(source):
                 return folder
         for pattern in ALONE:
             for file in sorted(folder.glob(pattern)):

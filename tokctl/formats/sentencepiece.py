@@ -38,7 +38,7 @@ from tokctl.model.parts import (
     with_invalid_bytes,
 )
 
-__all__ = ["is_one", "losses", "read", "write"]
+__all__ = ["detect", "losses", "read", "write"]
 
 # -- the protobuf message ------------------------------------------------------------
 
@@ -290,7 +290,7 @@ _START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
 # -- reading -------------------------------------------------------------------------
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file begins with a piece."""
     return _START.match(source.head) is not None
 

@@ -37,7 +37,7 @@ _CONTROLS = (b"<s>", b"</s>", b"<pad>")
 _NUMBERS = {name: number for number, name in sentencepiece.MODEL_TYPES.items()}
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file begins with pieces and their scores."""
     return _START.match(source.head) is not None
 
@@ -153,7 +153,7 @@ def _is_read(proto: Any) -> bool:
     """Return whether tokctl recognizes the lines, and reads an equal number of pieces from them."""
     data = _lines(proto)
     try:
-        return is_one(ModelInput("", data=data)) and _filled(data, {}).size == len(proto.pieces)
+        return detect(ModelInput("", data=data)) and _filled(data, {}).size == len(proto.pieces)
     except (ValueError, TokctlError):
         return False
 

@@ -30,7 +30,7 @@ _UNKNOWN = ("<unk>", "<UNK>", "[UNK]", "UNK")
 _SPACES = r"\A[\r ]+|[\r ]*\n[\r\n ]*|[\r ]+\z| "
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file begins with merges and a version line or a symbol with `</w>`."""
     if source.is_folder or source.is_json:
         return False

@@ -61,14 +61,14 @@ _UNREAD = ("multimodal", "image", "audio", "model_settings_builder")
 _BEGINNING = "<s>"
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether `source` is a tekken document, or a folder with one and no tokenizer.json.
 
     A tekken document has a number of special tokens in its `config`, and a `vocab`.
     """
     if source.is_folder:
         inner = source.beside(FILE)
-        return inner is not None and source.beside("tokenizer.json") is None and is_one(inner)
+        return inner is not None and source.beside("tokenizer.json") is None and detect(inner)
     if not source.is_json:
         return False
     config = source.document.get("config")

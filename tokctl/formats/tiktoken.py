@@ -41,7 +41,7 @@ from tokctl.formats.contract import (
 from tokctl.model import ImportedFrom, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken, Part, template_pieces
 
-__all__ = ["is_one", "losses", "read", "write"]
+__all__ = ["detect", "losses", "read", "write"]
 
 
 class TiktokenEncoding(NamedTuple):
@@ -218,7 +218,7 @@ _START = re.compile(
 )
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file begins with a token in base64 and its rank."""
     return _START.match(source.head.removeprefix(codecs.BOM_UTF8)) is not None
 

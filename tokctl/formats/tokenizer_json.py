@@ -46,7 +46,7 @@ PRIVATE_VERSION = "tokctl-1"
 _COUNTS = ("counts", "left_counts", "right_counts")
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the document has tokctl's key or its private version."""
     if source.is_folder or not source.is_json:
         return False

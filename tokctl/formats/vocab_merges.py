@@ -55,7 +55,7 @@ _MARKS = (("<", ">"), ("[", "]"))
 _LONGEST_MARK = 40
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether `source` is a folder with the two files, or one file beside the other."""
     files = _pair(source)
     if files is None:

@@ -28,7 +28,7 @@ from tokctl.model import Model
 _LINES = re.compile(rb"[^\n]+\t[1-9][0-9]{0,18}\r?\n(?:[^\n]+\t[0-9]{1,19}\r?\n)*")
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether each complete line at the beginning is a word, a tab and a count."""
     head = source.head
     if len(head) == HEAD:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tokctl.core.errors import AGAIN, BadModel
-from tokctl.core.values import cached_property, no_garbage
+from tokctl.core.values import cached_property, gc_paused
 from tokctl.model import byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.events import Merge, MergeLog
@@ -350,7 +350,7 @@ class Model:
             """Create one of the lists that the native core holds, on first use."""
             if name not in _LISTS or self.core is None:
                 raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-            with no_garbage():
+            with gc_paused():
                 value = _LISTS[name](self.core)
             return self.__dict__.setdefault(name, value)
 

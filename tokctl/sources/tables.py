@@ -442,13 +442,13 @@ def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
     """
     import pyarrow as pa
 
-    is_one = pa.types
-    if is_one.is_dictionary(texts.type):
+    detect = pa.types
+    if detect.is_dictionary(texts.type):
         chosen = texts.indices if rows is None else texts.indices.take(rows)
         return text_column(texts.dictionary).chosen(numbers(chosen.cast(pa.int64())))
-    wide = is_one.is_large_string(texts.type) or is_one.is_large_binary(texts.type)
-    if not (wide or is_one.is_string(texts.type) or is_one.is_binary(texts.type)):
-        if getattr(is_one, "is_string_view", is_one.is_string)(texts.type):
+    wide = detect.is_large_string(texts.type) or detect.is_large_binary(texts.type)
+    if not (wide or detect.is_string(texts.type) or detect.is_binary(texts.type)):
+        if getattr(detect, "is_string_view", detect.is_string)(texts.type):
             texts = texts.view(pa.binary_view())  # the reader checks whether the texts are UTF-8
         texts.validate(full=True)
         try:
@@ -509,8 +509,8 @@ def _is_text(kind: Any) -> bool:
         kind = kind.value_type
     types = pa.types
     return any(
-        is_one(kind)
-        for is_one in (
+        detect(kind)
+        for detect in (
             types.is_string,
             types.is_large_string,
             types.is_binary,

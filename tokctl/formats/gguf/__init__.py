@@ -508,7 +508,7 @@ _WANTED = frozenset(
 )
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file begins with GGUF's magic bytes."""
     return source.head.startswith(metadata.MAGIC)
 

@@ -46,7 +46,7 @@ _GAPS = {
             "<PRE>",
             "▁<PRE>",
         ),
-        *("<PRE>", "▁<PRE>", "<|code_prefix|>", "<|prefix|>"),
+        *("<|code_prefix|>", "<|prefix|>"),
     ),
     ("fim_suf", "suffix"): (
         *(
@@ -57,7 +57,7 @@ _GAPS = {
             "<SUF>",
             "▁<SUF>",
         ),
-        *("<SUF>", "▁<SUF>", "<|code_suffix|>", "<|suffix|>"),
+        *("<|code_suffix|>", "<|suffix|>"),
     ),
     ("fim_mid", "middle"): (
         *(
@@ -68,7 +68,7 @@ _GAPS = {
             "<MID>",
             "▁<MID>",
         ),
-        *("<MID>", "▁<MID>", "<|code_middle|>", "<|middle|>"),
+        *("<|code_middle|>", "<|middle|>"),
     ),
     ("fim_pad",): ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
     ("fim_rep",): ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),

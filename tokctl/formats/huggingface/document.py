@@ -57,7 +57,7 @@ NAME = "huggingface"
 AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether the file is a JSON document with an object `model`."""
     if source.is_folder or not source.is_json:
         return False

@@ -77,7 +77,7 @@ _ADDING_ENDS = (
 NEIGHBOURS = (ADDED,)
 
 
-def is_one(source: ModelInput) -> bool:
+def detect(source: ModelInput) -> bool:
     """Return whether `source` is a folder with a tokenizer of transformers.
 
     Such a folder has a `tokenizer.json`, or a configuration and a vocabulary.
