@@ -13,17 +13,12 @@ import typer
 
 from tokctl import __version__
 from tokctl.cli import options
+from tokctl.cli.options import COMMANDS
 from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, ExitCode, OutOfMemoryError, TokctlError
 from tokctl.core.files import prepare_crash_message
 from tokctl.core.values import limit_screen
-
-#: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
-COMMANDS = (
-    *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"),
-    *("bench", "check", "corpora", "check-exercise", "completion", "man"),
-)
 
 #: Commands that process texts or models. Only these load the native core at the start, so that it
 #: can report that memory ran out.

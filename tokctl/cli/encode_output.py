@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tokctl.tokenizer.postprocess import Padding, Truncation
 
 #: Text forms: one line of output for each text.
-LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
-FORMS = (*LINE_FORMS, *FILE_FORMS)
 
 #: Usual padding tokens: the first one that is a special token of the model is the default.
 _PADDING_TOKENS = ("[PAD]", "<pad>")
@@ -161,7 +159,7 @@ class RowWriter:
 
     Attributes:
         documents: encodes the texts.
-        form: one of `FORMS`.
+        form: a form of `encode --as`.
         offsets: add character offsets to jsonl.
         byte_offsets: add byte offsets to jsonl.
         full: add every column to jsonl.

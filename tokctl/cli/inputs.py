@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from tokctl.core import systems
 from tokctl.core.errors import BadOption, TokctlError
 from tokctl.core.files import FilesRead, status_at
-
-if TYPE_CHECKING:
-    from tokctl.cli.world import Console
 
 _STDIN = "-"
 
@@ -59,9 +56,9 @@ class Inputs(FilesRead):
     option's value are added by the command with `write`. The order of these calls does not matter.
     """
 
-    def __init__(self, world: Console) -> None:
+    def __init__(self, stdout: Callable[[], BinaryIO]) -> None:
         super().__init__()
-        self._world = world
+        self._stdout = stdout
         self._named: list[Named] = []
         self._outputs: list[Output] = []
         #: Outputs that exist already, by device and inode.
@@ -161,7 +158,7 @@ class Inputs(FilesRead):
             TokctlError: the output is also an input, or an output of another option.
         """
         output = Output(path, usage)
-        status = status_of(self._world.stdout) if path == "-" else status_at(path)
+        status = status_of(self._stdout()) if path == "-" else status_at(path)
         if path not in ("", "-"):
             for other in self._outputs:
                 if other.option != output.option and _is_same(other.path, path):

@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 def man(context: typer.Context, command: options.CommandWords = None) -> None:
     """Show the manual page of a command: on a terminal with man, elsewhere as its roff source."""
     from tokctl.cli import paging
-    from tokctl.cli.app import COMMANDS
     from tokctl.cli.installed import INSTALLED, page_path
+    from tokctl.cli.options import COMMANDS
 
     world: Console = context.obj
     words = command or []

@@ -23,6 +23,15 @@ from tokctl.core.errors import BadOption
 from tokctl.core.files import watched
 from tokctl.core.values import did_you_mean
 
+#: Command names in the order of the help; each lives in the module of its name, with `_` for `-`.
+COMMANDS = (
+    *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"),
+    *("bench", "check", "corpora", "check-exercise", "completion", "man"),
+)
+
+#: Forms of `encode --as` that are lines of text; `tokctl.idfiles.FORMS` has the others.
+LINE_FORMS = ("ids", "tokens", "pieces", "jsonl")
+
 #: Function that returns the possible values of an option. It is called only when they are needed.
 Values = Callable[[], Iterable[str]]
 
@@ -581,9 +590,9 @@ def _decoders() -> Iterable[str]:
 
 
 def _forms() -> Iterable[str]:
-    from tokctl.cli.encode_output import FORMS
+    from tokctl.idfiles import FORMS
 
-    return FORMS
+    return (*LINE_FORMS, *FORMS)
 
 
 def _id_forms() -> Iterable[str]:
@@ -642,8 +651,6 @@ def _corpora() -> Iterable[str]:
 
 
 def _commands() -> Iterable[str]:
-    from tokctl.cli.app import COMMANDS
-
     return COMMANDS
 
 

@@ -57,7 +57,7 @@ class Console:
     inputs: Inputs = field(init=False)
 
     def __post_init__(self) -> None:
-        self.inputs = Inputs(self)
+        self.inputs = Inputs(lambda: self.stdout)
 
     @classmethod
     def real(cls) -> Console:

@@ -7,10 +7,7 @@ other models a role's token is recognized by its usual spelling.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tokctl.tokenizer.tokenizer import Tokenizer
+from collections.abc import Collection, Mapping
 
 #: Spellings of each role in published vocabularies; the first one in a model is taken.
 SPELLINGS = {
@@ -27,23 +24,32 @@ SPELLINGS = {
 _SAID_IN = ("tokenizer_config.json", "special_tokens_map.json")
 
 
-def token_of(tokenizer: Tokenizer, role: str) -> str | None:
+def token_of(
+    role: str,
+    special: Collection[str],
+    files: Mapping[str, str],
+    *,
+    unk_token: str | None,
+    pad_token: str | None,
+) -> str | None:
     """Return the special token with a role; None if there is no such token.
 
     Args:
-        tokenizer: the tokenizer.
         role: a key of `SPELLINGS`.
+        special: the special tokens of the model.
+        files: the texts of the files that came with the model, by name.
+        unk_token: the unknown token of the recipe.
+        pad_token: the token that the model's stored padding uses.
     """
-    special = tokenizer.special_ids
     for name in _SAID_IN:
-        said = _said(tokenizer.model.companions.get(name)).get(f"{role}_token")
+        said = _said(files.get(name)).get(f"{role}_token")
         text = said.get("content") if isinstance(said, dict) else said
         if isinstance(text, str) and text in special:
             return text
     if role == "unk":
-        return tokenizer.recipe.unk_token
-    if role == "pad" and tokenizer.padding is not None and tokenizer.padding.token in special:
-        return tokenizer.padding.token
+        return unk_token
+    if role == "pad" and pad_token in special:
+        return pad_token
     return next((token for token in SPELLINGS[role] if token in special), None)
 
 

@@ -69,19 +69,24 @@ class RoleToken:
     def __get__(self, tokenizer: Tokenizer, owner: type) -> str | None:
         from tokctl.tokenizer.roles import token_of
 
-        return token_of(tokenizer, self.role)
+        padding = tokenizer.padding
+        return token_of(
+            self.role,
+            tokenizer.special_ids,
+            tokenizer.model.companions,
+            unk_token=tokenizer.recipe.unk_token,
+            pad_token=None if padding is None else padding.token,
+        )
 
 
 class RoleId:
     """The id of the special token with a role; None if the model has none."""
 
     def __init__(self, role: str) -> None:
-        self.role = role
+        self.token = RoleToken(role)
 
     def __get__(self, tokenizer: Tokenizer, owner: type) -> int | None:
-        from tokctl.tokenizer.roles import token_of
-
-        token = token_of(tokenizer, self.role)
+        token = self.token.__get__(tokenizer, owner)
         return None if token is None else tokenizer.special_ids[token]
 
 
