@@ -19,7 +19,8 @@ from tokctl.core import schema
 from tokctl.core.errors import CoreError, ExitCode, OutOfMemoryError
 from tokctl.core.files import whole_file
 from tokctl.extras.adapt import adapt
-from tokctl.extras.course.exercises import exercise, judge
+from tokctl.extras.course.exercises import exercise
+from tokctl.extras.course.grader import judge
 from tokctl.extras.recommend import candidates_of, recommend
 from tokctl.extras.suite import run_suite, texts
 from tokctl.extras.suite.morphology import read_gold

@@ -121,7 +121,7 @@ def test_who_ignores_ctrl_c_goes_on_doing_so() -> None:
 #: that makes it, or when the `with` around that has not come to its block.
 AT_A_FILE = """
 import contextlib, os, signal, sys
-from tokctl import files
+from tokctl.core import files
 from tokctl.__main__ import main
 
 number = int(sys.argv.pop(1))

@@ -211,14 +211,14 @@ def test_a_count_with_thousands_of_zeros() -> None:
 STREAMED = """
 import io
 from tests.memory import peak
-from tokctl.sources import Reading, open_sources
+from tokctl.sources import ReadOptions, open_sources
 class Lines(io.RawIOBase):
     left = 120
     def readable(self): return True
     def read(self, size):
         Lines.left -= 1
         return (b'{"text": "%s"}\\n' % (b"some words " * 90)) * 1000 if Lines.left > 0 else b""
-(source,) = open_sources(["-"], Reading("jsonl"), stdin=Lines())
+(source,) = open_sources(["-"], ReadOptions("jsonl"), stdin=Lines())
 size, before = 0, 0
 for batch in source.batches():
     size += sum(map(len, batch.texts))

@@ -353,16 +353,16 @@ def _threads_of_others(threads: int) -> Iterator[None]:
 
     The library reads the environment when it first starts its threads.
     """
-    asked = {"TOKENIZERS_PARALLELISM": "false" if threads == 1 else "true"}
+    before = {
+        "TOKENIZERS_PARALLELISM": os.environ.get("TOKENIZERS_PARALLELISM"),
+        "RAYON_NUM_THREADS": os.environ.get("RAYON_NUM_THREADS"),
+    }
+    os.environ["TOKENIZERS_PARALLELISM"] = "false" if threads == 1 else "true"
     if threads > 1:
-        asked["RAYON_NUM_THREADS"] = str(threads)
-    before = {name: os.environ.get(name) for name in asked}
-    os.environ |= asked
+        os.environ["RAYON_NUM_THREADS"] = str(threads)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        os.environ.pop("TOKENIZERS_PARALLELISM", None)
+        os.environ.pop("RAYON_NUM_THREADS", None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})

@@ -1,6 +1,7 @@
 """Encoding, and counting pre-tokens, as pure functions from Arrow tables to Arrow tables.
 
-    from tokctl import Tokenizer, arrow
+    from tokctl import Tokenizer
+    from tokctl.extras import arrow
 
     encoded = arrow.encode_table(table, "book.json")
     parts = [arrow.count_table(part, "bpe", source=n) for n, part in enumerate(tables)]

@@ -2,7 +2,8 @@
 
     import dask.dataframe
     import tokctl.extras.dask
-    from tokctl import Tokenizer, arrow
+    from tokctl import Tokenizer
+    from tokctl.extras import arrow
 
     frame = dask.dataframe.read_parquet("corpus/")
     counts = arrow.counts_from_table(tokctl.extras.dask.count(frame, "bpe").compute())

@@ -3,7 +3,8 @@
 The functions apply `tokctl.extras.arrow` with `mapInArrow` and `applyInArrow`.
 
     import tokctl.extras.spark
-    from tokctl import Tokenizer, arrow
+    from tokctl import Tokenizer
+    from tokctl.extras import arrow
 
     frame = spark.read.parquet("corpus/")
     counts = arrow.counts_from_table(tokctl.extras.spark.count(frame, "bpe").toArrow())

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tests.tools.bench.peers.calls import decoding, encoding, loading
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.tools.bench.job import (
@@ -18,6 +17,7 @@ from tests.tools.bench.job import (
     lines_outcome,
     merges_outcome,
 )
+from tests.tools.bench.peers.calls import decoding, encoding, loading
 from tests.tools.bench.processes import script
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tokie
-from tests.tools.bench.peers.calls import decoding, encoding, loading
 
 from tests.tools.bench.job import Job, array_outcome, ids_outcome
+from tests.tools.bench.peers.calls import decoding, encoding, loading
 
 
 def _loaded(job: Job) -> tokie.Tokenizer:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.tools.bench.peers.calls import decoding, encoding, loading
-
 from tests.tools.bench.job import (
     CHUNK,
     Job,
@@ -24,6 +22,7 @@ from tests.tools.bench.job import (
     text_outcome,
 )
 from tests.tools.bench.likelihood import SPACE, bits_per_character
+from tests.tools.bench.peers.calls import decoding, encoding, loading
 from tests.tools.bench.processes import Finished, run, stdout_outcome, written_outcome
 from tokctl import _native
 from tokctl.model import Recipe

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import tiktoken
-from tests.tools.bench.peers.calls import decoding, encoding
 
 from tests.tools.bench.job import (
     CL100K_PATTERN,
@@ -18,6 +17,7 @@ from tests.tools.bench.job import (
     ids_outcome,
     lines_outcome,
 )
+from tests.tools.bench.peers.calls import decoding, encoding
 
 
 def _loaded(job: Job, pattern: str = GPT2_PATTERN) -> tiktoken.Encoding:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import wordchipper
-from tests.tools.bench.peers.calls import encoding
 
 from tests.tools.bench.job import Job, Outcome, ids_outcome
+from tests.tools.bench.peers.calls import encoding
 from tokctl.model.byte_level import unspell
 
 

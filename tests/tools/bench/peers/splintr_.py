@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import splintr
-from tests.tools.bench.peers.calls import decoding, encoding
 
 from tests.tools.bench.job import WARM_UP, Job, Task, buffer_outcome, ids_outcome
+from tests.tools.bench.peers.calls import decoding, encoding
 
 
 def _document(job: Job) -> bytes:

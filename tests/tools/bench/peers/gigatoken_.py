@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import gigatoken
-from tests.tools.bench.peers.calls import decoding, encoding, loading
 
 from tests.tools.bench.job import (
     SPECIAL,
@@ -18,6 +17,7 @@ from tests.tools.bench.job import (
     merges_outcome,
     text_outcome,
 )
+from tests.tools.bench.peers.calls import decoding, encoding, loading
 from tests.tools.bench.processes import file_script, script
 
 #: From so many bytes or characters on `encode` is the faster call on one thread.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kitoken import Kitoken
-from tests.tools.bench.peers.calls import encoding, loading
 
 from tests.tools.bench.job import Job, ids_outcome
+from tests.tools.bench.peers.calls import encoding, loading
 
 
 def _loaded(job: Job) -> Kitoken:

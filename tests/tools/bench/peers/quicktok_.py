@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from quicktok import Tokenizer
-from tests.tools.bench.peers.calls import encoding
 
 from tests.tools.bench.job import Job, array_outcome
+from tests.tools.bench.peers.calls import encoding
 
 
 def _loaded(job: Job) -> Tokenizer:

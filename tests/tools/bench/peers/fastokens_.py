@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastokens._native import Tokenizer
-from tests.tools.bench.peers.calls import decoding, encoding, loading
 
 from tests.tools.bench.job import Job, Task, buffer_outcome, ids_outcome
+from tests.tools.bench.peers.calls import decoding, encoding, loading
 from tests.tools.bench.processes import script
 
 

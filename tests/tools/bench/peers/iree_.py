@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from iree.tokenizer import Tokenizer
-from tests.tools.bench.peers.calls import encoding, loading
 
 from tests.tools.bench.job import Job, array_outcome
+from tests.tools.bench.peers.calls import encoding, loading
 
 
 def _loaded(job: Job) -> Tokenizer:
