@@ -86,8 +86,8 @@ def _end(end: SystemExit) -> NoReturn:
         end.__traceback__ = end.__context__ = None
         gc.collect()
     # CPython remembers a Ctrl-C that arrived while it executed a string (dataclasses do that), and
-    # would end by that signal, although it was caught. Executing another string clears this. Without
-    # memory, exec can fail without an exception of its own, which Python reports as a SystemError.
+    # would end by that signal, although it was caught. Executing another string clears this.
+    # Without memory, exec can fail without an exception, which Python reports as a SystemError.
     with contextlib.suppress(MemoryError, SystemError):
         exec("")
     watched = sys.gettrace() or sys.getprofile() or sys.flags.inspect

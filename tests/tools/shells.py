@@ -6,8 +6,8 @@ help, and writes them into the package (see `tokctl/cli/installed.py`) or into a
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -851,7 +851,9 @@ def files() -> dict[str, str]:
 
 def main() -> None:
     """Write the files into a folder, and remove pages of commands that no longer exist."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else INSTALLED
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.shells", description=main.__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=INSTALLED)
+    folder = parser.parse_args().folder
     wanted = files()
     for old in folder.glob("share/man/man1/tokctl*.1"):
         if old.relative_to(folder).as_posix() not in wanted:
