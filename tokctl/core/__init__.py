@@ -1,1 +1,1 @@
-"""What every other room uses: errors, atomic files, differences between systems, JSON, wording."""
+"""Errors, atomic files, differences between systems, JSON and wording, for every other room."""

@@ -103,7 +103,7 @@ class TokctlError(Exception):
     def reworded(self, message: str | None = None, hint: str | None = None) -> TokctlError:
         """Return an error of the same kind and code with another message or hint."""
         return _restored(
-            self._plain_kind,
+            self.plain_kind,
             self.message if message is None else message,
             self.hint if hint is None else hint,
             self.code,
@@ -111,12 +111,12 @@ class TokctlError(Exception):
         )
 
     @property
-    def _plain_kind(self) -> type[TokctlError]:
-        # Subclasses beyond the four have constructors of their own.
+    def plain_kind(self) -> type[TokctlError]:
+        """The kind among the four, or TokctlError; further subclasses have other constructors."""
         return next(kind for kind in type(self).__mro__ if kind in _PLAIN)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._plain_kind, self.message, self.hint, self.code, self.exit_code)
+        return _restored, (self.plain_kind, self.message, self.hint, self.code, self.exit_code)
 
 
 class BadOption(TokctlError):

@@ -98,33 +98,14 @@ class StoppedError(TokctlError):
         hint = error.hint
         if error.message.startswith("can't write"):
             hint = "make room there, or look at its rights"
-        stopped = next(
-            (_STOPPED[kind] for kind in _STOPPED if isinstance(error, kind)), StoppedError
-        )
-        return stopped(error.message, hint, error.code, exit_code=error.exit_code)
+        kind = _STOPPED.get(error.plain_kind, StoppedError)
+        return kind(error.message, hint, error.code, exit_code=error.exit_code)
 
 
-class _StoppedByOption(StoppedError, BadOption):
-    """A `BadOption` during the work."""
-
-
-class _StoppedByInput(StoppedError, BadInput):
-    """A `BadInput` during the work."""
-
-
-class _StoppedByModel(StoppedError, BadModel):
-    """A `BadModel` during the work."""
-
-
-class _StoppedUnsupported(StoppedError, Unsupported):
-    """An `Unsupported` during the work."""
-
-
+#: For each kind of error, the class of stopped errors that callers catch as this kind, too.
 _STOPPED: dict[type[TokctlError], type[StoppedError]] = {
-    BadOption: _StoppedByOption,
-    BadInput: _StoppedByInput,
-    BadModel: _StoppedByModel,
-    Unsupported: _StoppedUnsupported,
+    kind: type(f"Stopped{kind.__name__}", (StoppedError, kind), {})
+    for kind in (BadOption, BadInput, BadModel, Unsupported)
 }
 
 

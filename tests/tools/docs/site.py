@@ -54,7 +54,9 @@ MODULES = (
     "*.py",
     "*/__init__.py",
     "analysis/*/__init__.py",
+    "core/*.py",
     "extras/*.py",
+    "extras/*/__init__.py",
     "extras/compat/*.py",
     "extras/compat/*/*.py",
 )
