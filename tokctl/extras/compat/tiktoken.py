@@ -135,8 +135,7 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Return the ids of a text, in which the spelling of a special token is ordinary text."""
-        if isinstance(text, bytes):
-            _no_text(text)
+        _check_text(text)
         return self._tokenizer.encoder.ids(text, None, _repaired)
 
     def encode(
@@ -175,7 +174,7 @@ class Encoding:
         import numpy as np
 
         allowed = self._checked([text], allowed_special, disallowed_special)
-        ids = self._tokenizer.encoder.array(text, 1, self._matcher(allowed), _no_text)
+        ids = self._tokenizer.encoder.array(text, 1, self._matcher(allowed))
         if self._outer_ids:
             return np.array(self._with_outer(ids.tolist()), dtype=np.uint32)
         return np.frombuffer(memoryview(ids), dtype=np.uint32)
@@ -187,8 +186,7 @@ class Encoding:
         """
         texts = list(text)
         for one in texts:
-            if isinstance(one, bytes):
-                _no_text(one)
+            _check_text(one)
         return self._tokenizer.encoder.batch(texts, _threads(num_threads), None, _repaired)
 
     def encode_batch(
@@ -218,10 +216,7 @@ class Encoding:
         Special tokens are handled as in `encode`.
         """
         allowed = self._checked([text], allowed_special, disallowed_special)
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
-            _no_text(text)
+        data = text.encode()
         ids, unstable = self._before_last(data, allowed)
         return ids, list(map(list, self._completions(unstable))) if unstable else []
 
@@ -328,11 +323,11 @@ class Encoding:
         elif not all(isinstance(token, str) for token in allowed):
             raise TypeError("allowed_special holds what is no str")
         refused = known - allowed if disallowed == "all" else disallowed
-        if refused:
-            search = _any_of(frozenset(refused))
-            for text in texts:
-                if found := search(text):
-                    raise_disallowed_special_token(found[0])
+        search = _any_of(frozenset(refused)) if refused else None
+        for text in texts:
+            _check_text(text)
+            if search and (found := search(text)):
+                raise_disallowed_special_token(found[0])
         return frozenset(allowed) & known
 
     def _matcher(self, allowed: frozenset[str]) -> _native.Matchers | None:
@@ -499,17 +494,16 @@ def _threads(number: float | None) -> int:
     return available_threads() if number is None else max(1, int(min(number, available_threads())))
 
 
-def _repaired(text: Any) -> bytes:
+def _repaired(text: str | bytes) -> bytes:
     """Return the UTF-8 of a text with surrogates: pairs become characters, others U+FFFD."""
-    if not isinstance(text, str):
-        raise TypeError(f"argument 'text': '{type(text).__name__}' object is not a 'str'")
+    assert isinstance(text, str)  # see `_check_text`
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _no_text(text: Any) -> NoReturn:
-    if isinstance(text, str):
-        text.encode()  # the UnicodeEncodeError of lone surrogates
-    raise TypeError(f"argument 'text': '{type(text).__name__}' object is not a 'str'")
+def _check_text(text: Any) -> None:
+    """Raise TypeError unless `text` is a str; the native encoder takes bytes, too."""
+    if not isinstance(text, str):
+        raise TypeError(f"argument 'text': '{type(text).__name__}' object is not a 'str'")
 
 
 @lru_cache(maxsize=128)

@@ -1,13 +1,15 @@
 """Checks of arguments that raise the errors of Hugging Face's `tokenizers`.
 
 The types are those of PyO3's conversions (`usize`, `u32`, `bool`, `str`). A whole number may be
-NumPy's, a boolean is not a number, and `bytes` are not text.
+NumPy's or a boolean, and `bytes` are not text.
 """
 
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def unsigned(number: Any, bits: int = 64) -> int:
@@ -31,20 +33,18 @@ def flag(value: Any) -> bool:
     Raises:
         TypeError: `value` is not a boolean.
     """
-    if type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
-    raise TypeError(f"'{type(value).__name__}' object is not an instance of 'bool'")
+    return bool(value) if type(value).__name__ == "bool_" else instance(value, bool)
 
 
-def text(value: Any) -> str:
-    """Return `value` if it is a str.
+def instance(value: Any, kind: type[T]) -> T:
+    """Return `value` if it is an instance of `kind`.
 
     Raises:
-        TypeError: `value` is not a str.
+        TypeError: `value` has another type.
     """
-    if isinstance(value, str):
+    if isinstance(value, kind):
         return value
-    raise TypeError(f"'{type(value).__name__}' object is not an instance of 'str'")
+    raise TypeError(f"'{type(value).__name__}' object is not an instance of '{kind.__name__}'")
 
 
 def direction(value: Any) -> str:
@@ -54,6 +54,6 @@ def direction(value: Any) -> str:
         TypeError: `value` is not a str.
         ValueError: `value` is another word.
     """
-    if text(value) not in ("left", "right"):
+    if instance(value, str) not in ("left", "right"):
         raise ValueError(f"Unknown `direction`: `{value}`. Use one of `left` or `right`")
     return str(value)

@@ -382,12 +382,6 @@ class Encoding:
         made._set(row)
         return made
 
-    @classmethod
-    def _checked(cls, value: Any) -> Encoding:
-        if isinstance(value, cls):
-            return value
-        raise TypeError(f"'{type(value).__name__}' object is not an instance of 'Encoding'")
-
     def __len__(self) -> int:
         return self._row.size
 
@@ -411,7 +405,7 @@ class Encoding:
             encodings: the encodings, in order.
             growing_offsets: whether offsets continue from the encoding before.
         """
-        rows = [Encoding._checked(one)._row for one in encodings]
+        rows = [arguments.instance(one, Encoding)._row for one in encodings]
         return Encoding._of(merge(rows, arguments.flag(growing_offsets)))
 
     # Cached for methods about single tokens; the public properties return new lists.
@@ -574,7 +568,7 @@ class Encoding:
             arguments.unsigned(length),
             arguments.unsigned(pad_id, 32),
             arguments.unsigned(pad_type_id, 32),
-            arguments.text(pad_token),
+            arguments.instance(pad_token, str),
             arguments.direction(direction),
         )
         self._set(row)

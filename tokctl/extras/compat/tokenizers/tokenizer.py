@@ -437,7 +437,7 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token; None if no token has this text."""
-        token = arguments.text(token)
+        token = arguments.instance(token, str)
         if self._added_ids is None:
             self._added_ids = {added["content"]: id_ for id_, added in self._added.items()}
         return self._added_ids.get(token, self._model_vocab.get(token))
@@ -455,8 +455,7 @@ class Tokenizer:
         return self._add(tokens, special=True)
 
     def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
-        if not isinstance(tokens, list):
-            raise TypeError(f"'{type(tokens).__name__}' object is not an instance of 'list'")
+        tokens = arguments.instance(tokens, list)
         known = {row["content"]: row for row in self._added.values()}
         rows = []
         for token in tokens:
@@ -542,7 +541,7 @@ class Tokenizer:
             ValueError: a name is unknown, or the stride is too large.
         """
         max_length, stride = arguments.unsigned(max_length), arguments.unsigned(stride)
-        if arguments.text(strategy) not in ("longest_first", "only_first", "only_second"):
+        if arguments.instance(strategy, str) not in ("longest_first", "only_first", "only_second"):
             raise ValueError(
                 f"Unknown `strategy`: `{strategy}`. Use one of `longest_first`, `only_first`, or "
                 "`only_second`"
@@ -593,7 +592,7 @@ class Tokenizer:
             "length": None if length is None else arguments.unsigned(length),
             "pad_to_multiple_of": None if multiple is None else arguments.unsigned(multiple),
             "pad_id": arguments.unsigned(pad_id, 32),
-            "pad_token": arguments.text(pad_token),
+            "pad_token": arguments.instance(pad_token, str),
             "pad_type_id": arguments.unsigned(pad_type_id, 32),
             "direction": arguments.direction(direction),
         }
@@ -811,8 +810,8 @@ class Tokenizer:
             pair: tokens of the second text; None: there is only one.
             add_special_tokens: whether to add the template's special tokens.
         """
-        first = Encoding._checked(encoding)._row
-        second = None if pair is None else Encoding._checked(pair)._row
+        first = arguments.instance(encoding, Encoding)._row
+        second = None if pair is None else arguments.instance(pair, Encoding)._row
         row = self._processed(first, second, arguments.flag(add_special_tokens))
         return Encoding._of(row if self._padding is None else pad_rows([row], self._padding)[0])
 
