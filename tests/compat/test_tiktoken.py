@@ -337,6 +337,13 @@ def test_arguments_of_wrong_types(name: str) -> None:
             assert found[0] == found[1], (given, more)
 
 
+@pytest.mark.parametrize("name", ["encode_to_numpy", "encode_with_unstable"])
+def test_lone_surrogates_are_no_text(name: str) -> None:
+    for one in both("cl100k"):
+        with pytest.raises(UnicodeEncodeError):
+            getattr(one, name)("x \ud83d y")
+
+
 @pytest.mark.parametrize(
     ("name", "first", "keyword"),
     [

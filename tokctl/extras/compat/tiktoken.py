@@ -174,7 +174,7 @@ class Encoding:
         import numpy as np
 
         allowed = self._checked([text], allowed_special, disallowed_special)
-        ids = self._tokenizer.encoder.array(text, 1, self._matcher(allowed))
+        ids = self._tokenizer.encoder.array(text, 1, self._matcher(allowed), _strict)
         if self._outer_ids:
             return np.array(self._with_outer(ids.tolist()), dtype=np.uint32)
         return np.frombuffer(memoryview(ids), dtype=np.uint32)
@@ -498,6 +498,12 @@ def _repaired(text: str | bytes) -> bytes:
     """Return the UTF-8 of a text with surrogates: pairs become characters, others U+FFFD."""
     assert isinstance(text, str)  # see `_check_text`
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _strict(text: str | bytes) -> bytes:
+    """Return the UTF-8 of a text; UnicodeEncodeError for lone surrogates."""
+    assert isinstance(text, str)  # see `_check_text`
+    return text.encode()
 
 
 def _check_text(text: Any) -> None:
