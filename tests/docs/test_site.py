@@ -170,6 +170,23 @@ def test_a_description_of_two_arguments_is_one_of_each(tmp_path: Path) -> None:
     assert described == [("a", "what\nthey are."), ("b", "what\nthey are.")]
 
 
+@needs_zensical
+def test_an_example_is_code(tmp_path: Path) -> None:
+    import griffe
+
+    from tests.tools.docs.shared_descriptions import SharedDescriptions
+
+    (tmp_path / "example.py").write_text(
+        "def f() -> None:\n"
+        '    """It does.\n\n    Example:\n        x = f()\n\n        x[0][1]\n    """\n'
+    )
+    extensions = griffe.load_extensions(SharedDescriptions)
+    docstring = griffe.load("example.f", search_paths=[tmp_path], extensions=extensions).docstring
+    assert docstring is not None
+    (example,) = [part for part in docstring.parse("google") if part.kind == "admonition"]
+    assert example.value.contents == "```python\nx = f()\n\nx[0][1]\n```"
+
+
 class _Served(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass

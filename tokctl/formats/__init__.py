@@ -54,8 +54,7 @@ class Format(NamedTuple):
         suffix: the suffix of a new file; empty if the format is a folder.
         writes: whether tokctl writes the format.
         reads: whether tokctl reads models from the format.
-        hints: the fields of `LoadOptions` that a caller may give, because a file can leave them
-        open.
+        hints: the fields of `LoadOptions` that a caller may give: a file can leave them open.
     """
 
     name: str
