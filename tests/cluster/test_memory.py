@@ -144,7 +144,7 @@ from pathlib import Path
 import pyarrow as pa
 from tokctl.model.presets import default_recipe
 from tokctl.extras.ray import counting
-from tokctl.extras.ray.tasks import Tried, home
+from tokctl.extras.ray.tasks import TaskResult, home
 from tokctl.sources import open_sources
 from tokctl.sources.parts import parts_of
 from tokctl.training.options import Options
@@ -164,7 +164,7 @@ def count(path, store):
     rows = []
     # As Ray has them: not in the memory of the worker.
     for number, table in enumerate(counting._count._function(asked, reads, 0, 2, 0, 1000)):
-        if isinstance(table, Tried):
+        if isinstance(table, TaskResult):
             return table.given
         if table is not None:
             with pa.ipc.new_file(f"{store}.{number}", table.schema) as file:
@@ -185,7 +185,7 @@ for table in tables:
 start = fresh()
 rows = 0
 for table in counting._merge._function(1, [], 0, 2, parts, *tables):
-    if not isinstance(table, Tried):
+    if not isinstance(table, TaskResult):
         rows += table.num_rows
 print(counted, peak() - start, len(facts.rows), sum(facts.rows), parts, rows)
 """

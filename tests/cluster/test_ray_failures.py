@@ -26,7 +26,7 @@ from tokctl.extras.ray import Cluster  # noqa: E402
 
 
 @ray.remote(max_retries=3)
-def _dying(folder: str, times: int) -> ray_tasks.Tried:
+def _dying(folder: str, times: int) -> ray_tasks.TaskResult:
     for number in range(times):
         mark = Path(folder, f"{times}-{number}")
         if not mark.exists():
