@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from tokctl import _native
 from tokctl.model import Merge, Model
 from tokctl.model.byte_level import BYTE_TOKENS
-from tokctl.model.parts import native_parts
+from tokctl.model.parts import AddedToken, native_parts
 
 
 def encoder(model: Model, made: frozenset[int] = frozenset()) -> _native.Encoder:
@@ -172,12 +172,30 @@ def _decoded_otherwise(model: Model) -> dict[int, bytes]:
     return {token.id: _native.normalize(normalizers, token.text.encode()) for token in found}
 
 
-def matchers(model: Model, encoder: _native.Encoder, allowed: set[str]) -> _native.Matchers | None:
-    """Return the matchers that find the added tokens and allowed special tokens in a text.
+def searched_tokens(
+    model: Model, allowed: Collection[str]
+) -> tuple[list[AddedToken], list[AddedToken]]:
+    """Return the added tokens to find in a text, and the special tokens that stay text.
 
     Nothing is found inside a special token that stays text: Hugging Face's library finds allowed
     and other special tokens in one search. Such a special token does not take part in a search
     for the longest token (llama.cpp) or for literal text (SentencePiece).
+
+    Args:
+        model: the model.
+        allowed: texts of the special tokens to find.
+    """
+    added = [token for token in model.added if token.listed]
+    found = [t for t in added if not t.special or t.named or t.text in allowed]
+    texts = {token.text for token in found}
+    searches = {t.normalized for t in found if not (t.special or t.literal or t.longest_first)}
+    return found, [t for t in added if t.normalized in searches and t.text not in texts]
+
+
+def matchers(
+    model: Model, encoder: _native.Encoder, allowed: Collection[str]
+) -> _native.Matchers | None:
+    """Return the matchers that find the added tokens and allowed special tokens in a text.
 
     Args:
         model: the model.
@@ -187,21 +205,18 @@ def matchers(model: Model, encoder: _native.Encoder, allowed: set[str]) -> _nati
     Returns:
         The matchers; None if there is nothing to find.
     """
-    added = [token for token in model.added if token.listed]
-    found = [t for t in added if not t.special or t.named or t.text in allowed]
+    found, text_only = searched_tokens(model, allowed)
     if not found:
         return None
-    texts = {token.text for token in found}
-    searches = {t.normalized for t in found if not (t.special or t.literal or t.longest_first)}
-    refused = [t for t in added if t.normalized in searches and t.text not in texts]
     rows = [
         (
             token.text.encode(),
             token.id,
             (token.single_word, token.strip_left, token.strip_right, token.longest_first),
             (token.normalized, token.literal),
-            token.text not in texts,
+            refused,
         )
-        for token in (*found, *refused)
+        for tokens, refused in ((found, False), (text_only, True))
+        for token in tokens
     ]
     return _native.Matchers(encoder, rows)

@@ -21,7 +21,7 @@ from tokctl import _native
 from tokctl.extras.page.live_characters import changes, normal_forms
 from tokctl.extras.page.live_patterns import GRAPHEMES, NotInPageError, translated
 from tokctl.model import Merge, Model
-from tokctl.model.encoders import byte_ids
+from tokctl.model.encoders import byte_ids, searched_tokens
 from tokctl.model.parts import AddedToken, Part, native_parts, template_pieces
 from tokctl.model.patterns import DEEPSEEK_V3, PATTERNS
 
@@ -170,18 +170,25 @@ def _pipeline(model: Model, tables: _Tables) -> dict[str, Any]:
             if place:
                 raise NotInPageError("the page can't tell which piece was the first of the text")
     found = [token for token in model.added if token.listed]
+    text_only = frozenset(searched_tokens(model, ())[1])
     return {
         "normalizers": [step for part in recipe.normalizers for step in _normalizer(part, tables)],
         "split": [step for part in recipe.pre_tokenizers for step in _split(part, tables)],
-        "added": [_found(model, token) for token in found],
+        "added": [_found(model, token, token in text_only) for token in found],
         "byLength": any(token.longest_first for token in found),
         "space": tables.pattern(r"\s")["classes"],
         "word": tables.pattern(r"\w")["classes"],
     }
 
 
-def _found(model: Model, token: AddedToken) -> dict[str, Any]:
-    """Return an added token for the script, without fields that are False."""
+def _found(model: Model, token: AddedToken, text_only: bool) -> dict[str, Any]:
+    """Return an added token for the script, without fields that are False.
+
+    Args:
+        model: the model.
+        token: one of its added tokens.
+        text_only: whether no token is found inside the token where it is not allowed.
+    """
     text = token.text
     if token.normalized and not token.literal and model.recipe.normalizers:
         parts = native_parts(model.recipe.normalizers)
@@ -190,6 +197,7 @@ def _found(model: Model, token: AddedToken) -> dict[str, Any]:
         "text": text,
         "id": token.id,
         "always": not token.special or token.named,
+        "textOnly": text_only,
         "alone": token.single_word,
         "left": token.strip_left,
         "right": token.strip_right,

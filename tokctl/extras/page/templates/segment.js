@@ -960,8 +960,8 @@ const segmenter = (() => {
   };
 
   // Added tokens, special ones among them: leftmost first, then longest. A match consumes its text even
-  // if it is then refused.
-  const finder = (tokens, model, { classes }) => {
+  // if it is then refused; a special token that is not allowed (`refused`) stays text.
+  const finder = (tokens, model, { classes }, refused) => {
     const found = tokens.filter(({ text }) => text);
     if (!found.length) return null;
     const trie = trieOf(found.map(({ text }, place) => [text, place]).reverse());
@@ -1007,7 +1007,7 @@ const segmenter = (() => {
       let before = 0, stripped = 0, done = 0;
       for (const [from, to, token] of (model.byLength ? longestFirst : leftmost)(text)) {
         let start = from, end = to;
-        if (token.alone && !isAlone(text, start, end)) continue;
+        if (refused(token) || (token.alone && !isAlone(text, start, end))) continue;
         if (token.left) {
           const lowest = Math.min(before, start);
           while (start > lowest && space[text.charCodeAt(start - 1)]) start -= 1;
@@ -1070,8 +1070,10 @@ const segmenter = (() => {
     if (own.every(({ cuts }) => cuts)) splits.push((text) => text.split(/(?<=[^\u2581])(?=\u2581)/));
     // Without and with special tokens: finders for the text as given and for the normalized text.
     const finders = [false, true].map((special) => {
-      const listed = model.added.filter(({ always }) => special || always);
-      return [false, true].map((later) => finder(listed.filter((token) => Boolean(token.later) === later), model, tables));
+      const refused = ({ always }) => !special && !always;
+      const searched = model.added.filter((token) => token.textOnly || !refused(token));
+      return [false, true].map((later) => (
+        finder(searched.filter((token) => Boolean(token.later) === later), model, tables, refused)));
     });
     const joined = joiner(model);
     // Adjacent unknown words become one.
