@@ -98,7 +98,7 @@ def test_errors(spark: Any, tmp_path: Path) -> None:
         with pytest.raises(TokctlError, match=message):
             call()
     with pytest.raises(
-        Exception, match="TokctlError: partition 3, behind 50 rows: a character of row "
+        Exception, match="BadInput: partition 3, behind 50 rows: a character of row "
     ) as caught:
         tokctl.extras.spark.encode(frame, letters).collect()
     assert "hint: " in str(caught.value)
