@@ -41,7 +41,7 @@ def test_some_of_them(commands: Failing, arguments: tuple[str, ...]) -> None:
     assert allocations > 20 and runs > 20
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_every_command(commands: Failing) -> None:
     """Each allocation: `python -m tests.faults.allocating`."""
     for arguments in exhausted.commands():

@@ -192,7 +192,7 @@ def test_some_calls_fail(caller: Caller, name: str) -> None:
     assert counts["rename"] >= 2, counts
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("old", [False, True], ids=["new", "replaced"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_call_fails(caller: Caller, name: str, old: bool) -> None:

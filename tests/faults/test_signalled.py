@@ -45,7 +45,7 @@ def test_rust_calls_python(wanted: set[str], folder: Path) -> None:
                 assert heard or place.name == "Scratch.__del__", (place, number)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("arguments", list(signalled.commands()), ids=" ".join)
 def test_every_place_that_rust_calls(arguments: tuple[str, ...], folder: Path) -> None:
     whole, found = places(arguments, folder)

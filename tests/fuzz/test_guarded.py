@@ -66,7 +66,7 @@ print(len(tried), sorted(found))
 """
 
 
-@pytest.mark.parametrize("step", [20, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [20, pytest.param(3, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("name", slow_but([n for n in TARGETS if n != "twins"], "tokctl", "gguf"))
 def test_reading_is_all_that_is_done(name: str, step: int, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -241,6 +241,6 @@ def test_no_damage_passes_unseen(models: Models) -> None:
     print(trials(models, range(int(os.environ.get("TOKCTL_DAMAGE", "40")))))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_no_damage_passes_unseen_200_times(models: Models) -> None:
     print(trials(models, range(1000, 1200)))

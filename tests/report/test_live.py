@@ -200,12 +200,12 @@ def check_all(segmenter: Segmenter) -> None:
         segmenter.check(texts[at : at + 5_000], (at % 10_000 > 0,))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_every_text_has_the_same_ids_as_in_tokctl(browser: Any) -> None:
     check_all(Segmenter(browser, models()))
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_every_text_has_the_same_ids_with_published_pipelines(browser: Any) -> None:
     check_all(Segmenter(browser, other_models()))
 
