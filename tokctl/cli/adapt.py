@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import model_output, options, streams
-from tokctl.cli.streams import Sources
+from tokctl.cli import model_output, streams
+from tokctl.cli.command import Command
+from tokctl.cli.options.adapt import AdaptOutputOptions, AdaptTexts, EmbeddingOptions, PruneOptions
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.shared import Model, TrainErrors
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed, percent, plural
@@ -68,47 +72,27 @@ SHORT = "Remove tokens from a trained model, and learn new ones."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl adapt` to `app`."""
-    app.command("adapt", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(adapt)
+    app.command("adapt", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(adapt))
 
 
 def adapt(
     context: typer.Context,
-    texts: options.AdaptTexts = None,
-    model: options.Model = None,
-    prune: options.AdaptPrune = None,
-    min_uses: options.MinUses = None,
-    residues: options.AdaptResidues = None,
-    residue_entropy: options.ResidueEntropy = None,
-    vocab: options.AdaptVocab = None,
-    new_text: options.NewText = None,
-    special: options.AdaptSpecial = None,
-    added: options.AddToken = None,
-    keep_ids: options.KeepIds = False,
-    output: options.AdaptOutput = None,
-    to: options.AdaptTo = None,
-    lossy: options.Lossy = False,
-    map_file: options.MapFile = None,
-    verify: options.AdaptVerify = None,
-    threads: options.TrainThreads = None,
-    json: options.ConvertJson = False,
-    embeddings: options.AdaptEmbeddings = None,
-    new_embeddings: options.NewEmbeddings = None,
-    tensor: options.AdaptTensor = None,
-    new_rows: options.NewRows = "pieces",
-    vectors: options.AdaptVectors = None,
-    errors: options.TrainErrors = "strict",
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
+    texts: AdaptTexts = None,
+    model: Model = None,
+    errors: TrainErrors = "strict",
+    *,
+    changes: PruneOptions,
+    written: AdaptOutputOptions,
+    rows: EmbeddingOptions,
+    sources: ListedTexts,
 ) -> None:
     """Adapt a trained model to other texts: remove the tokens that they hardly use, learn new
     ones, and move the embeddings of the language model to the new ids.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)
+    leading, names = streams.leading_models(
+        world, "adapt", texts, model is not None, sources.format
+    )
     if len(leading) > 1:
         raise BadOption(
             f"{leading[1]} is a model, and {leading[0]} is the one to adapt",
@@ -116,33 +100,39 @@ def adapt(
             "conflict",
         )
     path = streams.model_path(world, leading[0] if leading else model)
-    check_embeddings_options(embeddings, new_embeddings, tensor, new_rows, vectors)
-    if output is None or output == "-":
+    if rows.new_embeddings == "-":
+        raise BadOption(
+            "embeddings can't go to stdout", "name a file: --new-embeddings PATH", "bad-value"
+        )
+    if written.output is None or written.output == "-":
         raise BadOption("the new model needs a file", "name one: -o PATH", "missing-option")
-    if new_text and vocab is None:
-        raise BadOption("--new-text is what --vocab learns from", "add --vocab N", "missing-option")
     tokenizer = streams.load_model(world, path)
-    sources = Sources(format, text_field, include, exclude, files_from, files0_from)
-    prunes = prune is not None or min_uses is not None or residues is not None
-    counted = prunes or (vocab is not None and not new_text)
-    twice = prunes and vocab is not None and not new_text
-    check_texts(sources, names, new_text or (), verify or (), counted=counted, twice=twice)
-    usual = "tokctl" if residues is not None else own_form(tokenizer.format)
-    form = model_output.form_of(to, output, usual)
-    check_places(world, output, form, map_file, new_embeddings)
-    if embeddings is not None:
+    prunes = (
+        changes.prune is not None or changes.min_uses is not None or changes.residues is not None
+    )
+    counted = prunes or (changes.vocab is not None and not changes.new_text)
+    twice = prunes and changes.vocab is not None and not changes.new_text
+    check_texts(
+        sources, names, changes.new_text or (), written.verify or (), counted=counted, twice=twice
+    )
+    usual = "tokctl" if changes.residues is not None else own_form(tokenizer.format)
+    form = model_output.form_of(written.to, written.output, usual)
+    check_places(world, written.output, form, written.map_file, rows.new_embeddings)
+    if rows.embeddings is not None:
         from tokctl.extras.adapt.embeddings import check_new_rows, check_weights
         from tokctl.extras.adapt.focus import check_vectors
 
-        check_new_rows(new_rows, vectors)
-        check_weights(tokenizer, embeddings, tensor or ())
-        if vectors is not None:
-            check_vectors(vectors)
-    others = Sources(format, text_field, include, exclude)
+        check_new_rows(rows.new_rows, rows.vectors)
+        check_weights(tokenizer, rows.embeddings, rows.tensor or ())
+        if rows.vectors is not None:
+            check_vectors(rows.vectors)
+    others = sources.without_lists()
     opened = sources.open(world, names) if counted else []
-    learned = others.open(world, new_text) if new_text else None
-    checked = others.open(world, verify) if verify else []
-    streams.refuse_models((*names, *(new_text or ())), [*opened, *(learned or [])], format)
+    learned = others.open(world, changes.new_text) if changes.new_text else None
+    checked = others.open(world, written.verify) if written.verify else []
+    streams.refuse_models(
+        (*names, *(changes.new_text or ())), [*opened, *(learned or [])], sources.format
+    )
 
     from tokctl.cli.progress import ProgressDisplay
     from tokctl.core.values import available_threads
@@ -152,91 +142,60 @@ def adapt(
     with ProgressDisplay(world) as bars:
         found = adapted(
             tokenizer,
-            prune=prune,
-            min_uses=min_uses,
-            residues=residues,
-            residue_entropy=residue_entropy,
+            prune=changes.prune,
+            min_uses=changes.min_uses,
+            residues=changes.residues,
+            residue_entropy=changes.residue_entropy,
             texts=opened,
-            vocab_size=vocab,
+            vocab_size=changes.vocab,
             new_texts=learned,
-            special_tokens=special or (),
-            added_tokens=added or (),
-            keep_ids=keep_ids,
+            special_tokens=changes.special or (),
+            added_tokens=changes.added or (),
+            keep_ids=changes.keep_ids,
             errors=errors,
-            threads=threads,
+            threads=written.threads,
             progress=bars,
         )
         after = found.tokenizer
-        planned = model_output.plan(world, after.model, form, lossy=lossy)
-        paths = planned.paths(output, form)
+        planned = model_output.plan(world, after.model, form, lossy=written.lossy)
+        paths = planned.paths(written.output, form)
         model_output.check_paths(world, paths)
-        saving.check_neighbours(planned.files, output, form)
+        saving.check_neighbours(planned.files, written.output, form)
         moved = None
         if checked:
-            moved = found.moved(checked, threads=threads or available_threads())
+            moved = found.moved(checked, threads=written.threads or available_threads())
             check_moved(world, moved)
         carried: list[CarriedMatrix] = []
-        if embeddings is not None and new_embeddings is not None:
+        if rows.embeddings is not None and rows.new_embeddings is not None:
             carried = found.carry_embeddings(
-                embeddings,
-                new_embeddings,
-                tensors=tensor or (),
-                new_rows=new_rows,
-                vectors=vectors,
+                rows.embeddings,
+                rows.new_embeddings,
+                tensors=rows.tensor or (),
+                new_rows=rows.new_rows,
+                vectors=rows.vectors,
                 progress=bars,
             )
-    if map_file is not None:
-        found.save_map(map_file)
-    saving.write(planned.files, output, form)
-    for line in report(found, vocab, carried):
+    if written.map_file is not None:
+        found.save_map(written.map_file)
+    saving.write(planned.files, written.output, form)
+    for line in report(found, changes.vocab, carried):
         world.say(printable(line))
     for companion in paths if form.is_folder else paths[1:]:
         world.say(f"note: {'in it' if form.is_folder else 'with it'}: {printable(companion)}")
-    if json:
+    if written.json:
         from tokctl.core import orjson
 
-        said = facts(found, output, form, paths, carried, moved)
+        said = facts(found, written.output, form, paths, carried, moved)
         world.stdout.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
-    elif not streams.is_same_file(world.stdout, output):
-        world.stdout.write(os.fsencode(output) + b"\n")
+    elif not streams.is_same_file(world.stdout, written.output):
+        world.stdout.write(os.fsencode(written.output) + b"\n")
 
 
 # -- before the work ------------------------------------------------------------------------
 
 
-def check_embeddings_options(
-    embeddings: str | None,
-    new: str | None,
-    tensors: Sequence[str] | None,
-    new_rows: str,
-    vectors: str | None,
-) -> None:
-    """Raise TokctlError if an option about embeddings is missing, or has no effect."""
-    if embeddings is None:
-        given = {
-            "--new-embeddings": new is not None,
-            "--tensor": bool(tensors),
-            "--new-rows": new_rows != "pieces",
-            "--vectors": vectors is not None,
-        }
-        if option := next((name for name, value in given.items() if value), None):
-            raise BadOption(
-                f"{option} is about embeddings", "name them: --embeddings FILE", "missing-option"
-            )
-    elif new is None:
-        raise BadOption(
-            "the new embeddings need a place of their own",
-            "name it: --new-embeddings PATH",
-            "missing-option",
-        )
-    elif new == "-":
-        raise BadOption(
-            "embeddings can't go to stdout", "name a file: --new-embeddings PATH", "bad-value"
-        )
-
-
 def check_texts(
-    sources: Sources,
+    sources: ListedTexts,
     names: Sequence[str],
     new_text: Sequence[str],
     verify: Sequence[str],

@@ -12,8 +12,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from tokctl import __version__
-from tokctl.cli import options
-from tokctl.cli.options import COMMANDS
+from tokctl.cli.command import COMMANDS, CommandGroup, PastTyper
+from tokctl.cli.options import everywhere
+from tokctl.cli.options.declaring import CliOption
 from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, ExitCode, OutOfMemoryError, TokctlError
@@ -47,17 +48,17 @@ def _version(value: bool) -> None:
 
 def _callback(
     context: typer.Context,
-    color: options.Color = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
-    progress: options.Progress = None,
+    color: everywhere.Color = None,
+    quiet: everywhere.Quiet = False,
+    verbose: everywhere.Verbose = False,
+    debug: everywhere.Debug = False,
+    progress: everywhere.Progress = None,
     version: Annotated[  # noqa: ARG001
-        bool, options.CliOption("--version", "Show the version.", callback=_version, is_eager=True)
+        bool, CliOption("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Train, run, inspect and compare subword tokenizers."""
-    options.apply(
+    everywhere.apply(
         context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug, progress=progress
     )
 
@@ -65,7 +66,7 @@ def _callback(
 def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
     """Build the application with the commands in `names`."""
     app = typer.Typer(
-        cls=options.CommandGroup,
+        cls=CommandGroup,
         no_args_is_help=True,
         add_completion=False,  # Typer's starts Python at each Tab, and knows no values
         pretty_exceptions_enable=False,
@@ -92,13 +93,13 @@ def run(arguments: Sequence[str], world: Console) -> int:
     Errors are written to the `world` as messages. Only a `SystemExit` of the process itself, such
     as SIGTERM, is raised again.
     """
-    progress = options.given_early(arguments, "--progress")
+    progress = everywhere.given_early(arguments, "--progress")
     if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
     arguments = _as_options(arguments)
     world.arguments = arguments
-    color = options.given_early(arguments, "--color")
-    world.color = color if color in options.COLORS else world.color
+    color = everywhere.given_early(arguments, "--color")
+    world.color = color if color in everywhere.COLORS else world.color
     try:
         code = _command(_needed(arguments))(
             list(arguments),
@@ -112,7 +113,7 @@ def run(arguments: Sequence[str], world: Console) -> int:
     except typer.Exit as stop:
         return int(stop.exit_code)
     except BaseException as error:
-        cause = error.error if isinstance(error, options.PastTyper) else error
+        cause = error.error if isinstance(error, PastTyper) else error
         if world.debug:
             import traceback
 

@@ -2,9 +2,19 @@
 
 import typer
 
-from tokctl.cli import options, paging, streams
+from tokctl.cli import paging, streams
+from tokctl.cli.command import Command
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.others import (
+    BenchFiles,
+    BenchModel,
+    BenchRepeat,
+    BenchThreads,
+    BenchValidate,
+)
+from tokctl.cli.options.shared import AnswerOptions
+from tokctl.cli.options.sources import Texts
 from tokctl.cli.progress import ProgressDisplay
-from tokctl.cli.streams import Sources
 from tokctl.cli.world import Console
 from tokctl.core.errors import ExitCode
 
@@ -38,31 +48,25 @@ SHORT = "Measure how fast a model is in each library."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl bench` to `app`."""
-    app.command("bench", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(bench)
+    app.command("bench", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(bench))
 
 
 def bench(
     context: typer.Context,
-    model: options.BenchModel,
-    files: options.BenchFiles = None,
-    validate: options.BenchValidate = False,
-    repeat: options.BenchRepeat = 5,
-    threads: options.BenchThreads = 1,
-    markdown: options.Markdown = False,
-    latex: options.Latex = False,
-    json: options.CompareJson = False,
-    no_pager: options.CompareNoPager = False,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
+    model: BenchModel,
+    files: BenchFiles = None,
+    validate: BenchValidate = False,
+    repeat: BenchRepeat = 5,
+    threads: BenchThreads = 1,
+    *,
+    shown: AnswerOptions,
+    sources: Texts,
 ) -> int | None:
     """Measure how fast a model file encodes texts, in tokctl and in every installed library that
     loads it, and whether their ids are the same.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    form = paging.form(json=json, markdown=markdown, latex=latex)
-    sources = Sources(format, text_field, include, exclude)
+    form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
     tokenizer = streams.load_model(world, model)
     texts = sources.open(world, files)
     from tokctl.analysis.bench import bench as measured
@@ -81,5 +85,7 @@ def bench(
 
     for_people = world.stdout_is_terminal or world.color == "always"
     answer = bench_answer(found)
-    paging.write(world, answer, form or ("text" if for_people else "plain"), pages=not no_pager)
+    paging.write(
+        world, answer, form or ("text" if for_people else "plain"), pages=not shown.no_pager
+    )
     return ExitCode.CONDITION_FAILED if found.failed else None

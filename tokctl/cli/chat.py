@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption
-from tokctl.core.humanize import listed, plural
+from tokctl.core.humanize import plural
 
 if TYPE_CHECKING:
     from tokctl.cli.encode_output import RowWriter
+    from tokctl.cli.options.encode import ChatOptions
     from tokctl.extras.chat.lines import Unanswered
     from tokctl.idfiles.columns import ColumnWriter
     from tokctl.idfiles.dtypes import Dtype
@@ -23,69 +23,67 @@ if TYPE_CHECKING:
     from tokctl.tokenizer import Tokenizer
 
 
-@dataclass(eq=False, repr=False)
-class ChatOptions:
-    """Options of `encode` for conversations, and for rows with several columns.
+class Chats:
+    """Conversations that `encode` renders, and rows with several columns.
 
     Attributes:
-        chat: each line or record is a conversation, rendered with a chat template.
-        chat_template: a template file, or the name of a template; None: the model's own.
-        chat_option: `NAME=VALUE` variables of the template.
-        generation_prompt: end the text with the start of an assistant's turn.
-        assistant_mask: add a mask of the tokens that the assistant wrote.
-        pack: ids in a packed row; None: rows are not packed.
+        options: the options of the command line.
         facts: the templates and settings that the rendered texts depend on; set by `rendered`.
         unanswered: the conversations without an assistant's turn; set by `rendered`.
     """
 
-    chat: bool = False
-    chat_template: str | None = None
-    chat_option: Sequence[str] | None = None
-    generation_prompt: bool = False
-    assistant_mask: bool = False
-    pack: int | None = None
-    facts: dict[str, Any] | None = None
-    unanswered: Unanswered | None = None
+    def __init__(self, options: ChatOptions) -> None:
+        self.options = options
+        self.facts: dict[str, Any] | None = None
+        self.unanswered: Unanswered | None = None
 
-    def check(self, form: str, given: dict[str, bool]) -> None:
-        """Check that these options go together with each other and with the other options.
+    def columns(self, form: str) -> tuple[str, ...]:
+        """Return the columns of a table that can hold conversations; none without `--chat`.
+
+        Args:
+            form: the format of the texts.
+
+        Raises:
+            TokctlError: conversations are not read from this format.
+        """
+        if not self.options.chat:
+            return ()
+        if form == "tsv":
+            raise BadOption(
+                "--chat reads JSON Lines and tables, not tsv", "leave --format out", "conflict"
+            )
+        from tokctl.extras.chat.lines import COLUMNS
+
+        return COLUMNS
+
+    def check(self, form: str, given: Container[str]) -> None:
+        """Raise TokctlError if rows with several columns do not fit the form or an option.
 
         Args:
             form: the output form of `--as`.
-            given: whether an option of another kind is set, by its name.
-
-        Raises:
-            TokctlError: two options conflict, or an option needs `--chat`.
+            given: the other options that are given.
         """
-        for name, value in vars(self).items():
-            if value and not self.chat and name != "pack":
-                raise BadOption(
-                    f"--{name.replace('_', '-')} is for --chat", "add --chat", "missing-option"
-                )
-        if self.chat:
-            _refuse(
-                "--chat", given, ("--whole", "--lines", "--special", "--text-field", "--engine")
-            )
-        if self.assistant_mask:
-            _refuse("--assistant-mask", given, ("--count", "--alpha"))
-        if self.pack is not None:
-            names = ("--count", "--pad", "--stride", "--alpha", "--offsets", "--byte-offsets")
-            _refuse("--pack", given, (*names, "--full"))
-        wanted = "--pack" if self.pack is not None else "--assistant-mask"
-        if (self.pack is not None or self.assistant_mask) and form not in (
-            forms := ("jsonl", "parquet", "safetensors")
-        ):
+        pack, mask = self.options.pack is not None, self.options.assistant_mask
+        wanted = "--pack" if pack else "--assistant-mask"
+        forms = ("jsonl", "parquet", "safetensors")
+        if (pack or mask) and form not in forms:
             raise BadOption(
                 f"{wanted} gives several columns, which --as {form} can't hold",
                 f"take one of: {', '.join(forms)}",
                 "conflict",
             )
         if self.has_columns(form):
-            _refuse(wanted, given, ("--shard-size", "--stride", "--pad"))
+            for other in ("--shard-size", "--stride", "--pad"):
+                if other in given:
+                    raise BadOption(
+                        f"{wanted} can't be used with {other}: rows have several columns",
+                        "leave one of them out",
+                        "conflict",
+                    )
 
     def has_columns(self, form: str) -> bool:
         """Return whether rows need a column writer; jsonl holds an assistant mask without one."""
-        return self.pack is not None or (self.assistant_mask and form != "jsonl")
+        return self.options.pack is not None or (self.options.assistant_mask and form != "jsonl")
 
     def rendered(
         self, world: Console, texts: Sequence[Source], tokenizer: Tokenizer, model: str
@@ -109,13 +107,13 @@ class ChatOptions:
             template=template,
             path=model,
             name=name,
-            generation_prompt=self.generation_prompt,
-            options=dict(map(_option, self.chat_option or ())),
+            generation_prompt=self.options.generation_prompt,
+            options=dict(map(_option, self.options.chat_option or ())),
         )
         self.facts = chat.facts
         self.unanswered = Unanswered()
         return [
-            rendered(source, chat, mask=self.assistant_mask, unanswered=self.unanswered)
+            rendered(source, chat, mask=self.options.assistant_mask, unanswered=self.unanswered)
             for source in texts
         ]
 
@@ -132,11 +130,14 @@ class ChatOptions:
         """Return the template that `--chat-template` gives, and its name in messages."""
         from pathlib import Path
 
-        if self.chat_template is None:
+        if self.options.chat_template is None:
             return None, "the chat template"
-        if not Path(self.chat_template).is_file() and self.chat_template.isidentifier():
-            return self.chat_template, f"the chat template {self.chat_template!r}"
-        (document,) = streams.documents(world, [self.chat_template])
+        if (
+            not Path(self.options.chat_template).is_file()
+            and self.options.chat_template.isidentifier()
+        ):
+            return self.options.chat_template, f"the chat template {self.options.chat_template!r}"
+        (document,) = streams.documents(world, [self.options.chat_template])
         try:
             text = b"".join(document.blocks()).decode()
         except UnicodeDecodeError as error:
@@ -146,14 +147,6 @@ class ChatOptions:
                 "not-utf8",
             ) from None
         return text, document.name
-
-
-def _refuse(option: str, given: dict[str, bool], others: Sequence[str]) -> None:
-    wrong = [other for other in others if given.get(other)]
-    if wrong:
-        raise BadOption(
-            f"{option} does not go with {listed(wrong)}", "leave one of them out", "conflict"
-        )
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -175,18 +168,18 @@ def _option(text: str) -> tuple[str, Any]:
 
 def write_columns(
     world: Console,
-    options: ChatOptions,
+    chats: Chats,
     rows: RowWriter,
     texts: Sequence[Source],
     *,
     dtype: Dtype,
     output: str | None,
 ) -> None:
-    """Write rows with several columns, packed if `options.pack` is set.
+    """Write rows with several columns, packed with `--pack`.
 
     Args:
         world: the streams, and where progress is shown.
-        options: `pack` and `assistant_mask` decide which columns there are.
+        chats: the options `pack` and `assistant_mask` decide which columns there are.
         rows: encodes the texts, and holds the output form.
         texts: the sources to encode, already rendered if they are conversations.
         dtype: the type of the ids; the other columns are int32 and uint8.
@@ -198,7 +191,7 @@ def write_columns(
     from tokctl.idfiles.dtypes import DTYPES
     from tokctl.idfiles.packing import IDS, LENGTHS, MASK, POSITIONS, Packer
 
-    start = perf_counter()
+    start, options = perf_counter(), chats.options
     dtypes = {IDS: dtype}
     packer = None if options.pack is None else Packer(options.pack)
     if packer is not None:

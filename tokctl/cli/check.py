@@ -2,7 +2,8 @@
 
 import typer
 
-from tokctl.cli import options
+from tokctl.cli.command import Command
+from tokctl.cli.options.others import CheckFolders
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, printable
 from tokctl.core.humanize import plural
@@ -25,10 +26,10 @@ SHORT = "Check that folders of shards are complete."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl check` to `app`."""
-    app.command("check", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(check)
+    app.command("check", cls=Command, epilog=EXAMPLES, short_help=SHORT)(check)
 
 
-def check(context: typer.Context, folders: options.CheckFolders = None) -> int:
+def check(context: typer.Context, folders: CheckFolders = None) -> int:
     """Check that folders of shards are complete and unchanged: compare every file with the
     manifest.
     """  # noqa: D205 (one paragraph of the help)

@@ -2,7 +2,15 @@
 
 import typer
 
-from tokctl.cli import options, paging
+from tokctl.cli import paging
+from tokctl.cli.command import Command
+from tokctl.cli.options.others import (
+    ExerciseFile,
+    ExerciseJson,
+    ExerciseNumber,
+    ExerciseTimeout,
+    ListExercises,
+)
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode
 
@@ -29,17 +37,17 @@ SHORT = "Check your solution of an exercise of the tutorial."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl check-exercise` to `app`."""
-    declare = app.command("check-exercise", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)
+    declare = app.command("check-exercise", cls=Command, epilog=EXAMPLES, short_help=SHORT)
     declare(check_exercise)
 
 
 def check_exercise(
     context: typer.Context,
-    number: options.ExerciseNumber = None,
-    file: options.ExerciseFile = None,
-    list_: options.ListExercises = False,
-    timeout: options.ExerciseTimeout = None,
-    json: options.ExerciseJson = False,
+    number: ExerciseNumber = None,
+    file: ExerciseFile = None,
+    list_: ListExercises = False,
+    timeout: ExerciseTimeout = None,
+    json: ExerciseJson = False,
 ) -> int:
     """Check your solution of an exercise of the tutorial: run the code of a Python file, and
     compare what its function returns with what tokctl itself gives.

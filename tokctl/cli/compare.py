@@ -8,8 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from tokctl.cli import options, paging, reports, streams
-from tokctl.cli.streams import Sources
+from tokctl.cli import paging, reports
+from tokctl.cli.command import Command
+from tokctl.cli.numbers import held_out_share, vocab_sizes
+from tokctl.cli.options.compare import (
+    DEFAULT_ALGORITHMS,
+    DEFAULT_SIZES,
+    CompareTexts,
+    LookOptions,
+    ModelOptions,
+    PageOptions,
+    ReadingOptions,
+    SuiteOptions,
+)
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.shared import AnswerOptions
+from tokctl.cli.options.sources import ListedTexts, Texts
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
@@ -54,48 +68,20 @@ SHORT = "Compare models on the same texts: metrics, sentences, words."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl compare` to `app`."""
-    app.command("compare", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(compare)
+    app.command("compare", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(compare))
 
 
 def compare(
     context: typer.Context,
-    texts: options.CompareTexts = None,
-    model: options.CompareModels = None,
-    baseline: options.Baseline = None,
-    algo: options.CompareAlgos = None,
-    vocab: options.CompareSizes = None,
-    held_out: options.HeldOut = "0.1",
-    held_out_seed: options.HeldOutSeed = 0,
-    lang: options.Lang = None,
-    reference: options.Reference = None,
-    sentence: options.Sentence = None,
-    word: options.CompareWords = None,
-    words: options.WordRule = "spaces",
-    intervals: options.Intervals = False,
-    speed: options.Speed = False,
-    explain: options.Explain = None,
-    suite: options.Suite = False,
-    published: options.Published = False,
-    gold: options.Gold = None,
-    embeddings: options.SuiteEmbeddings = None,
-    tensor: options.SuiteTensor = None,
-    fail_if: options.FailIf = None,
-    markdown: options.Markdown = False,
-    latex: options.Latex = False,
-    json: options.CompareJson = False,
-    html: options.Html = None,
-    plot: options.Plot = None,
-    chart: options.CompareChart = None,
-    errors: options.CompareErrors = "strict",
-    threads: options.CompareThreads = None,
-    date: options.Date = False,
-    no_pager: options.CompareNoPager = False,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
+    texts: CompareTexts = None,
+    *,
+    models: ModelOptions,
+    look: LookOptions,
+    suite: SuiteOptions,
+    page: PageOptions,
+    shown: AnswerOptions,
+    reading: ReadingOptions,
+    sources: ListedTexts,
 ) -> int:
     """Compare models on the same texts: metrics, sentences, words, vocabularies.
 
@@ -106,78 +92,80 @@ def compare(
     numbers, code and characters: docs/suite.md.
     """
     world: Console = context.obj
-    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     from tokctl.analysis import comparison
 
-    if explain is not None:
-        return _explain(world, explain, as_json=json)
-    if words not in ("spaces", "unicode"):
+    if look.explain is not None:
+        return _explain(world, look.explain, as_json=shown.json)
+    if look.words not in ("spaces", "unicode"):
         raise BadOption(
-            f"--words can't be {words!r}",
-            did_you_mean(words, ("spaces", "unicode"))
+            f"--words can't be {look.words!r}",
+            did_you_mean(look.words, ("spaces", "unicode"))
             + "choose spaces or unicode; to explain a word, use --word",
             "bad-value",
         )
-    conditions = [comparison.Condition.parse(text) for text in fail_if or []]
-    form = paging.form(json=json, markdown=markdown, latex=latex)
-    _check_suite(suite, published=published, gold=gold, embeddings=embeddings, tensor=tensor)
-    model, texts = _told_apart(model or [], texts or [], format)
-    if model and (algo or vocab):
+    conditions = [comparison.Condition.parse(text) for text in page.fail_if or []]
+    form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
+    files, texts = _told_apart(models.model or [], texts or [], sources.format)
+    if files and (models.algo or models.vocab):
         raise BadOption(
             "--algo and --vocab are for training, and -m names models that are trained",
             "leave -m out, or leave --algo and --vocab out",
             "conflict",
         )
-    share = options.held_out_share(held_out)
-    if share is None and (model or lang):
+    share = held_out_share(models.held_out)
+    if share is None and (files or look.lang):
         raise BadOption(
-            f"--held-out {held_out} can't be used with {'-m' if model else '--lang'}",
+            f"--held-out {models.held_out} can't be used with {'-m' if files else '--lang'}",
             "models that exist already are measured on all of the texts"
-            if model
+            if files
             else "give a share, of which each language loses the same lines",
             "conflict",
         )
-    if suite and plot is not None and html is None:
+    if suite.suite and page.plot is not None and page.html is None:
         raise BadOption(
             "--plot draws the comparison, not the suite", "leave --suite out", "conflict"
         )
-    if tensor and not embeddings:
-        raise BadOption(
-            "--tensor goes with --embeddings",
-            "name the file: --embeddings MODEL=FILE",
-            "missing-option",
-        )
-    gold_lists = _gold(gold or [])
+    gold_lists = _gold(suite.gold or [])
     others = [f"--{form}"] if form else []
     report = reports.requested_report(
-        world, "compare", html=html, plot=plot, chart=chart, others=others
+        world, "compare", html=page.html, plot=page.plot, chart=page.chart, others=others
     )
     if report is None:
         return ExitCode.DONE
-    recipes = {} if model else _recipes(algo or [options.DEFAULT_ALGORITHMS])
+    recipes = {} if files else _recipes(models.algo or [DEFAULT_ALGORITHMS])
     # The last size is the one that the report shows in detail.
-    sizes = options.vocab_sizes(vocab or []) or list(options.DEFAULT_SIZES)
-    at_hand = _at_hand(world, [*(model or []), *recipes]) if published else {}
-    named, known_as, added = _load(model or [], [*recipes, *at_hand], baseline)
-    vectors = _embeddings(embeddings or [], [*named, *recipes, *at_hand])
+    sizes = vocab_sizes(models.vocab or []) or list(DEFAULT_SIZES)
+    at_hand = _at_hand(world, [*files, *recipes]) if suite.published else {}
+    named, known_as, added = _load(files, [*recipes, *at_hand], models.baseline)
+    vectors = _embeddings(suite.embeddings or [], [*named, *recipes, *at_hand])
     characters = any(not one.recipe.is_byte_level for one in [*named.values(), *at_hand.values()])
     characters |= any(not recipe.is_byte_level for recipe in recipes.values())
-    opened = open_texts(world, sources, texts or [], lang or [])
+    opened = open_texts(world, sources, texts or [], look.lang or [])
     other = None
     if share is None:
-        if held_out == "-" and "-" in (texts or []):
+        if models.held_out == "-" and "-" in (texts or []):
             raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
-        other = open_texts(world, Sources(format, text_field, include, exclude), [held_out], [])
-    read, languages = opened.read(characters=characters, errors=errors)
+        other = open_texts(world, sources.without_lists(), [models.held_out], [])
+    read, languages = opened.read(characters=characters, errors=reading.errors)
     here: _TrainedHere | None = None
     if recipes:
-        here = _train(world, read, languages, recipes, sizes, share, held_out_seed, threads, errors)
+        here = _train(
+            world,
+            read,
+            languages,
+            recipes,
+            sizes,
+            share,
+            models.held_out_seed,
+            reading.threads,
+            reading.errors,
+        )
         read, languages = here.read, here.languages
         if other:
-            read, _ = other.read(characters=characters, errors=errors)
+            read, _ = other.read(characters=characters, errors=reading.errors)
         detail = min(sizes[-1], here.training.size or sizes[-1])
         named |= {name: here.trained[name, detail] for name in recipes}
-        if not vocab:
+        if not models.vocab:
             here = here._replace(trained=_without_idle_sizes(here.trained, detail))
     named |= at_hand
     several = here is not None and len({size for _, size in here.trained}) > 1
@@ -187,21 +175,21 @@ def compare(
         training=here and here.training,
         trained_on=here and here.texts,
         command=_command_line(world.arguments),
-        date=date_today() if date else "",
+        date=date_today() if page.date else "",
         baseline=known_as,
-        sentences=sentence,
-        words=word,
+        sentences=look.sentence,
+        words=look.word,
         languages=languages,
-        reference=reference,
+        reference=look.reference,
         sweep=here.trained if here and several else None,
-        word_rule=words,
-        intervals=intervals,
-        speed=speed,
-        threads=threads,
-        errors=errors,
+        word_rule=look.words,
+        intervals=look.intervals,
+        speed=look.speed,
+        threads=reading.threads,
+        errors=reading.errors,
     )
     of_suite = None
-    if suite:
+    if suite.suite:
         from tokctl.extras.suite import run_suite
 
         of_suite = run_suite(
@@ -211,10 +199,10 @@ def compare(
             trained_on=here.texts if here else [],
             gold=gold_lists,
             embeddings=vectors,
-            tensor=tensor,
+            tensor=suite.tensor,
             published=list(at_hand),
-            threads=threads,
-            errors=errors,
+            threads=reading.threads,
+            errors=reading.errors,
         )
     if report:
         reports.write_comparison(world, report, result, named, of_suite)
@@ -226,7 +214,7 @@ def compare(
             from tokctl.extras.suite.report import suite_answer
 
             answer = suite_answer(of_suite, result)
-        paging.write(world, answer, form or "text", pages=not no_pager)
+        paging.write(world, answer, form or "text", pages=not shown.no_pager)
     holding, unchecked = comparison.check(conditions, result, exempt=added)
     for line in unchecked:
         world.say(f"note: not checked: {line}")
@@ -254,15 +242,6 @@ _FOLDERS = re.compile(r"(?<![\w.:/])/(?:[^/=]+/)+")
 def _command_line(arguments: Sequence[str]) -> str:
     """Return the command line quoted for a shell, without the folders of absolute paths."""
     return shlex.join(["tokctl", *(printable(_FOLDERS.sub("", one)) for one in arguments)])
-
-
-def _check_suite(suite: bool, **others: object) -> None:
-    """Raise TokctlError if an option of `--suite` is given without `--suite`."""
-    given = [f"--{name}" for name, value in others.items() if value]
-    if given and not suite:
-        raise BadOption(
-            f"{given[0]} goes with --suite", f"write --suite {given[0]}", "missing-option"
-        )
 
 
 #: Published vocabularies that a comparison takes from the caches, at most.
@@ -532,7 +511,7 @@ class OpenedTexts:
 
 
 def open_texts(
-    world: Console, given: Sources, paths: Sequence[str], named: Sequence[str]
+    world: Console, given: Texts, paths: Sequence[str], named: Sequence[str]
 ) -> OpenedTexts:
     """Open the texts that arguments, lists and `--lang` name; without any, the bundled sample.
 

@@ -2,7 +2,8 @@
 
 import typer
 
-from tokctl.cli import options
+from tokctl.cli.command import Command
+from tokctl.cli.options.others import Shell
 from tokctl.cli.world import Console
 
 EXAMPLES = """Examples:
@@ -26,10 +27,10 @@ SHORT = "Write the completion script for a shell."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl completion` to `app`."""
-    app.command("completion", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(completion)
+    app.command("completion", cls=Command, epilog=EXAMPLES, short_help=SHORT)(completion)
 
 
-def completion(context: typer.Context, shell: options.Shell) -> None:
+def completion(context: typer.Context, shell: Shell) -> None:
     """Write a script to stdout that lets your shell complete tokctl command lines."""
     from tokctl.cli.installed import INSTALLED, SCRIPTS
 

@@ -10,8 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import model_output, options, streams
-from tokctl.cli.streams import Sources
+from tokctl.cli import model_output, streams
+from tokctl.cli.command import Command
+from tokctl.cli.options.convert import (
+    ConvertModel,
+    ConvertOutput,
+    ConvertSpecial,
+    ListFormats,
+    Pattern,
+    Prune,
+    To,
+    Verify,
+)
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.shared import ConvertJson, Lossy
+from tokctl.cli.options.sources import ListedTexts, Texts
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, ExitCode, TokctlError, Unsupported, printable
 from tokctl.core.humanize import listed, plural
@@ -64,33 +77,28 @@ def register(app: typer.Typer) -> None:
     """Add `tokctl convert` to `app`, with the table of formats in its help."""
     lines = table(WIDTH - 2).splitlines()
     epilog = EXAMPLES.format(formats="\n".join(f"  {line}" for line in lines))
-    app.command("convert", cls=options.Command, epilog=epilog, short_help=SHORT)(convert)
+    app.command("convert", cls=Command, epilog=epilog, short_help=SHORT)(with_groups(convert))
 
 
 def convert(
     context: typer.Context,
-    model: options.ConvertModel = None,
-    to: options.To = None,
-    output: options.ConvertOutput = None,
-    verify: options.Verify = None,
-    lossy: options.Lossy = False,
-    prune: options.Prune = None,
-    pattern: options.Pattern = None,
-    special: options.ConvertSpecial = None,
-    list_formats: options.ListFormats = False,
-    json: options.ConvertJson = False,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
+    model: ConvertModel = None,
+    to: To = None,
+    output: ConvertOutput = None,
+    verify: Verify = None,
+    lossy: Lossy = False,
+    prune: Prune = None,
+    pattern: Pattern = None,
+    special: ConvertSpecial = None,
+    list_formats: ListFormats = False,
+    json: ConvertJson = False,
+    *,
+    sources: ListedTexts,
 ) -> None:
     """Convert a model from any format that tokctl reads to any that it writes, with its whole
     vocabulary or only the most useful part of it.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
     if list_formats:
         _show_formats(world, json=json)
         return
@@ -231,7 +239,7 @@ def _holds(model: "Model", name: str) -> bool:
         return False
 
 
-def _texts_of(world: Console, given: Sources, verify: Sequence[str]) -> "list[Source]":
+def _texts_of(world: Console, given: Texts, verify: Sequence[str]) -> "list[Source]":
     """Open the texts of `--verify` and of lists; return none if nothing is to be verified."""
     if verify or given.lists:
         return given.open(world, verify)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tokctl.cli import options
+from tokctl.cli.command import Command, CommandGroup
+from tokctl.cli.options.others import CorpusName, FactsJson
 from tokctl.cli.world import Console
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ Downloaded texts are kept in $TOKCTL_CACHE, by default ~/.cache/tokctl."""
 
 def register(app: typer.Typer) -> None:
     """Add the group `tokctl corpora` and its commands to `app`."""
-    corpora = typer.Typer(cls=options.CommandGroup, no_args_is_help=True, rich_markup_mode="rich")
-    declare = partial(corpora.command, cls=options.Command, epilog=EXAMPLES)
+    corpora = typer.Typer(cls=CommandGroup, no_args_is_help=True, rich_markup_mode="rich")
+    declare = partial(corpora.command, cls=Command, epilog=EXAMPLES)
     declare("list", short_help="Show every named text.")(list_)
     declare("path")(path_)
     declare("fetch", short_help="Download a text, and print its path.")(fetch)
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(corpora, name="corpora", help=help_, epilog=EXAMPLES)
 
 
-def list_(context: typer.Context, json: options.FactsJson = False) -> None:
+def list_(context: typer.Context, json: FactsJson = False) -> None:
     """Show every named text: its name, kind, bytes, path (empty if it is not downloaded yet)
     and title, separated by tabs; on a terminal, a table.
     """  # noqa: D205 (one paragraph of the help)
@@ -60,18 +61,14 @@ def list_(context: typer.Context, json: options.FactsJson = False) -> None:
             world.stdout.write(facts + where + f"\t{corpus.title}\n".encode())
 
 
-def path_(
-    context: typer.Context, name: options.CorpusName, json: options.FactsJson = False
-) -> None:
+def path_(context: typer.Context, name: CorpusName, json: FactsJson = False) -> None:
     """Print the path of a text that is on this machine."""
     from tokctl.sources.corpora import corpus_path
 
     _show_path(context.obj, name, corpus_path(name), json=json)
 
 
-def fetch(
-    context: typer.Context, name: options.CorpusName, json: options.FactsJson = False
-) -> None:
+def fetch(context: typer.Context, name: CorpusName, json: FactsJson = False) -> None:
     """Download a text, check its checksum, and print its path. A text that is already here is
     not downloaded again.
     """  # noqa: D205 (one paragraph of the help)

@@ -6,18 +6,20 @@ import os
 import shutil
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli import options, streams
+from tokctl.cli import streams
+from tokctl.cli.options.declaring import choose
+from tokctl.cli.options.encode import FormOptions
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.streams import json_line, text_or_bytes
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, TokctlError, printable
 from tokctl.core.humanize import listed
 
 if TYPE_CHECKING:
-    from tokctl.cli.chat import ChatOptions
+    from tokctl.cli.chat import Chats
     from tokctl.tokenizer import Tokenizer
     from tokctl.tokenizer.token_counts import CountOptions, FileCount, TokenCounts
 
@@ -30,76 +32,16 @@ _SHOWN_ERRORS = 20
 _LEAST = 10
 
 
-def check(
-    models: Sequence[str] | None,
-    *,
-    count: bool,
-    json: bool,
-    csv: bool,
-    sort: str | None,
-    pad: str | None,
-    pad_token: str | None,
-    max_length: int | None,
-    stride: int | None,
-    alpha: float | None,
-    seed: int | None,
-) -> None:
-    """Raise TokctlError if options of `--count` conflict, or need `--count`."""
-    if not count and models and len(models) > 1:
-        raise BadOption(
-            "several models are for --count",
-            "name one with -m, or add --count to count for all",
-            "conflict",
-        )
-    if not count:
-        option = "--csv" if csv else "--sort"
-        raise BadOption(
-            f"{option} is for --count", f"add --count, or leave {option} out", "conflict"
-        )
-    if csv and json:
-        raise BadOption("--csv and --json are two forms", "leave one of them out", "conflict")
-    if sort is not None:
-        options.choose("--sort", sort, SORTS)
-    if pad is not None:
-        raise BadOption("--count does not count padding", "leave --pad out", "conflict")
-    if pad_token is not None:
-        raise BadOption("--pad-token is for --pad", "leave --pad-token out", "conflict")
-    if stride is not None and max_length is None:
-        raise BadOption(
-            "--stride is for windows of --max-length", "add --max-length N", "missing-option"
-        )
-    if alpha is not None and stride is not None:
-        raise BadOption("--alpha gives no windows", "leave --alpha or --stride out", "conflict")
-    if seed is not None and alpha is None:
-        raise BadOption("--seed is for --alpha", "add --alpha ALPHA", "missing-option")
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """The form and the order of the table.
-
-    Attributes:
-        json: write JSON.
-        csv: write CSV.
-        sort: one of `SORTS`; None: the order of the files.
-    """
-
-    json: bool = False
-    csv: bool = False
-    sort: str | None = None
-
-
 def count(
     world: Console,
     files: Sequence[str] | None,
     models: Sequence[str] | None,
-    sources: streams.Sources,
+    sources: ListedTexts,
     count_options: CountOptions,
-    table_options: TableOptions,
-    output: str | None,
+    form: FormOptions,
     *,
     cache_memory: int | None = None,
-    chats: ChatOptions | None = None,
+    chats: Chats | None = None,
 ) -> int:
     """Count tokens, write the table, and report the files that could not be counted.
 
@@ -109,10 +51,9 @@ def count(
         models: the paths of the models, one column each; None: `$TOKCTL_MODEL`.
         sources: how texts are read, and lists of more texts.
         count_options: how each text is encoded.
-        table_options: the form and the order of the table.
-        output: the path of the table; None or `-`: stdout.
+        form: the form, the order and the path of the table.
         cache_memory: bytes for each model's cache of pre-tokens; None: the default.
-        chats: the texts are conversations, if `chats.chat` is set.
+        chats: the texts are conversations, with `--chat`.
 
     Returns:
         The exit code: 2 if some file could not be counted.
@@ -120,12 +61,15 @@ def count(
     from tokctl.cli.progress import ProgressDisplay
     from tokctl.tokenizer.token_counts import FileCount, TokenCounts, rows
 
+    if form.sort is not None:
+        choose("--sort", form.sort, SORTS)
     paths = list(models) if models else [streams.model_path(world, None)]
+    output = form.output
     if output is not None and output != "-":
         streams.check_output(world, output)
     tokenizers = _load(world, paths, count_options, cache_memory)
     texts = sources.open(world, files)
-    if chats is not None and chats.chat:
+    if chats is not None and chats.options.chat:
         if len(paths) > 1:
             raise BadOption(
                 "--chat takes the template of one model, and there are several",
@@ -143,14 +87,14 @@ def count(
             else:
                 counts.failures.append(row)
     seconds = perf_counter() - start
-    if table_options.sort:
-        counts.files.sort(key=_key(table_options.sort))
+    if form.sort:
+        counts.files.sort(key=_key(form.sort))
     if counts.files or not counts.failures:
         named = bool(files) or sources.files_from is not None or sources.files0_from is not None
         with streams.output(world, output) as out:
             width = shutil.get_terminal_size().columns if world.stdout_is_terminal else None
             width = None if out is not world.stdout else width
-            out.write(_written(counts, table_options, named=named, width=width))
+            out.write(_written(counts, form, named=named, width=width))
         world.stdout.flush()
     _tell(world, counts)
     if world.verbose:
@@ -194,12 +138,10 @@ def _load(
     return loaded
 
 
-def _written(
-    counts: TokenCounts, table_options: TableOptions, *, named: bool, width: int | None
-) -> bytes:
-    if table_options.json:
+def _written(counts: TokenCounts, form: FormOptions, *, named: bool, width: int | None) -> bytes:
+    if form.json:
         return as_json(counts)
-    if table_options.csv:
+    if form.csv:
         return as_csv(counts, for_terminal=width is not None)
     return table(counts, named=named, width=width).encode()
 

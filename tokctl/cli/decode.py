@@ -5,7 +5,19 @@ import re
 
 import typer
 
-from tokctl.cli import options, streams
+from tokctl.cli import streams
+from tokctl.cli.command import Command
+from tokctl.cli.options.decode import (
+    DecodeDtype,
+    DecodeEos,
+    DecodeFiles,
+    DecodeForm,
+    DecodeJson,
+    IdsField,
+    Separator,
+    SkipSpecial,
+)
+from tokctl.cli.options.shared import Model, Output
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
@@ -45,21 +57,21 @@ _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\"}
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl decode` to `app`."""
-    app.command("decode", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(decode)
+    app.command("decode", cls=Command, epilog=EXAMPLES, short_help=SHORT)(decode)
 
 
 def decode(
     context: typer.Context,
-    files: options.DecodeFiles = None,
-    model: options.Model = None,
-    form: options.DecodeForm = "auto",
-    dtype: options.DecodeDtype = None,
-    ids_field: options.IdsField = None,
-    separator: options.Separator = None,
-    eos: options.DecodeEos = None,
-    skip_special: options.SkipSpecial = False,
-    json: options.DecodeJson = False,
-    output: options.Output = None,
+    files: DecodeFiles = None,
+    model: Model = None,
+    form: DecodeForm = "auto",
+    dtype: DecodeDtype = None,
+    ids_field: IdsField = None,
+    separator: Separator = None,
+    eos: DecodeEos = None,
+    skip_special: SkipSpecial = False,
+    json: DecodeJson = False,
+    output: Output = None,
 ) -> None:
     """Turn ids back into text. Each line of ids becomes one line of text; the last line ends
     with a line feed only if that of the input does.

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tokctl.cli import options, streams
-from tokctl.cli.options import count_of
+from tokctl.cli import engines, streams
+from tokctl.cli.command import Command
+from tokctl.cli.numbers import count_of, size_of
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.encode import (
+    ChatOptions,
+    EncodeFiles,
+    EncodeModels,
+    FormOptions,
+    IdFileOptions,
+    TextOptions,
+    WorkOptions,
+)
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, printable
 from tokctl.core.values import available_threads
@@ -20,13 +32,14 @@ from tokctl.idfiles import FORMS as FILE_FORMS
 from tokctl.idfiles import SHARDED
 
 if TYPE_CHECKING:
-    from tokctl.cli.chat import ChatOptions
+    from tokctl.cli.chat import Chats
     from tokctl.cli.encode_output import RowOptions, RowWriter
     from tokctl.extras.ray import Cluster
     from tokctl.idfiles.dtypes import Dtype
     from tokctl.idfiles.writer import Encoder, Target
     from tokctl.sources import ReadOptions, Source
     from tokctl.tokenizer import Tokenizer
+    from tokctl.tokenizer.documents import DocumentEncoder
 
 EXAMPLES = """Examples:
 
@@ -100,169 +113,118 @@ SHORT = "Turn text into ids, tokens, pieces or counts."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl encode` to `app`."""
-    app.command("encode", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(encode)
+    app.command("encode", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(encode))
 
 
 def encode(
     context: typer.Context,
-    files: options.EncodeFiles = None,
-    models: options.EncodeModels = None,
-    form: options.EncodeForm = None,
-    count: options.Count = False,
-    csv: options.Csv = False,
-    sort: options.Sort = None,
-    whole: options.Whole = False,
-    offsets: options.Offsets = False,
-    byte_offsets: options.ByteOffsets = False,
-    full: options.Full = False,
-    json: options.EncodeJson = False,
-    special: options.EncodeSpecial = None,
-    add_special: options.AddSpecial = False,
-    max_length: options.MaxLength = None,
-    stride: options.Stride = None,
-    pad: options.Pad = None,
-    pad_token: options.PadToken = None,
-    alpha: options.EncodeAlpha = None,
-    seed: options.EncodeSeed = None,
-    errors: options.EncodeErrors = "strict",
-    threads: options.EncodeThreads = None,
-    cache_memory: options.CacheMemory = None,
-    output: options.Output = None,
-    eos: options.EncodeEos = None,
-    lines: options.Lines = False,
-    dtype: options.EncodeDtype = None,
-    index: options.Index = None,
-    shard_size: options.ShardSize = None,
-    resume: options.Resume = False,
-    engine: options.EncodeEngine = None,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
-    chat: options.Chat = False,
-    chat_template: options.ChatTemplate = None,
-    chat_option: options.ChatOption = None,
-    generation_prompt: options.GenerationPrompt = False,
-    assistant_mask: options.AssistantMask = False,
-    pack: options.Pack = None,
+    files: EncodeFiles = None,
+    models: EncodeModels = None,
+    *,
+    form: FormOptions,
+    text: TextOptions,
+    work: WorkOptions,
+    id_files: IdFileOptions,
+    sources: ListedTexts,
+    chat: ChatOptions,
 ) -> int | None:
     """Turn text into ids: each line of text becomes one line of ids. Text is read as a stream,
     so only one line must fit into memory. With --whole and for files of ids it is the longest
     stretch without a space, or the whole text if the model normalizes it or has a custom pattern.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    if format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
+    if sources.format in ("ids", "tokens", "pieces", *FILE_FORMS[:2]):
         raise BadOption(
-            f"--format says what is read, and nothing is read as {format}",
-            f"what is written is --as {format}",
+            f"--format says what is read, and nothing is read as {sources.format}",
+            f"what is written is --as {sources.format}",
             "bad-value",
         )
-    columns: tuple[str, ...] = ()
-    if chat:
-        from tokctl.extras.chat.lines import COLUMNS as columns  # noqa: N811
+    chats = None
+    if chat.given:
+        from tokctl.cli.chat import Chats
 
-        if format == "tsv":
-            raise BadOption(
-                "--chat reads JSON Lines and tables, not tsv", "leave --format out", "conflict"
-            )
-    sources = streams.Sources(
-        format, text_field, include, exclude, files_from, files0_from, columns
-    )
-    id_files = IdFileOptions(eos, lines, dtype, index, shard_size, resume)
-    more = {"--offsets": offsets, "--byte-offsets": byte_offsets, "--full": full}
-    leading, files = streams.leading_models(world, "encode", files, bool(models), format)
-    models = leading or models
-    column = next((option for option, wanted in more.items() if wanted), None)
-    form = _form(form, count=count, json=json, column=column)
-    if special and "none" in special and len(special) > 1:
+        chats = Chats(chat)
+        sources.columns = chats.columns(sources.format)
+    leading, files = streams.leading_models(world, "encode", files, bool(models), sources.format)
+    models = leading or models or []
+    if models[1:] and not form.count:
+        raise BadOption(
+            "several models are for --count",
+            "name one with -m, or add --count to count for all",
+            "conflict",
+        )
+    as_ = _form(form)
+    if text.special and "none" in text.special and len(text.special) > 1:
         raise BadOption(
             "--special none can't be combined with others",
             "leave out none, or the others",
             "conflict",
         )
-    if count or csv or sort is not None or len(models or ()) > 1:
-        from tokctl.cli import counting
-
-        counting.check(
-            models,
-            count=count,
-            json=json,
-            csv=csv,
-            sort=sort,
-            pad=pad,
-            pad_token=pad_token,
-            max_length=max_length,
-            stride=stride,
-            alpha=alpha,
-            seed=seed,
-        )
-    chats: ChatOptions | None = None
-    about_chats = chat_template, chat_option, generation_prompt, assistant_mask, pack
-    if chat or any(value is not None and value is not False for value in about_chats):
-        from tokctl.cli.chat import ChatOptions
-
-        chats = ChatOptions(chat, *about_chats)
-        given: dict[str, object] = {
-            **more,
-            "--whole": whole,
-            "--lines": lines,
-            "--special": special,
-            "--count": count,
-            "--alpha": alpha is not None,
-            "--pad": pad,
-            "--stride": stride is not None,
-            "--text-field": text_field,
-            "--engine": engine,
-            "--shard-size": shard_size,
-        }
-        chats.check(form, {option: bool(value) for option, value in given.items()})
-    allowed = ["all"] if chat else [token for token in special or () if token != "none"]
-    if engine is not None:
-        _check_engine(id_files, alpha, threads)
-    threads = min(threads or available_threads(), sys.maxsize)
-    if alpha is not None:
-        _check_alpha(form, special=bool(allowed), column=column)
-    plan = OutputPlan.of(form, id_files, output, whole=whole, count=count)
+    if chats is not None:
+        chats.check(as_, {**id_files.given, **text.given})
+    allowed = ["all"] if chat.chat else [token for token in text.special or () if token != "none"]
+    if text.alpha is not None:
+        _check_alpha(as_, special=bool(allowed))
+    plan = OutputPlan.of(as_, id_files, form)
+    threads = min(work.threads or available_threads(), sys.maxsize)
     cache = None
-    if cache_memory is not None:
+    if work.cache_memory is not None:
         from tokctl._native import LEAST_CACHE_MEMORY
 
-        cache = options.size_of("--cache-memory", cache_memory, LEAST_CACHE_MEMORY)
-    if count:
+        cache = size_of("--cache-memory", work.cache_memory, LEAST_CACHE_MEMORY)
+    if form.count:
         from tokctl.cli import counting
         from tokctl.tokenizer.token_counts import CountOptions
 
-        limits = (add_special, max_length, stride, alpha, seed or 0)
-        counted = CountOptions(lines, allowed, errors, *limits, threads)
-        table = counting.TableOptions(json, csv, sort)
+        limits = (text.add_special, text.max_length, text.stride, text.alpha, text.seed or 0)
+        counted = CountOptions(id_files.lines, allowed, work.errors, *limits, threads)
         return counting.count(
-            world,
-            files,
-            models,
-            sources,
-            counted,
-            table,
-            output,
-            cache_memory=cache,
-            chats=chats,
+            world, files, models, sources, counted, form, cache_memory=cache, chats=chats
         )
-    model = models[0] if models else None
-    to_stdout = output is None or output == "-"
-    if plan.is_binary and to_stdout and world.stdout_is_terminal:
+    if plan.is_binary and plan.to_stdout and world.stdout_is_terminal:
         raise BadOption(
             "a terminal can't show numbers in binary", "add -o PATH, or a pipe", "missing-option"
         )
-    cluster = None
-    if engine is not None:
-        from tokctl.cli import engines
-
-        cluster = engines.cluster(world, engine)
-    if not to_stdout or plan.options.index:
+    cluster = None if id_files.engine is None else engines.cluster(world, id_files.engine)
+    if not plan.to_stdout or id_files.index:
         plan.check_outputs(world, sources.names(world, files), sources.reading)
+    model = models[0] if models else None
     tokenizer = streams.load_model(world, model, cache_memory=cache)
+    from tokctl.tokenizer.documents import DocumentEncoder
 
+    documents = DocumentEncoder(
+        tokenizer, lines=plan.lines, special=allowed, errors=work.errors, threads=threads
+    )
+    _write(world, documents, plan, form, text, chats, sources, files, model, cluster)
+    return None
+
+
+def _write(
+    world: Console,
+    documents: DocumentEncoder,
+    plan: OutputPlan,
+    form: FormOptions,
+    text: TextOptions,
+    chats: Chats | None,
+    sources: ListedTexts,
+    files: Sequence[str] | None,
+    model: str | None,
+    cluster: Cluster | None,
+) -> None:
+    """Encode the texts and write the rows.
+
+    Args:
+        world: the streams.
+        documents: encodes the texts.
+        plan: the form, the paths and the units of the output.
+        form: the options of what is written.
+        text: the options of how each text becomes ids.
+        chats: the options of conversations, if one is given.
+        sources: how texts are read.
+        files: the arguments.
+        model: the path of `--model`.
+        cluster: the cluster that encodes in place of this machine.
+    """
     from tokctl.cli.encode_output import (
         RowOptions,
         RowWriter,
@@ -270,53 +232,37 @@ def encode(
         summary,
         write_texts,
     )
-    from tokctl.tokenizer.documents import DocumentEncoder
 
-    row_options = RowOptions.of(
-        tokenizer,
-        add_special=add_special,
-        max_length=max_length,
-        stride=stride,
-        pad=pad,
-        pad_token=pad_token,
-        alpha=alpha,
-        seed=seed,
-    )
+    tokenizer = documents.tokenizer
+    row_options = RowOptions.of(tokenizer, text)
     ids_dtype, end_id = plan.fitting(tokenizer, row_options)
     texts = sources.open(world, files)
-    if chats is not None and chat:
+    if chats is not None and chats.options.chat:
         texts = chats.rendered(world, texts, tokenizer, streams.model_path(world, model))
-    documents = DocumentEncoder(
-        tokenizer,
-        lines=plan.lines,
-        special=allowed,
-        errors=errors,
-        threads=threads,
-    )
     rows = RowWriter(
         documents,
-        form=form,
-        offsets=offsets,
-        byte_offsets=byte_offsets,
-        full=full,
-        mask=assistant_mask,
+        form=plan.form,
+        offsets=form.offsets,
+        byte_offsets=form.byte_offsets,
+        full=form.full,
+        mask=chats is not None and chats.options.assistant_mask,
         options=row_options,
         width=ids_dtype.width if ids_dtype else 2,
         end_id=end_id,
     )
     _ = documents.matcher  # report an unknown special token before anything is read
-    if add_special and not tokenizer.post_processor.added_tokens_count():
+    if text.add_special and not tokenizer.post_processor.added_tokens_count():
         world.say("note: this model's template has no special tokens to add")
-    if add_special:
+    if text.add_special:
         _say_doubled(world, tokenizer, end_id, is_chat=chats is not None)
-    if chats is not None and chats.has_columns(form):
+    if chats is not None and chats.has_columns(plan.form):
         from tokctl.cli.chat import write_columns
         from tokctl.idfiles.dtypes import DTYPES
 
         written = ids_dtype or DTYPES["uint32"]
-        write_columns(world, chats, rows, texts, dtype=written, output=output)
+        write_columns(world, chats, rows, texts, dtype=written, output=plan.output)
         chats.say_unanswered(world)
-        return None
+        return
     if ids_dtype is not None:
         model = streams.model_path(world, model)
         reading = sources.reading
@@ -331,8 +277,8 @@ def encode(
             cluster=cluster,
             chats=chats,
         )
-        return None
-    with streams.output(world, output) as out:
+        return
+    with streams.output(world, plan.output) as out:
         start = perf_counter()
         if row_options.pads_to_longest:
             texts = padded_to_longest(rows, texts)
@@ -344,7 +290,6 @@ def encode(
         chats.say_unanswered(world)
     if world.verbose:
         world.say(summary(documents, perf_counter() - start))
-    return None
 
 
 def _say_doubled(
@@ -368,28 +313,10 @@ def _say_doubled(
         )
 
 
-def _check_engine(id_files: IdFileOptions, alpha: float | None, threads: int | None) -> None:
-    """Raise TokctlError for options that a cluster does not support."""
-    if id_files.shard_size is None:
-        raise BadOption("--engine writes shards", "add --shard-size N -o FOLDER", "missing-option")
-    if alpha is not None:
+def _check_alpha(form: str, *, special: bool) -> None:
+    if form == "pieces":
         raise BadOption(
-            "--alpha draws from text to text, and a cluster reads many texts at a time",
-            "leave --engine or --alpha out",
-            "conflict",
-        )
-    if threads is not None:
-        raise BadOption(
-            "--threads are those of one machine: each task of a cluster has one",
-            "leave --engine or --threads out",
-            "conflict",
-        )
-
-
-def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
-    if form == "pieces" or column:
-        raise BadOption(
-            f"--alpha does not go with {column or '--as pieces'}",
+            "--alpha does not go with --as pieces",
             "take ids, tokens, jsonl or bin without offsets",
             "conflict",
         )
@@ -397,46 +324,22 @@ def _check_alpha(form: str, *, special: bool, column: str | None) -> None:
         raise BadOption("--alpha finds no special tokens", "leave --special out", "conflict")
 
 
-def _form(form: str | None, *, count: bool, json: bool, column: str | None) -> str:
-    """Return the output form, after checks of `--json`, `--count` and `column`.
-
-    `column` is the option of an additional column, which only jsonl can hold.
-    """
-    if json and form not in (None, "jsonl"):
+def _form(options: FormOptions) -> str:
+    """Return the output form, after checks of `--json` and of the columns that only jsonl has."""
+    if options.json and options.form not in (None, "jsonl"):
         raise BadOption(
-            f"--json is --as jsonl, and --as is {form}", "leave one of them out", "conflict"
+            f"--json is --as jsonl, and --as is {options.form}",
+            "leave one of them out",
+            "conflict",
         )
-    if count and (form is not None or column):
-        other = column or f"--as {form}"
-        raise BadOption(f"--count shows counts, not {other}", "leave one of them out", "conflict")
-    form = form or ("jsonl" if json else "ids")
-    if column and form != "jsonl":
-        raise BadOption(f"{column} needs --as jsonl", "add --as jsonl", "conflict")
+    form = options.form or ("jsonl" if options.json else "ids")
+    for column in ("--offsets", "--byte-offsets", "--full"):
+        if column in options.given and form != "jsonl":
+            raise BadOption(f"{column} needs --as jsonl", "add --as jsonl", "conflict")
     return form
 
 
 # -- files of ids --------------------------------------------------------------------------
-
-
-@dataclass(eq=False, repr=False)
-class IdFileOptions:
-    """Options of files of ids.
-
-    Attributes:
-        eos: the token that ends each text; None: none.
-        lines: each line is a text.
-        dtype: the type of the ids; None: the default of the form.
-        index: the path of the index of texts; None: no index.
-        shard_size: ids in a shard; None: no shards.
-        resume: continue the shards of an interrupted run.
-    """
-
-    eos: str | None = None
-    lines: bool = False
-    dtype: str | None = None
-    index: str | None = None
-    shard_size: str | None = None
-    resume: bool = False
 
 
 class OutputPlan(NamedTuple):
@@ -457,30 +360,19 @@ class OutputPlan(NamedTuple):
     size: int | None = None
 
     @classmethod
-    def of(
-        cls, form: str, options: IdFileOptions, output: str | None, *, whole: bool, count: bool
-    ) -> OutputPlan:
+    def of(cls, form: str, options: IdFileOptions, written: FormOptions) -> OutputPlan:
         """Build the plan from the options.
 
         Args:
             form: the output form of `--as`.
             options: the options of files of ids.
-            output: the path; None or `-` is stdout.
-            whole: encode each document as one text.
-            count: write counts, not ids.
+            written: the options of what is written.
 
         Raises:
             TokctlError: two options conflict, or a value is invalid.
         """
+        output = written.output
         to_stdout = output is None or output == "-"
-        if count and (option := _first_of(replace(options, lines=False))):
-            raise BadOption(
-                f"--count shows counts, not {option}", "leave one of them out", "conflict"
-            )
-        if options.lines and whole:
-            raise BadOption(
-                "--lines is the opposite of --whole", "leave one of them out", "conflict"
-            )
         if options.dtype is not None and form not in FILE_FORMS:
             raise BadOption(
                 "--dtype is for files of ids",
@@ -489,8 +381,6 @@ class OutputPlan(NamedTuple):
             )
         if options.index is not None:
             _check_index(form, options)
-        if options.resume and options.shard_size is None:
-            raise BadOption("--resume continues shards", "add --shard-size N", "missing-option")
         if form == "megatron" and to_stdout:
             raise BadOption(
                 "--as megatron writes two files", "give their prefix: -o PREFIX", "missing-option"
@@ -516,8 +406,13 @@ class OutputPlan(NamedTuple):
                     "add --shard-size N, or name a file here",
                     "conflict",
                 )
-        lines = options.lines if form in FILE_FORMS else not whole
+        lines = options.lines if form in FILE_FORMS else not written.whole
         return cls(form, options, output, lines, size)
+
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the output goes to stdout."""
+        return self.output is None or self.output == "-"
 
     @property
     def is_binary(self) -> bool:
@@ -599,7 +494,7 @@ def _write_files(
     model: str,
     reading: ReadOptions,
     cluster: Cluster | None,
-    chats: ChatOptions | None,
+    chats: Chats | None,
 ) -> None:
     """Encode the texts into files of ids or shards; `--verbose` adds a summary."""
     from tokctl.cli.encode_output import RowEncoder, padded_to_longest, summary, token_names
@@ -664,7 +559,7 @@ def _job(
     dtype: Dtype,
     model: str,
     reading: ReadOptions,
-    chats: ChatOptions | None,
+    chats: Chats | None,
 ) -> dict[str, Any]:
     """Describe what the shards depend on besides the sources, for `--resume` to compare."""
     from tokctl.idfiles.writer import job_description, model_facts
@@ -704,15 +599,5 @@ def _check_index(form: str, options: IdFileOptions) -> None:
     path = options.index
     if form not in ("bin", "npy"):
         raise BadOption("--index is for bin and npy", "leave it out, or take --as npy", "conflict")
-    if options.shard_size is not None:
-        raise BadOption("--index is for one file: shards have theirs", "leave it out", "conflict")
     if not path:
         raise BadOption("--index is empty", "name a file", "bad-value")
-
-
-def _first_of(options: IdFileOptions) -> str | None:
-    """Return the first option that is set, as it is written, or None if no option is set."""
-    for name, value in vars(options).items():
-        if value not in (None, False):
-            return f"--{name.replace('_', '-')}"
-    return None

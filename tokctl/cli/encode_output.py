@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tokctl.cli import streams
+from tokctl.cli.options.encode import TextOptions
 from tokctl.core.errors import BadOption
 from tokctl.core.humanize import unspaced
 from tokctl.core.values import cached_property
@@ -63,61 +64,41 @@ class RowOptions:
         return self.padding is not None and self.padding.length is None
 
     @classmethod
-    def of(
-        cls,
-        tokenizer: Tokenizer,
-        *,
-        add_special: bool,
-        max_length: int | None,
-        stride: int | None,
-        pad: str | None,
-        pad_token: str | None,
-        alpha: float | None,
-        seed: int | None,
-    ) -> RowOptions:
+    def of(cls, tokenizer: Tokenizer, text: TextOptions) -> RowOptions:
         """Build the options from the command line of `encode`.
 
         Args:
             tokenizer: the model, whose template and special tokens are needed.
-            add_special: the value of `--add-special`.
-            max_length: tokens of a row, at most; None: no limit.
-            stride: tokens that a window shares with the one before; None: no windows.
-            pad: the number of tokens to pad to, or `longest`; None: no padding.
-            pad_token: the padding token; None: a usual one.
-            alpha: the exponent of random segmentations; None: the best one.
-            seed: the seed of random segmentations; None: 0.
+            text: the options of how each text becomes ids.
 
         Raises:
-            TokctlError: options conflict with each other or do not fit the model.
+            TokctlError: an option does not fit the model.
         """
-        if stride is not None and max_length is None:
-            raise BadOption(
-                "--stride is for windows of --max-length", "add --max-length N", "missing-option"
-            )
-        if pad_token is not None and pad is None:
-            raise BadOption(
-                "--pad-token is for --pad", "add --pad N, or --pad longest", "missing-option"
-            )
-        if seed is not None and alpha is None:
-            raise BadOption("--seed is for --alpha", "add --alpha ALPHA", "missing-option")
-        if alpha is not None and stride is not None:
-            raise BadOption("--alpha gives no windows", "leave --alpha or --stride out", "conflict")
         truncation = padding = None
-        if max_length is not None:
+        if text.max_length is not None:
             from tokctl.tokenizer.postprocess import Truncation
 
-            truncation = Truncation(max_length, stride or 0)
-            template = tokenizer.post_processor.template(False, add_special)
+            truncation = Truncation(text.max_length, text.stride or 0)
+            template = tokenizer.post_processor.template(False, text.add_special)
             truncation.room(template.added_tokens_count)
-        if pad is not None:
-            padding = _padding(tokenizer, pad, pad_token)
-        if alpha is not None:
-            tokenizer.sample(b"", alpha=alpha, seed=seed or 0)  # refuses models that can't sample
-        return cls(add_special, truncation, stride is not None, padding, alpha, seed or 0)
+        if text.pad is not None:
+            padding = _padding(tokenizer, text.pad, text.pad_token)
+        if text.alpha is not None:
+            tokenizer.sample(
+                b"", alpha=text.alpha, seed=text.seed or 0
+            )  # refuses models that can't sample
+        return cls(
+            text.add_special,
+            truncation,
+            text.stride is not None,
+            padding,
+            text.alpha,
+            text.seed or 0,
+        )
 
 
 def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
-    from tokctl.cli.options import without_separators
+    from tokctl.cli.numbers import without_separators
     from tokctl.tokenizer.postprocess import Padding
 
     pad = without_separators(pad)

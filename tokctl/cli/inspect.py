@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import options, paging, reports, streams
+from tokctl.cli import paging, reports, streams
+from tokctl.cli.command import Command
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.inspect import (
+    ABOUT_TEXTS,
+    NEED_TEXTS,
+    DetailOptions,
+    InspectAnswerOptions,
+    InspectModel,
+    InspectTexts,
+    QuestionOptions,
+)
+from tokctl.cli.options.shared import Model
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, ExitCode, TokctlError
 from tokctl.core.humanize import listed as joined
@@ -60,46 +73,19 @@ SHORT = "Show what is in a model, and why a word is split as it is."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl inspect` to `app`."""
-    app.command("inspect", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(inspect)
+    app.command("inspect", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(inspect))
 
 
 def inspect(
     context: typer.Context,
-    first: options.InspectModel = None,
-    texts: options.InspectTexts = None,
-    model: options.Model = None,
-    merges: options.Merges = None,
-    merges_of: options.MergesOf = None,
-    state: options.State = None,
-    pairs: options.Pairs = None,
-    word: options.InspectWord = None,
-    token: options.Token = None,
-    use: options.Use = False,
-    gap: options.TextGap = False,
-    rounds: options.Rounds = False,
-    recipe: options.RecipeOnly = False,
-    check: options.Check = False,
-    fail_on: options.FailOn = None,
-    embeddings: options.InspectEmbeddings = None,
-    tensor: options.InspectTensor = None,
-    watch: options.Watch = False,
-    limit: options.Limit = None,
-    nbest: options.NBest = None,
-    html: options.Html = None,
-    plot: options.Plot = None,
-    chart: options.InspectChart = None,
-    counts: options.InspectCounts = False,
-    errors: options.InspectErrors = None,
-    no_pager: options.InspectNoPager = False,
-    as_json: options.InspectJson = False,
-    markdown: options.InspectMarkdown = False,
-    latex: options.InspectLatex = False,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
+    first: InspectModel = None,
+    texts: InspectTexts = None,
+    model: Model = None,
+    *,
+    asked: QuestionOptions,
+    detail: DetailOptions,
+    shown: InspectAnswerOptions,
+    sources: ListedTexts,
 ) -> int | None:
     """Show what is in a model, how it was trained, and why a word is split the way it is.
 
@@ -107,69 +93,76 @@ def inspect(
     length, the longest tokens, the first and last merges, and checks.
     """
     world: Console = context.obj
-    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
-    answers = {"--merges": merges, "--merges-of": merges_of, "--state": state, "--pairs": pairs}
-    answers |= {"--word": word, "--token": token}
+    answers = {
+        "--merges": asked.merges,
+        "--merges-of": asked.merges_of,
+        "--state": asked.state,
+        "--pairs": asked.pairs,
+    }
+    answers |= {"--word": asked.word, "--token": asked.token}
     questions = [name for name, value in answers.items() if value is not None]
-    questions += ["--use"] * use + ["--gap"] * gap + ["--rounds"] * rounds
-    questions += ["--recipe"] * recipe + ["--check"] * check + ["--watch"] * watch
+    questions += ["--use"] * asked.use + ["--gap"] * asked.gap + ["--rounds"] * asked.rounds
+    questions += ["--recipe"] * asked.recipe + ["--check"] * asked.check + ["--watch"] * asked.watch
     if len(questions) > 1 and questions != ["--merges", "--merges-of"]:
         raise BadOption(
             f"{questions[0]} and {questions[1]} can't be asked together",
             "ask one, then the other",
             "conflict",
         )
-    pictured = "--html" if html is not None or plot is not None else None
+    pictured = "--html" if shown.html is not None or shown.plot is not None else None
     question = questions[0] if questions else pictured
-    _check_companions(question, limit, nbest, errors)
-    check_options(question, fail_on, embeddings, tensor)
+    errors = detail.errors
+    if detail.nbest is not None:
+        _check_nbest(detail.nbest)
     arguments = [*([] if first is None else [first]), *(texts or [])]
-    asked_form = paging.form(json=as_json, markdown=markdown, latex=latex)
+    asked_form = paging.form(json=shown.as_json, markdown=shown.markdown, latex=shown.latex)
     others = [*questions, *([f"--{asked_form}"] if asked_form else [])]
     report = reports.requested_report(
-        world, "inspect", html=html, plot=plot, chart=chart, others=others
+        world, "inspect", html=shown.html, plot=shown.plot, chart=shown.chart, others=others
     )
     if report is None:
         return None
     listed = bool(sources.lists)
     path, texts = _model_and_texts(world, model, arguments, question, listed=listed)
-    _check_counts(question, texts, errors, sources, counts=counts)
+    _check_counts(question, texts, errors, sources, counts=detail.counts)
     if errors is not None and question == "--token" and not (texts or listed):
         raise BadOption("--errors goes with a text", "name the text, or leave it out", "conflict")
     # Questions that need a text read stdin if no text is named.
-    if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
-        sources.check_needed(f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
+    if question not in ABOUT_TEXTS or not (texts or listed or question in NEED_TEXTS):
+        sources.check_needed(f"texts go with {joined(ABOUT_TEXTS, 'or')}: name one")
     errors = errors or "strict"
-    if watch and asked_form:
+    if asked.watch and asked_form:
         name = {"json": "JSON", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
         raise BadOption(
             f"--watch gives no {name}", f"ask for a step: --state STEP --{asked_form}", "conflict"
         )
     for_people = world.stdout_is_terminal or world.color == "always"
     form = asked_form or ("text" if for_people else "plain")
-    if watch:
+    if asked.watch:
         from tokctl.cli.watching import watch as watch_training
 
-        return watch_training(world, path, sources, texts, errors, counts=counts)
+        return watch_training(world, path, sources, texts, errors, counts=detail.counts)
     tokenizer = streams.load_model(world, path)
     if report:
         opened = sources.open(world, texts) if texts or listed else None
         reports.write_model(world, report, _name(world, path), tokenizer, opened, errors)
         return None
-    if check:
+    if asked.check:
         opened = sources.open(world, texts) if texts or listed else None
-        health = health_of(tokenizer, opened, errors, limit, embeddings, tensor)
+        health = health_of(
+            tokenizer, opened, errors, detail.limit, detail.embeddings, detail.tensor
+        )
         from tokctl.report.inspect.model import health as answer_of
 
         answer = answer_of(_name(world, path), health)
-        paging.write(world, answer, form, pages=not no_pager)
-        fail_if_asked(health, fail_on)
+        paging.write(world, answer, form, pages=not shown.no_pager)
+        fail_if_asked(health, detail.fail_on)
         return None
 
     def read() -> list[tuple[bytes, int]]:
         from tokctl.analysis.explain import count_pre_tokens, read_counts
 
-        if counts:
+        if detail.counts:
             found = read_counts(tokenizer, streams.documents(world, texts)[0])
         else:
             found = count_pre_tokens(tokenizer, sources.open(world, texts), errors)
@@ -177,66 +170,50 @@ def inspect(
             world.say("note: the text is empty or blank: it has no words to show")
         return found
 
-    if recipe:
+    if asked.recipe:
         from tokctl.analysis.explain import file_facts
         from tokctl.report.inspect.model import recipe as recipe_answer
 
         answer = recipe_answer(tokenizer.model, file_facts(tokenizer))
-    elif rounds:
+    elif asked.rounds:
         from tokctl.analysis.explain import rounds as rounds_of
         from tokctl.report.inspect.training import rounds as rounds_answer
 
         answer = rounds_answer(rounds_of(tokenizer))
-    elif merges is not None or merges_of is not None:
-        answer = _merges(tokenizer, ":" if merges is None else merges, merges_of, limit)
-    elif state is not None:
-        answer = _state(tokenizer, state, read, limit)
-    elif pairs is not None:
-        answer = _pairs(tokenizer, pairs, read, limit)
-    elif word is not None:
+    elif asked.merges is not None or asked.merges_of is not None:
+        answer = _merges(
+            tokenizer, ":" if asked.merges is None else asked.merges, asked.merges_of, detail.limit
+        )
+    elif asked.state is not None:
+        answer = _state(tokenizer, asked.state, read, detail.limit)
+    elif asked.pairs is not None:
+        answer = _pairs(tokenizer, asked.pairs, read, detail.limit)
+    elif asked.word is not None:
         from tokctl.report.inspect.words import word as word_answer
 
-        answer = word_answer(tokenizer.explain(word, nbest))
-    elif token is not None:
+        answer = word_answer(tokenizer.explain(asked.word, detail.nbest))
+    elif asked.token is not None:
         opened = sources.open(world, texts) if texts or listed else None
-        answer = _token(tokenizer, token, opened, errors, limit)
-    elif use:
-        answer = _use(tokenizer, sources.open(world, texts), errors, limit)
-    elif gap:
-        answer = _gap(world, tokenizer, sources.open(world, texts), errors, limit)
+        answer = _token(tokenizer, asked.token, opened, errors, detail.limit)
+    elif asked.use:
+        answer = _use(tokenizer, sources.open(world, texts), errors, detail.limit)
+    elif asked.gap:
+        answer = _gap(world, tokenizer, sources.open(world, texts), errors, detail.limit)
     else:
         from tokctl.analysis.explain import summarize
         from tokctl.report.inspect.model import summary
 
         answer = summary(_name(world, path), summarize(tokenizer))
-    paging.write(world, answer, form, pages=not no_pager)
+    paging.write(world, answer, form, pages=not shown.no_pager)
     return None
 
 
-#: Questions that need a text, questions that can take one, and questions whose answer `--limit`
-#: shortens.
-_NEED_TEXTS = ("--state", "--pairs", "--use", "--gap")
-_ABOUT_TEXTS = (*_NEED_TEXTS, "--token", "--check", "--watch", "--html", "--plot")
-_LIMITED = ("--merges", "--merges-of", *_NEED_TEXTS, "--token", "--check")
+def _check_nbest(number: int) -> None:
+    from tokctl.tokenizer.sampling import MOST
 
-
-def _check_companions(
-    question: str | None, limit: int | None, nbest: int | None, errors: str | None
-) -> None:
-    if limit is not None and question not in _LIMITED:
-        raise BadOption(f"--limit goes with {joined(_LIMITED, 'or')}", "leave it out", "conflict")
-    if nbest is not None and question != "--word":
-        raise BadOption("--nbest goes with --word", "leave it out", "conflict")
-    if nbest is not None:
-        from tokctl.tokenizer.sampling import MOST
-
-        if nbest > MOST:
-            raise BadOption(
-                f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}", "bad-value"
-            )
-    if errors is not None and question not in _ABOUT_TEXTS:
+    if number > MOST:
         raise BadOption(
-            f"--errors goes with {joined(_ABOUT_TEXTS, 'or')}", "leave it out", "conflict"
+            f"--nbest can't be {number}", f"it is a number from 1 to {MOST}", "bad-value"
         )
 
 
@@ -244,7 +221,7 @@ def _check_counts(
     question: str | None,
     texts: Sequence[str],
     errors: str | None,
-    sources: streams.Sources,
+    sources: ListedTexts,
     *,
     counts: bool,
 ) -> None:
@@ -285,15 +262,15 @@ def _model_and_texts(
     texts = arguments
     if model is None and arguments:
         model, *texts = arguments
-    if texts and question not in _ABOUT_TEXTS:
+    if texts and question not in ABOUT_TEXTS:
         raise BadOption(
-            f"{texts[0]!r} is one argument too many: texts go with {joined(_ABOUT_TEXTS, 'or')}",
+            f"{texts[0]!r} is one argument too many: texts go with {joined(ABOUT_TEXTS, 'or')}",
             "inspect one model at a time; how a text is split: --word TEXT",
             "conflict",
         )
     if model == "-":
         raise BadOption("a model can't be read from stdin", "name its file", "bad-value")
-    needs_text = question in _NEED_TEXTS and not listed
+    needs_text = question in NEED_TEXTS and not listed
     if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
         # The argument could be the model, with the text on stdin, or the text.
         raise BadOption(
@@ -417,20 +394,6 @@ def _gap(
     with ProgressDisplay(world) as bars:
         found = token_gap(tokenizer, texts, errors=errors, limit=limit, progress=bars)
     return gap_answer(found, limit)
-
-
-def check_options(
-    question: str | None, fail_on: str | None, embeddings: str | None, tensor: str | None
-) -> None:
-    """Raise TokctlError if an option of `--check` is given without `--check`."""
-    given = {"--fail-on": fail_on, "--embeddings": embeddings, "--tensor": tensor}
-    name = next((name for name, value in given.items() if value is not None), None)
-    if name and question != "--check":
-        raise BadOption(f"{name} goes with --check", "leave it out, or add --check", "conflict")
-    if tensor is not None and embeddings is None:
-        raise BadOption(
-            "--tensor goes with --embeddings", "name the file that it is in", "missing-option"
-        )
 
 
 def health_of(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli.options import choose
-from tokctl.cli.streams import Sources
+from tokctl.cli.options.declaring import choose
+from tokctl.cli.options.sources import ListedTexts
+from tokctl.cli.options.train import LanguageOptions
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption, printable
 
@@ -60,7 +61,7 @@ class LanguageTexts:
 
         check_parity(list(self.train), recipe, options, self.parity, list(self.dev) or None)
 
-    def open(self, world: Console, given: Sources) -> "OpenLanguages":
+    def open(self, world: Console, given: ListedTexts) -> "OpenLanguages":
         """Open the texts of each language: paths are checked, and nothing is read yet."""
         from tokctl import sources
 
@@ -138,65 +139,48 @@ class OpenLanguages:
         return count_languages(self.train, self.dev or None, recipe, options, bars)
 
 
-#: The options that need `--lang`, by their parameter names.
-_TURNS = (
-    "lang_dev", "parity", "global_merges", "parity_window", "parity_limit", "parity_measure",
-    "parity_target",
-)  # fmt: skip
-
-
-def languages_of(
-    chosen: Mapping[str, Any], others: Mapping[str, tuple[object, str]]
-) -> LanguageTexts | None:
+def languages_of(chosen: LanguageOptions, *, has_texts: bool) -> LanguageTexts | None:
     """Return the texts and the settings of `--lang`, or None if no language is named.
 
     Args:
-        chosen: the options of languages, by the names of their parameters.
-        others: options that conflict with languages, by name: whether the option is given, and why
-            the two conflict.
+        chosen: the options of languages.
+        has_texts: whether a text is named without a language.
 
     Raises:
-        TokctlError: an option has an invalid value, conflicts with `--lang`, or needs it.
+        TokctlError: an option has an invalid value.
     """
-    if not chosen["lang"]:
-        for name in _TURNS:
-            if chosen[name] is not None:
-                raise BadOption(
-                    f"--{name.replace('_', '-')} is for languages, and none is named",
-                    "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
-                    "missing-option",
-                )
+    if not chosen.lang:
         return None
-    for name, (given, why) in others.items():
-        if given:
-            raise BadOption(
-                f"{name} can't be used with --lang: {why}", "leave one of them out", "conflict"
-            )
+    if has_texts:
+        raise BadOption(
+            "a text without a name can't be used with --lang: each text there is a language's",
+            "leave one of them out",
+            "conflict",
+        )
     from tokctl.training.parity import MEASURES, USUAL_LIMIT, USUAL_WINDOW, VARIANTS, Parity
 
-    variant = choose("--parity", chosen["parity"] or "base", VARIANTS)
+    variant = choose("--parity", chosen.parity or "base", VARIANTS)
     for name in ("parity_window", "parity_limit"):
-        if variant != "window" and chosen[name] is not None:
+        if variant != "window" and getattr(chosen, name) is not None:
             raise BadOption(
                 f"--{name.replace('_', '-')} is for the window", "add --parity window", "conflict"
             )
-    if (measure := chosen["parity_measure"]) is not None:
+    if (measure := chosen.parity_measure) is not None:
         choose("--parity-measure", measure, MEASURES)
-    merges = chosen["global_merges"] or "0"
+    merges = chosen.global_merges or "0"
     parity = Parity(
         variant=variant,
         global_merges=int(merges) if merges.isascii() and merges.isdigit() else merges,
         measure=measure,
-        window=chosen["parity_window"] or USUAL_WINDOW,
-        limit=USUAL_LIMIT if chosen["parity_limit"] is None else chosen["parity_limit"],
+        window=chosen.parity_window or USUAL_WINDOW,
+        limit=USUAL_LIMIT if chosen.parity_limit is None else chosen.parity_limit,
         targets={
-            name: numbers[-1]
-            for name, numbers in _named("--parity-target", chosen["parity_target"])
+            name: numbers[-1] for name, numbers in _named("--parity-target", chosen.parity_target)
         },
     )
     return LanguageTexts(
-        dict(_named("--lang", chosen["lang"])),
-        dict(_named("--lang-dev", chosen["lang_dev"])),
+        dict(_named("--lang", chosen.lang)),
+        dict(_named("--lang-dev", chosen.lang_dev)),
         parity,
     )
 

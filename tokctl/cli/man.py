@@ -2,7 +2,8 @@
 
 import typer
 
-from tokctl.cli import options
+from tokctl.cli.command import COMMANDS, Command
+from tokctl.cli.options.others import CommandWords
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
@@ -21,14 +22,13 @@ SHORT = "Show the manual page of a command."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl man` to `app`."""
-    app.command("man", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(man)
+    app.command("man", cls=Command, epilog=EXAMPLES, short_help=SHORT)(man)
 
 
-def man(context: typer.Context, command: options.CommandWords = None) -> None:
+def man(context: typer.Context, command: CommandWords = None) -> None:
     """Show the manual page of a command: on a terminal with man, elsewhere as its roff source."""
     from tokctl.cli import paging
     from tokctl.cli.installed import INSTALLED, page_path
-    from tokctl.cli.options import COMMANDS
 
     world: Console = context.obj
     words = command or []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli import options
+from tokctl.cli.options.declaring import OptionGroup, choose
+from tokctl.cli.options.train import RecipeOptions
 from tokctl.core.errors import BadOption, TokctlError
+from tokctl.core.humanize import listed
 from tokctl.core.values import did_you_mean
 from tokctl.model.parts import (
     DECODERS,
@@ -29,28 +32,9 @@ _NOT_LONGEST_MATCH = (
     "leave it out, or add --segment longest-match",
 )
 
-#: Options that only some algorithms have, by parameter name.
-_NOT_FOR_ALL = (
-    "score",
-    "segment",
-    "unknown",
-    "max_input_chars",
-    "marker",
-    "tie_break",
-    "show_steps",
-    "min_frequency",
-    "byte_fallback",
-    "fuse_unknown",
-    "graphemes",
-    "transition",
-    "max_words",
-    "forbid",
-    "threshold",
-)
-
 
 def recipe_of(
-    chosen: Mapping[str, Any],
+    chosen: RecipeOptions,
     extended: Recipe | None = None,
     note: Callable[[str], None] = lambda _message: None,
 ) -> Recipe:
@@ -59,7 +43,7 @@ def recipe_of(
     The recipe keeps the name of its preset only if no option changes it; else it is `custom`.
 
     Args:
-        chosen: the options by the names of `train`'s parameters; None: not given.
+        chosen: the options of `train`.
         extended: the recipe of the model to extend, which fills in the options that are not given.
         note: called with a message for each default that is left out because it does not fit.
 
@@ -68,18 +52,27 @@ def recipe_of(
     """
     _check_texts(chosen)
     base = _base(chosen, extended)
-    _refuse_others(base, chosen)
+    check_algorithm(base, chosen)
+    if base.is_byte_level:
+        for name in ("byte_fallback", "fuse_unknown"):
+            if getattr(chosen, name):
+                raise BadOption(
+                    f"--{name.replace('_', '-')} is for models of characters: to one of bytes "
+                    "no byte is unknown",
+                    "leave it out, or train on characters (--chars)",
+                    "conflict",
+                )
     changes: dict[str, Any] = {}
-    if chosen["marker"] is not None:
-        changes["marker"] = _marker(chosen["marker"], base)
+    if chosen.marker is not None:
+        changes["marker"] = _marker(chosen.marker, base)
     changes |= _merging(chosen)
     changes |= _segmentation(base, chosen)
-    if chosen["unk_token"] is not None:
-        changes |= _unknown_token(base, chosen["unk_token"])
+    if chosen.unk_token is not None:
+        changes |= _unknown_token(base, chosen.unk_token)
     for name in ("byte_fallback", "fuse_unknown"):
-        if chosen[name] is not None:
-            changes[name] = chosen[name]
-    if chosen["fuse_unknown"] and changes.get("unk_token", base.unk_token) is None:
+        if (value := getattr(chosen, name)) is not None:
+            changes[name] = value
+    if chosen.fuse_unknown and changes.get("unk_token", base.unk_token) is None:
         raise BadOption(
             "--fuse-unknown needs an unknown token, and this model has none",
             "leave it out, or name one: --unk-token '[UNK]'",
@@ -87,7 +80,9 @@ def recipe_of(
         )
     mark = changes.get("marker", base.marker).text
     special = tuple(
-        dict.fromkeys((*changes.get("special_tokens", base.special_tokens), *chosen["special"]))
+        dict.fromkeys(
+            (*changes.get("special_tokens", base.special_tokens), *(chosen.special or ()))
+        )
     )
     for token in special:
         _check_special(token, mark)
@@ -98,16 +93,16 @@ def recipe_of(
     return recipe if recipe == base else replace(recipe, name="custom")
 
 
-def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
+def _base(chosen: RecipeOptions, extended: Recipe | None) -> Recipe:
     """Return the recipe to start from, with the units (bytes or characters) that are asked for.
 
     That is a preset, the recipe of the model to extend, or the default of an algorithm.
     """
     from tokctl.model.presets import default_recipe, preset
 
-    algo, characters = chosen["algo"], chosen["characters"]
+    algo, characters = chosen.algo, chosen.characters
     if extended is not None:
-        if chosen["preset"] is not None:
+        if chosen.preset is not None:
             raise BadOption(
                 "--preset and --extend both say how the model works",
                 "leave --preset out: a model is extended with its own recipe",
@@ -120,8 +115,8 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
             raise BadOption(
                 f"{what} has symbols of {base.units}", f"leave {option} out", "conflict"
             )
-    elif chosen["preset"] is not None:
-        base, what = preset(chosen["preset"]), f"the preset {chosen['preset']}"
+    elif chosen.preset is not None:
+        base, what = preset(chosen.preset), f"the preset {chosen.preset}"
         hint = "leave --algo or --preset out"
     else:
         base, what, hint = (
@@ -150,93 +145,84 @@ def _base(chosen: Mapping[str, Any], extended: Recipe | None) -> Recipe:
     return base
 
 
-def _refuse_others(base: Recipe, chosen: Mapping[str, Any]) -> None:
-    """Raise TokctlError if an option is for other algorithms than the one of `base`."""
-    for name in _NOT_FOR_ALL:
-        # A value that changes nothing counts as not given.
-        idle = (None, False, 0, {"min_frequency": 1, "unknown": "drop"}.get(name))
-        given = chosen[name] not in idle
-        if given and name not in base.traits.options:
-            from tokctl.model import ALGORITHMS
+def check_algorithm(recipe: Recipe, *groups: OptionGroup) -> None:
+    """Raise TokctlError if an option is for other algorithms than the recipe's."""
+    from tokctl.model import ALGORITHMS
 
-            option = f"--{name.replace('_', '-')}"
-            *most, last = (one.name for one in ALGORITHMS.values() if name in one.options)
-            fitting = f"{', '.join(most)} and {last}" if most else last
-            choice = f"take --algo {', '.join(most)} or {last}" if most else f"add --algo {last}"
+    by_option: dict[str, list[str]] = {}
+    for algorithm in ALGORITHMS.values():
+        for name in algorithm.options:
+            by_option.setdefault(f"--{name.replace('_', '-')}", []).append(algorithm.name)
+    for option, value in chain.from_iterable(group.given.items() for group in groups):
+        names = by_option.get(option, [recipe.algorithm])
+        # By default, what is unknown is dropped.
+        if recipe.algorithm not in names and (option, value) != ("--unknown", "drop"):
+            hint = f"take --algo {listed(names, 'or')}" if names[1:] else f"add --algo {names[0]}"
             raise BadOption(
-                f"{option} is for {fitting}, and this is {base.algorithm}",
-                f"leave it out, or {choice}",
+                f"{option} is for {listed(names)}, and this is {recipe.algorithm}",
+                f"leave it out, or {hint}",
                 "conflict",
             )
-    if base.is_byte_level:
-        for name in ("byte_fallback", "fuse_unknown"):
-            if chosen[name]:
-                raise BadOption(
-                    f"--{name.replace('_', '-')} is for models of characters: to one of bytes "
-                    "no byte is unknown",
-                    "leave it out, or train on characters (--chars)",
-                    "conflict",
-                )
 
 
-def _merging(chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _merging(chosen: RecipeOptions) -> dict[str, Any]:
     from tokctl.model import SCORES, TIE_BREAKS
 
     changes: dict[str, Any] = {}
-    if chosen["score"] is not None:
-        changes["score"] = options.choose("--score", chosen["score"], SCORES)
-    if chosen["score"] == "count":  # what Hugging Face's WordPieceTrainer does
+    if chosen.score is not None:
+        changes["score"] = choose("--score", chosen.score, SCORES)
+    if chosen.score == "count":  # what Hugging Face's WordPieceTrainer does
         changes |= {"alphabet": "characters", "tie_break": "lowest-id"}
-    if chosen["tie_break"] is not None:
-        changes["tie_break"] = options.choose("--tie-break", chosen["tie_break"], TIE_BREAKS)
+    if chosen.tie_break is not None:
+        changes["tie_break"] = choose("--tie-break", chosen.tie_break, TIE_BREAKS)
     return changes
 
 
-def _stages(base: Recipe, chosen: Mapping[str, Any]) -> tuple[TrainingStage, ...]:
+def _stages(base: Recipe, chosen: RecipeOptions) -> tuple[TrainingStage, ...]:
     """Return the stages of the training; limits on the tokens are for the last stage."""
     from tokctl.model import TrainingStage
 
-    if chosen["transition"] is not None:
-        base = base.with_transition(chosen["transition"])
+    if chosen.transition is not None:
+        base = base.with_transition(chosen.transition)
     limits: dict[str, Any] = {}
-    if chosen["max_words"] is not None:
-        limits["max_words"] = chosen["max_words"]
-    if chosen["forbid"] is not None:
-        none = chosen["forbid"] == ["none"]
-        limits["forbidden"] = () if none else tuple(dict.fromkeys(chosen["forbid"]))
+    if chosen.max_words is not None:
+        limits["max_words"] = chosen.max_words
+    if chosen.forbid is not None:
+        none = chosen.forbid == ["none"]
+        limits["forbidden"] = () if none else tuple(dict.fromkeys(chosen.forbid))
     if not limits:
         return base.stages
     *earlier, last = base.stages or (TrainingStage(),)
     return (*earlier, replace(last, **limits))
 
 
-def _segmentation(base: Recipe, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _segmentation(base: Recipe, chosen: RecipeOptions) -> dict[str, Any]:
     from tokctl.model import UNKNOWNS
 
     changes: dict[str, Any] = {}
-    if chosen["segment"] is not None:
-        options.choose("--segment", chosen["segment"], tuple(_SEGMENTATIONS))
-        changes["segmentation"] = _SEGMENTATIONS[chosen["segment"]]
+    if chosen.segment is not None:
+        choose("--segment", chosen.segment, tuple(_SEGMENTATIONS))
+        changes["segmentation"] = _SEGMENTATIONS[chosen.segment]
     if not replace(base, **changes).matches_longest:
         for name in ("unknown", "max_input_chars"):
-            if chosen[name] not in (None, "drop"):
+            if getattr(chosen, name) not in (None, "drop"):
                 why, hint = _NOT_LONGEST_MATCH
                 raise BadOption(f"--{name.replace('_', '-')} {why}", hint, "conflict")
         changes["max_input_chars"] = None
-    if chosen["unknown"] is not None:
-        if chosen["unknown"] not in UNKNOWNS:
+    if chosen.unknown is not None:
+        if chosen.unknown not in UNKNOWNS:
             raise BadOption(
-                f"--unknown can't be {chosen['unknown']!r}",
-                f"{did_you_mean(chosen['unknown'], UNKNOWNS)}the token's text is --unk-token; "
+                f"--unknown can't be {chosen.unknown!r}",
+                f"{did_you_mean(chosen.unknown, UNKNOWNS)}the token's text is --unk-token; "
                 f"choose one of: {', '.join(UNKNOWNS)}",
                 "bad-value",
             )
-        changes["unknown"] = chosen["unknown"]
-        if chosen["unknown"] == "drop":
+        changes["unknown"] = chosen.unknown
+        if chosen.unknown == "drop":
             changes |= _unknown_token(base, "")
-    if chosen["max_input_chars"] is not None:
-        changes["max_input_chars"] = chosen["max_input_chars"]
-    if chosen["graphemes"]:
+    if chosen.max_input_chars is not None:
+        changes["max_input_chars"] = chosen.max_input_chars
+    if chosen.graphemes:
         changes["segmentation"] = "lookup"  # each pre-token is one grapheme
     return changes
 
@@ -307,8 +293,8 @@ def _check_special(token: str, mark: str) -> None:
         )
 
 
-def _check_texts(chosen: Mapping[str, Any]) -> None:
-    for given in chosen.values():
+def _check_texts(chosen: RecipeOptions) -> None:
+    for given in vars(chosen).values():
         values: Sequence[Any] = given if isinstance(given, (list, tuple)) else [given]
         for value in values:
             try:
@@ -327,7 +313,7 @@ _MAKE_SPACES = ("metaspace", "replace", "join", "wordpiece")
 
 
 def _part_changes(
-    base: Recipe, chosen: Mapping[str, Any], others: Mapping[str, Any], note: Callable[[str], None]
+    base: Recipe, chosen: RecipeOptions, others: Mapping[str, Any], note: Callable[[str], None]
 ) -> dict[str, Any]:
     """Return the changes of `base` by the options of its parts.
 
@@ -341,19 +327,19 @@ def _part_changes(
         TokctlError: a part does not exist, or its description is invalid.
     """
     found: dict[str, Any] = {}
-    if chosen["normalize"]:
-        found["normalizers"] = _parts(NORMALIZERS, "--normalize", chosen["normalize"])
-    if chosen["pretokenize"]:
-        found["pre_tokenizers"] = _parts(PRE_TOKENIZERS, "--pretokenize", chosen["pretokenize"])
-    if chosen["graphemes"]:
+    if chosen.normalize:
+        found["normalizers"] = _parts(NORMALIZERS, "--normalize", chosen.normalize)
+    if chosen.pretokenize:
+        found["pre_tokenizers"] = _parts(PRE_TOKENIZERS, "--pretokenize", chosen.pretokenize)
+    if chosen.graphemes:
         before = found.get("pre_tokenizers", base.pre_tokenizers)
         last = PRE_TOKENIZERS.part("graphemes")
         found["pre_tokenizers"] = (*(part for part in before if part != last), last)
-    if chosen["template"] is not None:
+    if chosen.template is not None:
         special = others.get("special_tokens", base.special_tokens)
-        found["post_processors"] = _template(base, chosen["template"], special)
-    if chosen["decoder"]:
-        found["decoders"] = _parts(DECODERS, "--decoder", chosen["decoder"])
+        found["post_processors"] = _template(base, chosen.template, special)
+    if chosen.decoder:
+        found["decoders"] = _parts(DECODERS, "--decoder", chosen.decoder)
         _check_bytes_are_spelled(base, {**others, **found})
         return found
     decoders = _fitting_decoders(base, {**others, **found}, note)

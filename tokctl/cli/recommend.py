@@ -5,9 +5,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import options, paging, streams
+from tokctl.cli import paging, streams
+from tokctl.cli.command import Command
+from tokctl.cli.numbers import held_out_share, size_of, vocab_sizes, without_separators
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.recommend import (
+    Params,
+    RecommendAlgos,
+    RecommendHeldOut,
+    RecommendSeed,
+    RecommendSizes,
+    SampleSize,
+)
+from tokctl.cli.options.shared import AnswerOptions, CompareErrors, CompareThreads, TrainFiles
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.progress import ProgressDisplay
-from tokctl.cli.streams import Sources
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 
@@ -39,30 +51,23 @@ SHORT = "Recommend a vocabulary size, algorithm and pre-tokenizer."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl recommend` to `app`."""
-    app.command("recommend", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(recommend)
+    app.command("recommend", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(recommend))
 
 
 def recommend(
     context: typer.Context,
-    texts: options.TrainFiles = None,
-    params: options.Params = None,
-    algo: options.RecommendAlgos = None,
-    vocab: options.RecommendSizes = None,
-    held_out: options.RecommendHeldOut = "0.1",
-    seed: options.RecommendSeed = 0,
-    sample_size: options.SampleSize = "20M",
-    errors: options.CompareErrors = "strict",
-    threads: options.CompareThreads = None,
-    markdown: options.Markdown = False,
-    latex: options.Latex = False,
-    json: options.CompareJson = False,
-    no_pager: options.CompareNoPager = False,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
+    texts: TrainFiles = None,
+    params: Params = None,
+    algo: RecommendAlgos = None,
+    vocab: RecommendSizes = None,
+    held_out: RecommendHeldOut = "0.1",
+    seed: RecommendSeed = 0,
+    sample_size: SampleSize = "20M",
+    errors: CompareErrors = "strict",
+    threads: CompareThreads = None,
+    *,
+    shown: AnswerOptions,
+    sources: ListedTexts,
 ) -> None:
     """Recommend a tokenizer for texts: vocabulary size, algorithm, pre-tokenizer and coverage,
     with the figures behind it, and the command that trains it.
@@ -73,26 +78,25 @@ def recommend(
     compute for a byte of text.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    sources = Sources(format, text_field, include, exclude, files_from, files0_from)
-    form = paging.form(json=json, markdown=markdown, latex=latex)
+    form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
     from tokctl.extras import recommend as recommending
 
-    size = options.size_of("--sample-size", sample_size)
+    size = size_of("--sample-size", sample_size)
     count = None if params is None else parameters(params)
     if count is not None:
         recommending.ModelShape.of(count)
     names = None if not algo else [name.strip() for one in algo for name in one.split(",")]
     recommending.candidates_of(names, spaceless=True)
-    sizes = None if not vocab else options.vocab_sizes(vocab)
-    share = options.held_out_share(held_out)
+    sizes = None if not vocab else vocab_sizes(vocab)
+    share = held_out_share(held_out)
     if share is None and held_out == "-" and "-" in (texts or ["-"]):
         raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
     opened = sources.open(world, texts)
-    streams.refuse_models(texts or (), opened, format)
+    streams.refuse_models(texts or (), opened, sources.format)
     other: list[Source] = []
     if share is None:
-        other = Sources(format, text_field, include, exclude).open(world, [held_out])
-        streams.refuse_models([held_out], other, format)
+        other = sources.without_lists().open(world, [held_out])
+        streams.refuse_models([held_out], other, sources.format)
     with ProgressDisplay(world) as bars:
         found = recommending.recommend(
             opened,
@@ -112,7 +116,9 @@ def recommend(
     command = found.command(named, _reading(sources, errors))
     for_people = world.stdout_is_terminal or world.color == "always"
     answer = recommendation_answer(found, command)
-    paging.write(world, answer, form or ("text" if for_people else "plain"), pages=not no_pager)
+    paging.write(
+        world, answer, form or ("text" if for_people else "plain"), pages=not shown.no_pager
+    )
 
 
 _PARAMETERS = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([KMBGT]?)", re.IGNORECASE)
@@ -125,7 +131,7 @@ def parameters(text: str) -> int:
     Raises:
         TokctlError: the text is not such a number.
     """
-    match = _PARAMETERS.fullmatch(options.without_separators(text))
+    match = _PARAMETERS.fullmatch(without_separators(text))
     if not match:
         raise BadOption(
             f"--params can't be {text!r}",
@@ -138,13 +144,13 @@ def parameters(text: str) -> int:
     return found
 
 
-def _reading(sources: Sources, errors: str) -> list[str]:
+def _reading(sources: ListedTexts, errors: str) -> list[str]:
     """Return the options that say how texts are read, as words of a command line."""
     given = [
         *([("--format", sources.format)] if sources.format != "auto" else []),
         *([("--text-field", sources.text_field)] if sources.text_field is not None else []),
-        *(("--include", pattern) for pattern in sources.include),
-        *(("--exclude", pattern) for pattern in sources.exclude),
+        *(("--include", pattern) for pattern in sources.include or ()),
+        *(("--exclude", pattern) for pattern in sources.exclude or ()),
         *([("--files-from", sources.files_from)] if sources.files_from is not None else []),
         *([("--files0-from", sources.files0_from)] if sources.files0_from is not None else []),
         *([("--errors", errors)] if errors != "strict" else []),

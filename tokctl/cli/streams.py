@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokctl.cli.inputs import status_of
-from tokctl.cli.options import choose
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
 
@@ -20,11 +18,8 @@ if TYPE_CHECKING:
     from tokctl.sources import Document, ReadOptions, Source
     from tokctl.tokenizer import Tokenizer
 
-_STDIN = "-"
 #: Suffixes of model files.
 _SUFFIXES = (".json", ".model", ".gguf", ".tiktoken")
-#: Formats of `--format` without fields, so that `--text-field` means nothing.
-_WITHOUT_FIELDS = ("text", "tsv", "raw")
 
 
 def model_path(world: Console, path: str | None) -> str:
@@ -145,185 +140,6 @@ def end_id(tokenizer: Tokenizer, eos: str) -> int:
         return documents.end_id(tokenizer, eos)
     except TokctlError as error:
         raise error.reworded(f"--eos: {error.message}") from None
-
-
-class Sources:
-    """Texts that a command reads: the options from `--format` to `--files0-from`.
-
-    Attributes:
-        format: the format of every text, or `auto`.
-        columns: see `tokctl.sources.ReadOptions`.
-        text_field: the field or column with the text; None: the default.
-        include: patterns of the files to read in folders; empty: all.
-        exclude: patterns of the files to leave out.
-        files_from: a file that lists texts, one a line; None: none.
-        files0_from: a file that lists texts, each ended by a NUL; None: none.
-    """
-
-    def __init__(
-        self,
-        format: str = "auto",  # noqa: A002
-        text_field: str | None = None,
-        include: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
-        files_from: str | None = None,
-        files0_from: str | None = None,
-        columns: tuple[str, ...] = (),
-    ) -> None:
-        """Store the options as they are given; None is an option that is not given."""
-        self.format = format
-        self.columns = columns
-        self.text_field = text_field
-        self.include = include or ()
-        self.exclude = exclude or ()
-        self.files_from = files_from
-        self.files0_from = files0_from
-        self._listed: list[str] | None = None
-
-    @property
-    def given(self) -> str | None:
-        """The first of the options that was given; None: none was."""
-        values = {
-            "--format": self.format != "auto",
-            "--text-field": self.text_field is not None,
-            "--include": self.include,
-            "--exclude": self.exclude,
-            "--files-from": self.files_from is not None,
-            "--files0-from": self.files0_from is not None,
-        }
-        return next((option for option, value in values.items() if value), None)
-
-    @property
-    def lists(self) -> list[str]:
-        """The files that list texts: the values of `--files-from` and `--files0-from`."""
-        return [path for path in (self.files_from, self.files0_from) if path is not None]
-
-    def check_needed(self, hint: str) -> None:
-        """Raise TokctlError if an option says how texts are read, in a command without texts."""
-        if self.given is not None:
-            raise BadOption(
-                f"{self.given} says how texts are read, and there is none", hint, "conflict"
-            )
-
-    @property
-    def reading(self) -> ReadOptions:
-        """The settings for reading; TokctlError if options conflict."""
-        from tokctl.sources.document import FORMATS, ReadOptions
-
-        choose("--format", self.format, FORMATS)
-        if self.text_field is not None:
-            if self.format in _WITHOUT_FIELDS:
-                raise BadOption(
-                    f"--text-field does not go with --format {self.format}, which has no fields",
-                    "leave it out, or take --format jsonl, parquet or arrow",
-                    "conflict",
-                )
-            if not self.text_field:
-                raise BadOption(
-                    "--text-field is empty", "name the field that holds the text", "bad-value"
-                )
-        for option, patterns in (("--include", self.include), ("--exclude", self.exclude)):
-            if "" in patterns:
-                raise BadOption(
-                    f"a pattern of {option} is empty", "spell it like '*.md'", "bad-value"
-                )
-        include, exclude = tuple(self.include), tuple(self.exclude)
-        return ReadOptions(self.format, self.text_field, include, exclude, self.columns)
-
-    def names(self, world: Console, files: Sequence[str] | None) -> list[str]:
-        """Return the arguments, followed by the entries of `--files-from` and `--files0-from`.
-
-        The lists are read at the first call only, since stdin can't be read twice.
-        """
-        if self._listed is None:
-            self._listed = self._read_lists(world, files or ())
-        return [*(files or ()), *self._listed]
-
-    def _read_lists(self, world: Console, files: Sequence[str]) -> list[str]:
-        lists = [(self.files_from, b"\n"), (self.files0_from, b"\0")]
-        given = [(name, end) for name, end in lists if name is not None]
-        from_stdin = sum(name == _STDIN for name, _ in given)
-        if from_stdin > 1:
-            raise BadOption(
-                "stdin (-) is named twice", "it can be only one of the lists", "conflict"
-            )
-        listed: list[str] = []
-        for name, end in given:
-            option = "--files-from" if end == b"\n" else "--files0-from"
-            for path in _listed(world, name, end):
-                world.inputs.name(path, option)
-                listed.append(path)
-        if from_stdin and _STDIN in (*files, *listed):
-            raise BadOption(
-                "stdin can't be both a list of texts and a text", "leave the text - out", "conflict"
-            )
-        return listed
-
-    def open(self, world: Console, files: Sequence[str] | None) -> list[Source]:
-        """Open the texts that arguments and lists name, or stdin if nothing is named.
-
-        Raises:
-            TokctlError: a text can't be opened, options conflict, or stdin is a terminal.
-        """
-        from tokctl import sources
-
-        reading = self.reading
-        names = self.names(world, files)
-        if not names and not self.lists:
-            if world.stdin_is_terminal:
-                raise BadOption(
-                    "there is no text: stdin is a terminal",
-                    "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type",
-                    "missing-option",
-                )
-            names = [_STDIN]
-        opened = sources.open_sources(names, reading, stdin=world.stdin)
-        for source in opened:
-            if note := getattr(source, "note", ""):
-                world.say(f"note: {printable(note)}")
-        return opened
-
-
-def _listed(world: Console, name: str, end: bytes) -> list[str]:
-    """Return the names in a list, after checking that each one exists.
-
-    Patterns are not expanded. A folder is an error, since `find` lists its files as well.
-
-    Args:
-        world: where a list from stdin is read.
-        name: the path of the list; `-` is stdin.
-        end: the byte that ends each name, a line feed or NUL.
-    """
-    from tokctl import sources
-    from tokctl.sources import folders, remote
-
-    (text,) = sources.documents([name], stdin=world.stdin)
-    unit = "line" if end == b"\n" else "name"
-    names: list[str] = []
-    for number, entry in enumerate(b"".join(text.blocks()).split(end), 1):
-        if not entry:
-            continue
-        listed = os.fsdecode(entry)
-        if listed != _STDIN and not remote.is_address(listed):
-            place = f"{text.name}, {unit} {number}"
-            try:
-                status = os.stat(listed)  # noqa: PTH116  (lists are long, and Path is slow)
-            except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                hint = "names are taken literally and are relative to the current folder"
-                if end == b"\0" and b"\n" in entry:
-                    hint = "a NUL ends a name here, as of find -print0; --files-from takes lines"
-                raise BadInput(
-                    f"{place}: can't read {listed}: {reason}", hint, "unreadable"
-                ) from None
-            if stat.S_ISDIR(status.st_mode) and not folders.is_saved_dataset(listed):
-                raise BadInput(
-                    f"{place}: {listed} is a folder",
-                    "list the files in it (find … -type f), or give it as an argument",
-                    "unreadable",
-                )
-        names.append(listed)
-    return names
 
 
 def names(world: Console, files: Sequence[str] | None, *, ids: bool = False) -> list[str]:

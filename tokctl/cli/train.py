@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tokctl.cli import engines, languages, options, recipes, streams, train_report
+from tokctl.cli import engines, recipes, streams, train_report
+from tokctl.cli.command import Command
+from tokctl.cli.languages import LanguageTexts, languages_of, turns_of
+from tokctl.cli.numbers import size_of, spoken
+from tokctl.cli.options.declaring import with_groups
+from tokctl.cli.options.shared import TrainFiles
+from tokctl.cli.options.sources import ListedTexts
+from tokctl.cli.options.train import (
+    CountingOptions,
+    LanguageOptions,
+    RecipeOptions,
+    TrainOutputOptions,
+    VocabularyOptions,
+)
 from tokctl.cli.world import Console
 from tokctl.core.errors import BadInput, BadOption, TokctlError, printable
 
@@ -18,9 +31,10 @@ if TYPE_CHECKING:
 
     from tokctl._native import Counts
     from tokctl.extras.ray import Cluster
-    from tokctl.model import Recipe
+    from tokctl.model import Model, Recipe
     from tokctl.sources import Source
-    from tokctl.training import Options
+    from tokctl.tokenizer import Tokenizer
+    from tokctl.training import Options, Timing
     from tokctl.training.parity import CountedLanguages
 
 EXAMPLES = """Examples:
@@ -55,189 +69,67 @@ SHORT = "Train a tokenizer on texts and write its model file."
 
 def register(app: typer.Typer) -> None:
     """Add `tokctl train` to `app`."""
-    app.command("train", cls=options.Command, epilog=EXAMPLES, short_help=SHORT)(train)
+    app.command("train", cls=Command, epilog=EXAMPLES, short_help=SHORT)(with_groups(train))
 
 
 def train(
     context: typer.Context,
-    files: options.TrainFiles = None,
-    algo: options.Algo = None,
-    vocab: options.Vocab = 10_000,
-    output: options.TrainOutput = None,
-    force: options.Force = False,
-    preset: options.Preset = None,
-    list_presets: options.ListPresets = False,
-    special: options.TrainSpecial = None,
-    show_steps: options.ShowSteps = 0,
-    threads: options.TrainThreads = None,
-    memory: options.Memory = None,
-    engine: options.Engine = None,
-    plan: options.Plan = False,
-    json: options.TrainJson = False,
-    counts: options.TrainCounts = False,
-    save_counts: options.SaveCounts = None,
-    weight: options.Weight = None,
-    sample: options.TrainSample = None,
-    seed: options.TrainSeed = None,
-    extend: options.Extend = None,
-    lang: options.TrainLang = None,
-    lang_dev: options.LangDev = None,
-    parity: options.ParityVariant = None,
-    global_merges: options.GlobalMerges = None,
-    parity_measure: options.ParityMeasure = None,
-    parity_target: options.ParityTarget = None,
-    parity_window: options.ParityWindow = None,
-    parity_limit: options.ParityLimit = None,
-    errors: options.TrainErrors = "strict",
-    normalize: options.Normalize = None,
-    pretokenize: options.Pretokenize = None,
-    characters: options.Characters = None,
-    graphemes: options.Graphemes = False,
-    marker: options.Marker = None,
-    min_count: options.MinCount = 1,
-    min_frequency: options.MinFrequency = 1,
-    threshold: options.Threshold = None,
-    max_token_length: options.MaxTokenLength = None,
-    transition: options.Transition = None,
-    max_words: options.MaxWords = None,
-    forbid: options.Forbid = None,
-    whole_characters: options.WholeCharacters = False,
-    initial_token: options.InitialToken = None,
-    initial_tokens_from: options.InitialTokensFrom = None,
-    coverage: options.Coverage = None,
-    alphabet_limit: options.AlphabetLimit = None,
-    initial_alphabet: options.InitialAlphabet = "",
-    score: options.Score = None,
-    tie_break: options.TieBreak = None,
-    unk_token: options.UnkToken = None,
-    byte_fallback: options.ByteFallback = None,
-    fuse_unknown: options.FuseUnknown = None,
-    segment: options.Segment = None,
-    unknown: options.Unknown = None,
-    max_input_chars: options.MaxInputChars = None,
-    template: options.Template = None,
-    decoder: options.Decoder = None,
-    format: options.Format = "auto",  # noqa: A002
-    text_field: options.TextField = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    files_from: options.FilesFrom = None,
-    files0_from: options.Files0From = None,
+    files: TrainFiles = None,
+    *,
+    recipe: RecipeOptions,
+    vocabulary: VocabularyOptions,
+    output: TrainOutputOptions,
+    counting: CountingOptions,
+    languages: LanguageOptions,
+    sources: ListedTexts,
 ) -> None:
     """Train a tokenizer on texts and write its model file: a tokenizer.json, which Hugging Face
     libraries load if that format can hold the recipe.
     """  # noqa: D205 (one paragraph of the help)
     world: Console = context.obj
-    sources = streams.Sources(format, text_field, include, exclude, files_from, files0_from)
-    if list_presets:
-        train_report.list_presets(world, json=json)
+    if output.list_presets:
+        train_report.list_presets(world, json=output.json)
         return
-    recipe_options = {
-        "algo": algo,
-        "preset": preset,
-        "special": special or [],
-        "normalize": normalize,
-        "pretokenize": pretokenize,
-        "characters": characters,
-        "graphemes": graphemes,
-        "marker": marker,
-        "unk_token": unk_token,
-        "byte_fallback": byte_fallback,
-        "fuse_unknown": fuse_unknown,
-        "score": score,
-        "tie_break": tie_break,
-        "segment": segment,
-        "unknown": unknown,
-        "max_input_chars": max_input_chars,
-        "template": template,
-        "decoder": decoder,
-        "show_steps": show_steps,
-        "min_frequency": min_frequency,
-        "transition": transition,
-        "max_words": max_words,
-        "forbid": forbid,
-        "threshold": threshold,
-    }
     from tokctl import training
 
-    old = None if extend is None else streams.load_model(world, extend).model
+    old = None if counting.extend is None else streams.load_model(world, counting.extend).model
     notes: list[str] = []
-    recipe = recipes.recipe_of(recipe_options, old.recipe if old else None, notes.append)
-    if old and old.recipe.pre_tokenizers != recipe.pre_tokenizers:
+    filled = recipes.recipe_of(recipe, old.recipe if old else None, notes.append)
+    recipes.check_algorithm(filled, recipe, vocabulary, output)
+    if old and old.recipe.pre_tokenizers != filled.pre_tokenizers:
         notes.append(
             f"the model to extend splits text by {old.recipe.splitting}, and the new one by "
-            f"{recipe.splitting}: a text can get other ids than before"
+            f"{filled.splitting}: a text can get other ids than before"
         )
-    if seed is not None and sample is None:
-        raise BadOption(
-            "--seed is for --sample", "add --sample SHARE, or leave --seed out", "missing-option"
-        )
-    chosen = training.Options(
-        memory=memory_limit(memory),
-        vocab_size=vocab,
-        min_count=min_count,
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
-        whole_characters=whole_characters,
-        initial_tokens=initial_tokens_of(initial_token, initial_tokens_from),
-        threads=threads,
-        errors=errors,
-        coverage=share_of("--coverage", coverage),
-        alphabet_limit=alphabet_limit,
-        initial_alphabet=initial_alphabet,
-        weights=weights_of(weight or []),
-        sample=share_of("--sample", sample),
-        seed=seed or 0,
-        threshold=share_of("--threshold", threshold),
-        extend=old,
-    )
-    by_language = languages.languages_of(
-        {
-            "lang": lang,
-            "lang_dev": lang_dev,
-            "parity": parity,
-            "global_merges": global_merges,
-            "parity_measure": parity_measure,
-            "parity_target": parity_target,
-            "parity_window": parity_window,
-            "parity_limit": parity_limit,
-        },
-        {
-            "a text without a name": (files or sources.lists, "each text there is a language's"),
-            "--word-counts": (counts, "it names texts, and each language has its own counts"),
-            "--save-counts": (save_counts, "each language has its own counts"),
-            "--extend": (extend, "languages take turns from the first merge on"),
-            "--weight": (weight, "a language is served when it costs most, however long its text"),
-            "--engine": (engine, "languages are counted on one machine"),
-        },
-    )
+    chosen = training_options(vocabulary, counting, old)
+    by_language = languages_of(languages, has_texts=bool(files or sources.lists))
     if by_language:
-        by_language.check_against(recipe, chosen)
+        by_language.check_against(filled, chosen)
         files = by_language.paths
-    check_before(recipe, chosen, counts, files, sources)
-    cluster = None if engine is None else cluster_of(world, engine, recipe, chosen, counts=counts)
-    if plan and cluster is None:
-        raise BadOption("--plan is for --engine", "add --engine ray", "missing-option")
+    check_before(filled, chosen, counting.counts, files, sources)
+    cluster = (
+        None if counting.engine is None else cluster_of(world, counting.engine, filled, chosen)
+    )
     _refuse_algorithms(files or ())
     # Not opened as texts: a file of words and counts would be read as a table of texts.
-    lines = streams.documents(world, files) if counts else []
+    lines = streams.documents(world, files) if counting.counts else []
     opened = by_language.open(world, sources) if by_language else None
     texts = lines or (opened.all if opened else sources.open(world, files))
     if not lines:
-        streams.refuse_models(files or (), texts, format)
-    if plan and cluster:
+        streams.refuse_models(files or (), texts, sources.format)
+    if counting.plan and cluster:
         from tokctl.extras.ray import plan as plans
 
-        train_report.plan(world, *plans.plan(cluster, texts, recipe, chosen), json=json)
+        train_report.plan(world, *plans.plan(cluster, texts, filled, chosen), json=output.json)
         return
-    path = model_path(output, files or [], texts, recipe)
+    path = model_path(output.output, files or [], texts, filled)
     world.inputs.write(path)
     streams.check_output(world, path)
     replaced = Path(path).is_file() and not streams.is_same_file(world.stdout, path)
-    if replaced and output is None and not force:
-        check_replaced(path, recipe, chosen, texts, by_language)
-    if save_counts is not None:
-        check_save_counts(world, save_counts, texts, chosen)
+    if replaced and output.output is None and not output.force:
+        check_replaced(path, filled, chosen, texts, by_language)
+    if counting.save_counts is not None:
+        check_save_counts(world, counting.save_counts, texts, chosen)
     if chosen.memory is not None:
         chosen = replace(chosen, temporary=temporary_folder(world, path))
     for note in notes:
@@ -247,51 +139,99 @@ def train(
     from tokctl.tokenizer import Tokenizer
 
     timing = training.Timing()
-    with ProgressDisplay(world, rounds=recipe.traits.has_scores) as bars:
+    with ProgressDisplay(world, rounds=filled.traits.has_scores) as bars:
         # Counting is separate: --show-steps needs the counts, and stdin can't be read again.
         counted: Counts | CountedLanguages
         if by_language and opened:
-            counted = spoken = opened.count(recipe, chosen, bars)
+            counted = spoken = opened.count(filled, chosen, bars)
             timing.lap("count")
-            model = by_language.fill(spoken, recipe, chosen, bars, timing)
+            model = by_language.fill(spoken, filled, chosen, bars, timing)
         else:
-            if counts:
-                counted, text = training.count_lines(lines[0], recipe, chosen, bars)
+            if lines:
+                counted, text = training.count_lines(lines[0], filled, chosen, bars)
             else:
                 count = cluster.count if cluster else training.count
-                counted, text = count(texts, recipe, chosen, bars)
-            if save_counts is not None:
+                counted, text = count(texts, filled, chosen, bars)
+            if counting.save_counts is not None:
                 from tokctl.training.counts import save
 
                 # Saved before the training, so that the counts survive its failure.
-                save(save_counts, counted)
+                save(counting.save_counts, counted)
             timing.lap("count")
-            model = training.fill(counted, text, recipe, chosen, bars, timing)
+            model = training.fill(counted, text, filled, chosen, bars, timing)
     # On a cluster, --memory limits each worker.
     if not cluster and (why := more_than_memory(counted, chosen)):
         world.say(f"note: {why}")
     tokenizer = Tokenizer(model)
     tokenizer.save(path)
     timing.lap("write")
+    _report(world, tokenizer, path, timing, counted, output, replaced=replaced)
+
+
+def _report(
+    world: Console,
+    tokenizer: "Tokenizer",
+    path: str,
+    timing: "Timing",
+    counted: "Counts | CountedLanguages",
+    output: TrainOutputOptions,
+    *,
+    replaced: bool,
+) -> None:
+    """Report a training on stderr, and the path of the model, or facts as JSON, on stdout."""
+    from tokctl import formats
+
     train_report.report(
         world,
         tokenizer,
         timing,
-        counted if show_steps else None,
-        show_steps,
+        counted if output.show_steps else None,
+        output.show_steps,
         replaced=path if replaced else None,
     )
-    from tokctl import formats
-
     if why := formats.obstacle(tokenizer.model):
         world.say(f"note: Hugging Face refuses this file: {printable(why)}")
-    if json:
+    if output.json:
         from tokctl.core import orjson
 
         facts = train_report.facts(tokenizer, path, timing, replaced=replaced)
         world.stdout.write(orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     elif not streams.is_same_file(world.stdout, path):  # else stdout is the model file
         world.stdout.write(os.fsencode(path) + b"\n")
+
+
+def training_options(
+    vocabulary: VocabularyOptions, counting: CountingOptions, extended: "Model | None"
+) -> "Options":
+    """Return the options of the training, in addition to the recipe.
+
+    Args:
+        vocabulary: what gets an id.
+        counting: what is read and counted.
+        extended: the model to continue from, if there is one.
+    """
+    from tokctl.training import Options
+
+    initial_tokens = initial_tokens_of(vocabulary.initial_token, vocabulary.initial_tokens_from)
+    return Options(
+        vocab_size=vocabulary.vocab,
+        min_count=vocabulary.min_count,
+        min_frequency=vocabulary.min_frequency,
+        max_token_length=vocabulary.max_token_length,
+        whole_characters=vocabulary.whole_characters,
+        initial_tokens=initial_tokens,
+        coverage=share_of("--coverage", vocabulary.coverage),
+        alphabet_limit=vocabulary.alphabet_limit,
+        initial_alphabet=vocabulary.initial_alphabet,
+        threshold=share_of("--threshold", vocabulary.threshold),
+        threads=counting.threads,
+        errors=counting.errors,
+        memory=memory_limit(counting.memory),
+        weights=weights_of(counting.weight or []),
+        sample=share_of("--sample", counting.sample),
+        seed=counting.seed or 0,
+        extend=extended,
+    )
 
 
 def share_of(option: str, text: str | None) -> "Decimal | None":
@@ -376,7 +316,7 @@ def memory_limit(text: str | None) -> int | None:
     Raises:
         TokctlError: the text is not a size, or is less than `LEAST_MEMORY`.
     """
-    return None if text is None else options.size_of("--memory", text, LEAST_MEMORY)
+    return None if text is None else size_of("--memory", text, LEAST_MEMORY)
 
 
 def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") -> str | None:
@@ -384,26 +324,18 @@ def more_than_memory(counted: "Counts | CountedLanguages", chosen: "Options") ->
     if chosen.memory is None or (bytes_ := counted.memory()) <= chosen.memory:
         return None
     return (
-        f"the {len(counted):,} pre-tokens that are left take {options.spoken(bytes_)}, more than "
-        f"--memory {options.spoken(chosen.memory)}, and training takes more than that: --memory "
+        f"the {len(counted):,} pre-tokens that are left take {spoken(bytes_)}, more than "
+        f"--memory {spoken(chosen.memory)}, and training takes more than that: --memory "
         "limits the counting; a higher --min-count leaves fewer"
     )
 
 
-def cluster_of(
-    world: Console, name: str, recipe: "Recipe", chosen: "Options", *, counts: bool
-) -> "Cluster":
+def cluster_of(world: Console, name: str, recipe: "Recipe", chosen: "Options") -> "Cluster":
     """Return the cluster of `--engine` after checking that it can do the counting.
 
     Raises:
-        TokctlError: no engine has this name, or words are read with their counts.
+        TokctlError: no engine has this name.
     """
-    if counts:
-        raise BadOption(
-            "--engine counts texts, and --word-counts reads words that are counted already",
-            "leave --engine out",
-            "conflict",
-        )
     from tokctl.training.counting import check_parts
 
     check_parts(recipe, chosen)
@@ -426,7 +358,7 @@ def check_before(
     chosen: "Options",
     counts: bool,
     files: list[str] | None,
-    sources: streams.Sources,
+    sources: ListedTexts,
 ) -> None:
     """Raise TokctlError if options conflict or the vocabulary is too small, before texts are read.
 
@@ -461,13 +393,6 @@ def check_before(
         raise BadOption(
             "--word-counts takes one file",
             "counts of the same word add up: cat a b | tokctl train --word-counts -",
-            "conflict",
-        )
-    if counts and (chosen.weights or chosen.sample is not None or chosen.errors != "strict"):
-        raise BadOption(
-            "--weight, --sample and --errors are for texts, and --word-counts reads words that are "
-            "counted already",
-            "leave them out, or change the counts",
             "conflict",
         )
     if counts and sources.given:
@@ -545,7 +470,7 @@ def check_replaced(
     recipe: "Recipe",
     chosen: "Options",
     texts: "Sequence[Source]",
-    by_language: languages.LanguageTexts | None,
+    by_language: LanguageTexts | None,
 ) -> None:
     """Raise TokctlError if the existing file at `path` is not a model of the same options.
 
@@ -581,7 +506,7 @@ def check_replaced(
     if weights != before.training.weights:
         changed["weights"] = before.training.weights, weights
     turns = by_language and by_language.turns
-    if turns != (turns_before := before.parity and languages.turns_of(before.parity)):
+    if turns != (turns_before := before.parity and turns_of(before.parity)):
         changed["languages"] = turns_before, turns
     if changed:
         name, (old, new) = next(iter(changed.items()))

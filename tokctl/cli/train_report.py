@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from tokctl.cli.options import spoken
+from tokctl.cli.numbers import spoken
 from tokctl.cli.streams import text_or_bytes
 from tokctl.cli.world import Console
 from tokctl.core.humanize import plural

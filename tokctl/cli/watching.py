@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokctl.cli import streams
-from tokctl.cli.streams import Sources
+from tokctl.cli.options.sources import Texts
 from tokctl.cli.world import Console
 from tokctl.core import systems
 from tokctl.core.errors import BadInput, BadOption, Unsupported
@@ -25,7 +25,7 @@ _INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N 
 def watch(
     world: Console,
     path: str | None,
-    given: Sources,
+    given: Texts,
     texts: list[str],
     errors: str,
     *,

@@ -1,0 +1,1 @@
+"""Catalogue of the command line: every option and argument once, by command."""
