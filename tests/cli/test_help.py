@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tests.cli.run import process, tokctl
 from tokctl.cli.app import build
-from tokctl.cli.options import whole_number
+from tokctl.cli.numbers import whole_number
 
 
 def commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:

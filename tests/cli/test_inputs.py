@@ -17,7 +17,7 @@ from tests.cli.conftest import Models
 from tests.cli.run import Result, names, tokctl
 from tests.cli.test_options import ROOT, commands
 from tokctl import idfiles
-from tokctl.cli.options import metavar_of
+from tokctl.cli.command import metavar_of
 from tokctl.core.errors import TokctlError
 from tokctl.tokenizer import Tokenizer
 

@@ -1,4 +1,4 @@
-"""Sources of many documents in compare, inspect and convert --verify: what is made of them is
+"""ListedTexts of many documents in compare, inspect and convert --verify: what is made of them is
 what is made of as many files."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from tests.cli.run import Result, error, tokctl
 from tests.many import archive, files, records
 from tests.metrics.models import TEXT, model
-from tokctl.cli.streams import Sources
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
 from tokctl.sources import Source
 
@@ -39,11 +39,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(paths: Sequence[str | Path], *_: object, **__: object) -> list[Source]:
         return [source for path in paths for source in MADE[str(path)]]
 
-    def opened(self: Sources, world: Console, given: Sequence[str] | None) -> list[Source]:
+    def opened(self: ListedTexts, world: Console, given: Sequence[str] | None) -> list[Source]:
         del world
         return named([*(given or []), *([self.files_from] if self.files_from else [])])
 
-    monkeypatch.setattr(Sources, "open", opened)
+    monkeypatch.setattr(ListedTexts, "open", opened)
     monkeypatch.setattr("tokctl.sources.open_sources", named)
     monkeypatch.setenv("COLUMNS", "100")
     model("bpe").save("b.json")

@@ -10,7 +10,7 @@ import typer
 
 from tests.cli.run import tokctl
 from tokctl.cli.app import build
-from tokctl.cli.options import SHARED, CommandGroup, metavar_of, values_of
+from tokctl.cli.command import SHARED, CommandGroup, metavar_of, values_of
 
 
 def commands(group: Any) -> Iterator[Any]:

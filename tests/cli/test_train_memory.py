@@ -16,7 +16,7 @@ from tests.cli.run import error, names, process, tokctl
 from tests.exact.spilled import document, records
 from tokctl import TokctlError
 from tokctl.cli import train
-from tokctl.cli.options import size_of, spoken
+from tokctl.cli.numbers import size_of, spoken
 from tokctl.model.presets import BPE
 from tokctl.sources import Source
 from tokctl.training import counts

@@ -11,7 +11,8 @@ import typer
 
 from tests.cli.run import tokctl
 from tokctl import TokctlError, Tokenizer
-from tokctl.cli import options
+from tokctl.cli import command as commands
+from tokctl.cli import numbers
 from tokctl.cli.app import COMMANDS, build
 from tokctl.core.values import limit_screen
 
@@ -26,12 +27,12 @@ def parameters() -> Iterator[tuple[str, Any]]:
                     yield f"{name} {each.name}", each
 
 
-CHOICES = [one for one in parameters() if options.values_of(one[1])]
+CHOICES = [one for one in parameters() if commands.values_of(one[1])]
 NUMBERS = [one for one in parameters() if getattr(one[1], "number", None)]
 
 
 def read(parameter: Any, value: Any) -> Any:
-    return options._read(parameter, lambda _context, given: given, None, value)
+    return commands._read(parameter, lambda _context, given: given, None, value)
 
 
 def test_the_catalogue_is_tried() -> None:
@@ -41,7 +42,7 @@ def test_the_catalogue_is_tried() -> None:
 
 @pytest.mark.parametrize(("name", "parameter"), CHOICES, ids=[name for name, _ in CHOICES])
 def test_choices_are_read_in_any_case(name: str, parameter: Any) -> None:
-    known = options.values_of(parameter)
+    known = commands.values_of(parameter)
     assert len({value.casefold() for value in known}) == len(known), name
     for value in known:
         for typed in (value, value.upper(), value.title()):
@@ -54,14 +55,14 @@ def test_choices_are_read_in_any_case(name: str, parameter: Any) -> None:
 
 @pytest.mark.parametrize(("name", "parameter"), CHOICES, ids=[name for name, _ in CHOICES])
 def test_a_near_miss_of_a_choice_is_guessed(name: str, parameter: Any) -> None:
-    if not options._is_closed(parameter):
+    if not commands._is_closed(parameter):
         pytest.skip(f"{name} takes other values, too")
-    for value in options.values_of(parameter):
+    for value in commands.values_of(parameter):
         if len(value) > 4:
             wrong = value[:2] + value[3] + value[2] + value[4:]
-            if wrong not in options.values_of(parameter):
+            if wrong not in commands.values_of(parameter):
                 with pytest.raises(TokctlError, match=r"hint: did you mean \S+\? "):
-                    options._check(parameter, wrong)
+                    commands._check(parameter, wrong)
 
 
 @pytest.mark.parametrize(("name", "parameter"), NUMBERS, ids=[name for name, _ in NUMBERS])
@@ -74,16 +75,16 @@ def test_numbers_may_have_separators(name: str, parameter: Any) -> None:
 
 @pytest.mark.parametrize("text", ["1,234K", "1_234K", "1234K"])
 def test_separators_before_a_unit(text: str) -> None:
-    assert options.whole_number(text) == 1_234_000
-    assert options.size_of("--memory", text) == 1234 << 10
+    assert numbers.whole_number(text) == 1_234_000
+    assert numbers.size_of("--memory", text) == 1234 << 10
 
 
 def test_a_list_of_sizes_stays_a_list() -> None:
-    assert options.vocab_sizes(["300,280"]) == [300, 280]
-    assert options.vocab_sizes(["20_000,8K"]) == [20000, 8000]
+    assert numbers.vocab_sizes(["300,280"]) == [300, 280]
+    assert numbers.vocab_sizes(["20_000,8K"]) == [20000, 8000]
     for wrong in ("20,000", "8,192,000"):
         with pytest.raises(TokctlError, match="a comma stands between sizes"):
-            options.vocab_sizes([wrong])
+            numbers.vocab_sizes([wrong])
 
 
 def test_text_of_a_step_keeps_its_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests import systems
 from tests.cli.run import error, tokctl
 from tests.tools.docs.tutorial import FOLDER, code_of
-from tokctl.cli import options
+from tokctl.cli.options import values
 from tokctl.core.errors import TokctlError
 from tokctl.extras.course import cases, grader
 from tokctl.extras.course.exercises import EXERCISES, PAGES, exercise
@@ -95,7 +95,7 @@ def test_numbers_are_known_without_the_cases(monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("the cases are read")
 
     monkeypatch.setattr(cases, "_written_cases", refuse)
-    assert list(options._exercises()) == list(EXERCISES)
+    assert list(values.exercises()) == list(EXERCISES)
 
 
 def test_numbers_follow_the_pages() -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.run import tokctl
 from tests.exact.spilled import BYTES, counted, records
 from tokctl import formats
-from tokctl.cli.options import spoken
+from tokctl.cli.numbers import spoken
 from tokctl.cli.train import LEAST_MEMORY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.run import tokctl
 from tests.sources.made import COMPRESS, all_of
-from tokctl.cli.streams import Sources
+from tokctl.cli.options.sources import ListedTexts
 from tokctl.cli.world import Console
 from tokctl.core.errors import TokctlError
 from tokctl.sources import ReadOptions
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_lists_of_names(folder: Path) -> None:
     (folder / "list").write_bytes(b"b.txt\n\n\xff\n*.txt\na.txt")
     (folder / "list0").write_bytes(b"new\nline\0\xff\0")
-    both = Sources(files_from="list", files0_from="list0")
+    both = ListedTexts(files_from="list", files0_from="list0")
     odd = os.fsdecode(b"\xff")
     expected = ["d/c.txt", "b.txt", odd, "*.txt", "a.txt", "new\nline", odd]
     assert both.names(world(), ["d/c.txt"]) == expected
@@ -43,16 +43,16 @@ def test_lists_of_names(folder: Path) -> None:
     # A name that looks like a pattern is the file of that name.
     assert texts == [b"c", *(os.fsencode(name) for name in expected[1:])]
     (folder / "list.gz").write_bytes(COMPRESS["gz"](b"a.txt\n"))
-    assert Sources(files_from="list.gz").names(world(), None) == ["a.txt"]
+    assert ListedTexts(files_from="list.gz").names(world(), None) == ["a.txt"]
 
 
 def test_a_list_from_stdin_is_read_once() -> None:
-    from_stdin = Sources(files0_from="-")
+    from_stdin = ListedTexts(files0_from="-")
     shell = world(b"a.txt\0b.txt\0")
     assert from_stdin.names(shell, ["d"]) == ["d", "a.txt", "b.txt"]
     assert [source.name for source in from_stdin.open(shell, None)] == ["a.txt", "b.txt"]
     # A list of nothing is nothing: stdin is not read for text instead.
-    assert Sources(files0_from="-").open(world(b"", terminal=True), None) == []
+    assert ListedTexts(files0_from="-").open(world(b"", terminal=True), None) == []
 
 
 @pytest.mark.parametrize(
@@ -76,27 +76,27 @@ def test_lists_that_are_wrong(
     listing: dict[str, str], stdin: bytes, files: list[str], says: str
 ) -> None:
     with pytest.raises(TokctlError, match=says):
-        Sources(**listing).names(world(stdin), files)
+        ListedTexts(**listing).names(world(stdin), files)
 
 
 def test_lines_are_no_names_that_end_with_nul() -> None:
     with pytest.raises(TokctlError) as caught:
-        Sources(files0_from="-").names(world(b"a.txt\nb.txt\n"), None)
+        ListedTexts(files0_from="-").names(world(b"a.txt\nb.txt\n"), None)
     assert caught.value.hint is not None
     assert "--files-from takes lines" in caught.value.hint
 
 
 def test_what_is_read_and_how() -> None:
-    given = Sources("jsonl", "a.b", ["*.md"], ["x", "y"])
+    given = ListedTexts("jsonl", "a.b", ["*.md"], ["x", "y"])
     assert given.reading == ReadOptions("jsonl", "a.b", ("*.md",), ("x", "y"))
-    assert Sources().reading == ReadOptions()
-    assert all_of(Sources().open(world(b"text"), None)) == [("stdin", [b"text"])]
+    assert ListedTexts().reading == ReadOptions()
+    assert all_of(ListedTexts().open(world(b"text"), None)) == [("stdin", [b"text"])]
     with pytest.raises(TokctlError, match="stdin is a terminal"):
-        Sources().open(world(terminal=True), None)
+        ListedTexts().open(world(terminal=True), None)
     # Patterns without a folder change nothing.
-    assert len(Sources(include=["*.md"]).open(world(), ["a.txt"])) == 1
+    assert len(ListedTexts(include=["*.md"]).open(world(), ["a.txt"])) == 1
     lines = b'{"body": "x"}\n'
-    assert all_of(Sources(text_field="body").open(world(lines), None)) == [("stdin", [b"x"])]
+    assert all_of(ListedTexts(text_field="body").open(world(lines), None)) == [("stdin", [b"x"])]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_is_read_and_how() -> None:
 )
 def test_what_does_not_go_together(options: dict[str, Any], says: str) -> None:
     with pytest.raises(TokctlError, match=says):
-        Sources(**options).open(world(), ["a.txt"])
+        ListedTexts(**options).open(world(), ["a.txt"])
 
 
 def test_counts_that_are_compressed(folder: Path) -> None:

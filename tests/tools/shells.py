@@ -17,8 +17,8 @@ from typing import Any
 import typer
 
 from tokctl import __version__
+from tokctl.cli.command import metavar_of, values_of
 from tokctl.cli.installed import INSTALLED, SCRIPTS, page_path
-from tokctl.cli.options import metavar_of, values_of
 
 # -- the tree of commands -------------------------------------------------------------------------
 

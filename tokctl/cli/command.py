@@ -88,9 +88,9 @@ class Command(TyperCommand):
         try:
             for parameter in self.params:
                 _check(parameter, ctx.params[parameter.name])
-            _check_together(self.params, ctx.params)
             with watched(ctx.obj.inputs):
                 ctx.obj.inputs.declare(self.params, ctx.params)
+                _check_together(self.params, ctx.params)
                 return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError, OSError) as error:
             raise PastTyper(error) from error
