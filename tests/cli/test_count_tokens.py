@@ -211,18 +211,34 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (("--csv",), "--csv is for --count", "add --count, or leave --csv out"),
-        (("--sort", "name"), "--sort is for --count", "add --count, or leave --sort out"),
-        (("--count", "--csv", "--json"), "--csv and --json are two forms", "leave one of them out"),
+        (("--csv",), "--csv goes with --count", "add --count, or leave --csv out"),
+        (("--sort", "name"), "--sort goes with --count", "add --count, or leave --sort out"),
+        (
+            ("--count", "--csv", "--json"),
+            "--csv can't be used with --json: each is a form of its own",
+            "leave one of them out",
+        ),
         (("--count", "--sort", "x"), "--sort can't be 'x'", "choose one of: tokens, bytes, name"),
-        (("--count", "--pad", "3"), "--count does not count padding", "leave --pad out"),
-        (("--count", "--pad-token", "x"), "--pad-token is for --pad", "leave --pad-token out"),
+        (
+            ("--count", "--pad", "3"),
+            "--pad can't be used with --count: padding is not counted",
+            "leave one of them out",
+        ),
+        (
+            ("--count", "--pad-token", "x"),
+            "--pad-token goes with --pad",
+            "add --pad N, or leave --pad-token out",
+        ),
         (
             ("--count", "--stride", "3"),
-            "--stride is for windows of --max-length",
-            "add --max-length N",
+            "--stride goes with --max-length",
+            "add --max-length N, or leave --stride out",
         ),
-        (("--count", "--seed", "3"), "--seed is for --alpha", "add --alpha ALPHA"),
+        (
+            ("--count", "--seed", "3"),
+            "--seed goes with --alpha",
+            "add --alpha ALPHA, or leave --seed out",
+        ),
         (
             ("--count", "--alpha", "0.1"),
             "a wordpiece model has one segmentation of a text",

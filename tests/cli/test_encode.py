@@ -214,7 +214,11 @@ def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[s
             "--json is --as jsonl, and --as is ids",
             "leave one of them out",
         ),
-        (("--count", "--as", "ids"), "--count shows counts, not --as ids", "leave one of them out"),
+        (
+            ("--count", "--as", "ids"),
+            "--as can't be used with --count: it shows counts",
+            "leave one of them out",
+        ),
         (("--errors", "x"), "--errors can't be 'x'", "choose one of: strict, replace"),
         (
             ("nosuch",),

@@ -110,9 +110,9 @@ def test_two_processes_write_the_same_bytes(model: Path) -> None:
         (["--pack", "9"], LINES, "--as ids can't hold"),
         (["--pack", "0", "--json"], LINES, "less than 1"),
         (["--count", "-m", "other"], LINES, "--chat takes the template of one model"),
-        (["--count", "--assistant-mask"], LINES, "--assistant-mask does not go with --count"),
-        (["--whole"], LINES, "--chat does not go with --whole"),
-        (["--pack", "9", "--json", "--offsets"], LINES, "--pack does not go with --offsets"),
+        (["--count", "--assistant-mask"], LINES, "--assistant-mask can't be used with --count"),
+        (["--whole"], LINES, "--chat can't be used with --whole"),
+        (["--pack", "9", "--json", "--offsets"], LINES, "--pack can't be used with --offsets"),
         (["--format", "tsv"], LINES, "--chat reads JSON Lines and tables, not tsv"),
         ([], b'[{"content": "x"}]', "line 1: message 1 has no role; it has: content"),
         ([], b'[{"from": "bing", "value": "x"}]', "line 1: message 1 is from 'bing'"),
@@ -184,7 +184,10 @@ def test_nothing_of_the_assistants_is_said(model: Path) -> None:
 def test_options_without_chat_are_refused(models: dict[str, Path]) -> None:
     for option in ("--generation-prompt", "--assistant-mask"):
         done = tokctl("encode", "-m", models["bytes"], option, "--json", stdin=b"x")
-        assert (done.code, done.err) == (2, f"error: {option} is for --chat\nhint: add --chat\n")
+        assert (done.code, done.err) == (
+            2,
+            f"error: {option} goes with --chat\nhint: add --chat, or leave {option} out\n",
+        )
 
 
 def test_without_jinja2(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_errors(models: Models) -> None:
     ("arguments", "message"),
     [
         (["--embeddings", "x"], "--embeddings goes with --check"),
-        (["--word", "a", "--tensor", "x"], "--tensor goes with --check"),
+        (["--word", "a", "--tensor", "x"], "--tensor goes with --embeddings"),
         (["--check", "--tensor", "x"], "--tensor goes with --embeddings"),
         (["--fail-on", "error"], "--fail-on goes with --check"),
         (["--check", "--fail-on", "bad"], "--fail-on can't be 'bad'"),

@@ -156,8 +156,8 @@ CASES = [
     ("--lang a=en.txt", "parity-aware training needs two languages or more",
      "name a text for each: --lang fi=fi.txt --lang sw=sw.txt"),
     ("--lang a", "--lang can't be 'a'", "write it as --lang fi=fi.txt"),
-    ("--parity base en.txt", "--parity is for languages, and none is named",
-     "name a text for each: --lang fi=fi.txt --lang sw=sw.txt"),
+    ("--parity base en.txt", "--parity goes with --lang",
+     "add --lang NAME=FILE, or leave --parity out"),
     (f"{TWO} --lang-dev a=en.txt", "b has no development text",
      "give one for each language, or for none: then the training texts are measured"),
     (f"{TWO} --lang-dev c=en.txt", "there is a development text for c, and no text to train on",
@@ -187,8 +187,8 @@ CASES = [
      "--weight can't be used with --lang: a language is served when it costs most, however long "
      "its text", "leave one of them out"),
     (f"{TWO} --word-counts",
-     "--word-counts can't be used with --lang: it names texts, and each language has its own "
-     "counts", "leave one of them out"),
+     "--word-counts can't be used with --lang: each language has its own counts",
+     "leave one of them out"),
     (f"{TWO} --save-counts x",
      "--save-counts can't be used with --lang: each language has its own counts",
      "leave one of them out"),

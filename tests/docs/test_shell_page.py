@@ -10,7 +10,7 @@ import pytest
 import tokctl
 from tests.tools import shells
 from tokctl.cli.app import EPILOG
-from tokctl.cli.options.everywhere import PROGRESS
+from tokctl.cli.command import PROGRESS
 from tokctl.cli.progress import PHASES
 from tokctl.core.errors import ExitCode
 

@@ -12,8 +12,19 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from tokctl import __version__
-from tokctl.cli.command import COMMANDS, CommandGroup, PastTyper
-from tokctl.cli.options import everywhere
+from tokctl.cli.command import (
+    COLORS,
+    COMMANDS,
+    Color,
+    CommandGroup,
+    Debug,
+    PastTyper,
+    Progress,
+    Quiet,
+    Verbose,
+    apply,
+    given_early,
+)
 from tokctl.cli.options.declaring import CliOption
 from tokctl.cli.world import Console
 from tokctl.core import systems
@@ -48,19 +59,17 @@ def _version(value: bool) -> None:
 
 def _callback(
     context: typer.Context,
-    color: everywhere.Color = None,
-    quiet: everywhere.Quiet = False,
-    verbose: everywhere.Verbose = False,
-    debug: everywhere.Debug = False,
-    progress: everywhere.Progress = None,
+    color: Color = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    debug: Debug = False,
+    progress: Progress = None,
     version: Annotated[  # noqa: ARG001
         bool, CliOption("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Train, run, inspect and compare subword tokenizers."""
-    everywhere.apply(
-        context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug, progress=progress
-    )
+    apply(context.obj, color=color, quiet=quiet, verbose=verbose, debug=debug, progress=progress)
 
 
 def build(names: Sequence[str] = COMMANDS) -> typer.Typer:
@@ -93,13 +102,13 @@ def run(arguments: Sequence[str], world: Console) -> int:
     Errors are written to the `world` as messages. Only a `SystemExit` of the process itself, such
     as SIGTERM, is raised again.
     """
-    progress = everywhere.given_early(arguments, "--progress")
+    progress = given_early(arguments, "--progress")
     if (progress or world.environ.get("TOKCTL_PROGRESS")) == "json":
         world.speak_events()
     arguments = _as_options(arguments)
     world.arguments = arguments
-    color = everywhere.given_early(arguments, "--color")
-    world.color = color if color in everywhere.COLORS else world.color
+    color = given_early(arguments, "--color")
+    world.color = color if color in COLORS else world.color
     try:
         code = _command(_needed(arguments))(
             list(arguments),

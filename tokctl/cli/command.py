@@ -7,14 +7,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tokctl.cli.numbers import whole_number, without_separators
-from tokctl.cli.options.declaring import choose, is_given
-from tokctl.cli.options.everywhere import apply
+from tokctl.cli.options.declaring import CliOption, choose, is_given
+from tokctl.cli.world import Console
 from tokctl.core.errors import BadOption
 from tokctl.core.files import watched
 from tokctl.core.humanize import listed
@@ -24,6 +24,32 @@ COMMANDS = (
     *("train", "encode", "decode", "inspect", "compare", "recommend", "convert", "adapt"),
     *("bench", "check", "corpora", "check-exercise", "completion", "man"),
 )
+
+COLORS = ("auto", "always", "never")
+PROGRESS = ("auto", "bar", "log", "json", "none")
+
+_everywhere = partial(CliOption, panel="Everywhere")
+
+
+Color = Annotated[
+    str | None,
+    _everywhere(
+        "--color auto|always|never",
+        "When to use colour; auto: on a terminal, unless NO_COLOR is set.",
+    ),
+]
+Quiet = Annotated[bool, _everywhere("--quiet -q", "Show no progress and no summary.")]
+Verbose = Annotated[bool, _everywhere("--verbose", "Say more about what was done.")]
+Debug = Annotated[bool, _everywhere("--debug", "Show the traceback of an error.")]
+Progress = Annotated[
+    str | None,
+    _everywhere(
+        "--progress auto|bar|log|json|none",
+        "How to show the progress of long work on stderr: a bar, occasional lines, or one JSON "
+        "object per line. auto: a bar on a terminal, lines elsewhere. The default is "
+        "$TOKCTL_PROGRESS, or auto.",
+    ),
+]
 
 #: Options of `tokctl` itself that every command also takes after its own name.
 SHARED = ("color", "quiet", "verbose", "debug", "progress")
@@ -300,3 +326,43 @@ def _is_closed(parameter: Any) -> bool:
     if declared.closed is None:
         return declared.values is None and not parameter.multiple and bool(values_of(parameter))
     return bool(declared.closed)
+
+
+def apply(
+    world: Console,
+    *,
+    color: str | None,
+    quiet: bool,
+    verbose: bool,
+    debug: bool,
+    progress: str | None,
+) -> None:
+    """Store the shared options in the world; None and False change nothing."""
+    if color is not None:
+        world.color = choose("--color", color, COLORS)
+    world.quiet |= quiet
+    world.verbose |= verbose
+    world.debug |= debug
+    name = "--progress"
+    if progress is None and not world.progress:
+        name, progress = "$TOKCTL_PROGRESS", world.environ.get("TOKCTL_PROGRESS") or "auto"
+    if progress is not None:
+        world.progress = choose(name, progress, PROGRESS)
+    if world.progress == "json":
+        world.speak_events()
+
+
+def given_early(arguments: Sequence[str], option: str) -> str | None:
+    """Return the last value that the command line gives to an option, before it is parsed.
+
+    Errors in the command line are reported before `apply` is called, and need these values.
+    """
+    value = None
+    for place, word in enumerate(arguments):
+        if word == "--":
+            break
+        if word == option:
+            value = "".join(arguments[place + 1 : place + 2])
+        elif word.startswith(f"{option}="):
+            value = word.removeprefix(f"{option}=")
+    return value

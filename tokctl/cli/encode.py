@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tokctl.cli import engines, streams
+from tokctl.cli import streams
 from tokctl.cli.command import Command
 from tokctl.cli.numbers import count_of, size_of
 from tokctl.cli.options.declaring import with_groups
@@ -185,7 +185,11 @@ def encode(
         raise BadOption(
             "a terminal can't show numbers in binary", "add -o PATH, or a pipe", "missing-option"
         )
-    cluster = None if id_files.engine is None else engines.cluster(world, id_files.engine)
+    cluster = None
+    if id_files.engine is not None:
+        from tokctl.cli import engines
+
+        cluster = engines.cluster(world, id_files.engine)
     if not plan.to_stdout or id_files.index:
         plan.check_outputs(world, sources.names(world, files), sources.reading)
     model = models[0] if models else None

@@ -175,7 +175,9 @@ class OptionGroup:
 
 def is_given(value: Any, default: Any) -> bool:
     """Return whether the value of an option shows that the option is given."""
-    return value not in (None, False, (), [], default)
+    # 0 is a value, although it equals False.
+    absent = value is None or value is False or value in ((), [])
+    return not absent and value != default
 
 
 def spelling_of(option: CliOption) -> str:
