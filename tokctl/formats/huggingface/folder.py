@@ -39,22 +39,13 @@ from tokctl.formats.huggingface.vocab_files import (
     vocab_json,
     vocab_txt,
 )
+from tokctl.formats.registry import CONFIG, TEKKEN, TOKENIZER
 from tokctl.model import ImportedFrom, Model
 
-TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
-TEKKEN = "tekken.json"
 #: The pieces of a Marian model, whose ids are in a vocab.json.
 MARIAN = "source.spm"
 TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
-#: Files from which AutoTokenizer can build a tokenizer if there is no `tokenizer.json`.
-VOCABULARIES = (
-    "vocab.json",
-    "vocab.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-)
 #: Files that are kept unread with the model.
 COMPANIONS = (CONFIG, SPECIAL_MAP, ADDED, TEMPLATE)
 _TEMPLATE_NAME = re.compile(rf"{TEMPLATES}/[\w.+ -]{{1,100}}\.jinja", re.ASCII)
@@ -75,20 +66,6 @@ _ADDING_ENDS = (
 )
 #: This file is read but never written: its tokens are in the `tokenizer.json`.
 NEIGHBOURS = (ADDED,)
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether `source` is a folder with a tokenizer of transformers.
-
-    Such a folder has a `tokenizer.json`, or a configuration and a vocabulary.
-    """
-    if not source.is_folder:
-        return False
-    if source.beside(TOKENIZER) is not None:
-        return True
-    return source.beside(CONFIG) is not None and any(
-        source.beside(name) is not None for name in VOCABULARIES
-    )
 
 
 def read(source: ModelInput) -> Model:
