@@ -21,14 +21,13 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.classes import CLASSES, build
+from tokctl.formats.huggingface.classes import build, known_classes
 from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.document import read_document
 from tokctl.formats.huggingface.folder import parsed
 from tokctl.formats.registry import CONFIG, is_bert_vocab
 from tokctl.model import ImportedFrom, Model
 
-_BERT = CLASSES["BertTokenizer"]
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
@@ -47,9 +46,10 @@ def read(source: ModelInput) -> Model:
 
 def _model(vocabulary: dict[str, int], config: Json) -> Model:
     cased = any(letter in vocabulary for letter in _LETTERS)
-    known = {name: text for name, text in _BERT.roles.items() if text in vocabulary}
+    bert = known_classes()["BertTokenizer"]
+    known = {name: text for name, text in bert.roles.items() if text in vocabulary}
     fields = Fields(CONFIG, {"do_lower_case": not cased} | config)
-    built = build(_BERT, fields, _BERT.roles, vocabulary, [])
+    built = build(bert, fields, bert.roles, vocabulary, [])
     built["model"]["vocab"] = vocabulary
     if {"cls_token", "sep_token"} <= known.keys():
         built["post_processor"] = with_ids(built["post_processor"], vocabulary)

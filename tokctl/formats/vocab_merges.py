@@ -36,7 +36,7 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.classes import CLASSES, build, of_words
+from tokctl.formats.huggingface.classes import build, known_classes, of_words
 from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.components import byte_level as byte_level_json
 from tokctl.formats.huggingface.document import read_document
@@ -116,7 +116,7 @@ def are_like_clip(vocabulary: Collection[str]) -> bool:
 
 def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
     """Return the document of a model like CLIP's, with the template of its two special tokens."""
-    known = CLASSES["CLIPTokenizer"]
+    known = known_classes()["CLIPTokenizer"]
     document = build(known, Fields(CONFIG, {}), known.roles, vocabulary, [])
     document["model"] |= {"vocab": vocabulary, "merges": pairs}
     if vocabulary.keys() >= set(known.roles.values()):

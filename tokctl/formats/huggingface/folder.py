@@ -18,11 +18,11 @@ from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import Files, LostFeature, ModelInput, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import BACKEND, chosen, refused
 from tokctl.formats.huggingface.classes import (
-    CLASSES,
     ROLES,
     ModelClass,
     build,
     ends_template,
+    known_classes,
 )
 from tokctl.formats.huggingface.components import Fields, Json, replace_json, with_ids
 from tokctl.formats.huggingface.document import document as document_of
@@ -214,7 +214,7 @@ def _document(source: ModelInput, files: FolderFiles) -> tuple[Json, str]:
             raise damaged(own.name, "it has no model in it")
     tekken = source.beside(TEKKEN) is not None
     name = chosen(files.config, files.model_config, given, tekken=tekken)
-    known = CLASSES.get(name)
+    known = known_classes().get(name)
     error = refused(name, source.name)
     if given is not None and error is not None:
         raise error
@@ -226,7 +226,7 @@ def _document(source: ModelInput, files: FolderFiles) -> tuple[Json, str]:
                 f"-m {source.name}/{MARIAN} reads the pieces, with ids of their own",
             )
         if error is not None:
-            readable = ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
+            readable = ", ".join(name for name, one in known_classes().items() if one.vocab_files)
             hint = f"without it, tokctl reads the vocabulary files of {readable}"
             raise no_such_class(source.name, error.message, hint)
         if name == BACKEND:
@@ -668,9 +668,8 @@ def _text_of(value: Any) -> str | None:
 
 def _class_roles(model: Model) -> dict[str, Any]:
     """Return the roles that the folder's class defines by default."""
-    if model.origin is None or model.origin.name not in CLASSES:
-        return {}
-    return dict(CLASSES[model.origin.name].roles)
+    known = known_classes().get(model.origin.name) if model.origin else None
+    return dict(known.roles) if known else {}
 
 
 def _guessed(model: Model) -> dict[str, str]:
