@@ -16,6 +16,7 @@ from tokctl import formats
 ELSEWHERE = {
     "tokctl.analysis",
     "tokctl.formats.hub",
+    "tokctl.formats.huggingface.classes",
     "tokctl.model.presets",
     "tokctl.report",
     "tokctl.tokenizer.postprocess",

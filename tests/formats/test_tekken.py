@@ -18,7 +18,6 @@ from tests.formats.ranks import their_encoding, tokens
 from tests.formats.test_damaged import ODD, places
 from tests.formats.test_rust_patterns import TEKKEN
 from tokctl import TokctlError, Tokenizer, formats
-from tokctl.formats import tekken
 
 NAMED = ["<unk>", "<s>", "</s>", "[INST]", "<pad>"]
 IMAGE = {"image_patch_size": 16, "max_image_size": 64}
@@ -122,7 +121,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path).model == Tokenizer.load(tmp_path / "tekken.json").model
     (tmp_path / "tokenizer.json").write_bytes(b"{}")
     source = formats.ModelInput("x", path=tmp_path)
-    assert not tekken.detect(source)
+    assert not formats.named("tekken").detect(source)
 
 
 def test_written_otherwise(tmp_path: Path) -> None:

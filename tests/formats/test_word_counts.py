@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.formats.models import RECIPES, filled, with_added
 from tokctl import TokctlError, Tokenizer, formats, preset
-from tokctl.formats import UnsupportedByFormat, word_counts
+from tokctl.formats import UnsupportedByFormat
 from tokctl.sources import Document
 from tokctl.training import counts
 
@@ -104,7 +104,7 @@ def test_it_is_no_model(tmp_path: Path) -> None:
         assert caught.value.hint == f"train one on them: tokctl train --word-counts {path}"
     for data in (b"", b"a\n", b"a\t-1.5\n", b"<unk>\t0\n<s>\t-2\n", b"a 5\n", b"{}\t1\n"):
         source = formats.ModelInput("x", data=data)
-        assert word_counts.detect(source) == (data == b"{}\t1\n")
+        assert formats.named("word-counts").detect(source) == (data == b"{}\t1\n")
 
 
 @pytest.mark.parametrize("name", ["word", "char", "graphemes"])

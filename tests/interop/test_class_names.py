@@ -7,56 +7,26 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.interop.peers import auto, folder_of, trained, transformers, write
-from tokctl.formats.huggingface import classes
-from tokctl.formats.huggingface.class_names import BY_MODEL, MISNAMED, PLAIN, REFUSED, chosen
-from tokctl.formats.huggingface.classes import CLASSES
+from tests.tools.transformers_classes import class_names, class_there, is_plain, made
+from tokctl.formats.huggingface.class_names import by_model, chosen
+from tokctl.formats.huggingface.classes import FILE, known_classes, table
 
 tokenization_auto = importlib.import_module("transformers.models.auto.tokenization_auto")
 
-
-@lru_cache
-def class_names() -> frozenset[str]:
-    """The names of all tokenizers that transformers knows: of AutoTokenizer's table, of the
-    modules, and the aliases by which it finds further ones."""
-    names = {name for name in tokenization_auto.TOKENIZER_MAPPING_NAMES.values() if name}
-    converters = importlib.import_module("transformers.convert_slow_tokenizer")
-    names |= set(converters.SLOW_TO_FAST_CONVERTERS)
-    models = importlib.import_module("transformers.models")
-    for package in pkgutil.iter_modules(models.__path__):
-        folder = Path(models.__path__[0]) / package.name
-        for path in folder.glob("tokenization_*.py"):
-            try:
-                found = importlib.import_module(f"{models.__name__}.{package.name}.{path.stem}")
-            except (ImportError, NameError):
-                continue  # It needs a library that is not installed.
-            names |= {
-                name
-                for name in getattr(found, "__all__", ())
-                if name.endswith(("Tokenizer", "TokenizerFast", "Legacy"))
-            }
-    return frozenset(names)
+CLASSES = known_classes()
+REFUSED = {name for name, row in table()["classes"].items() if "refused" in row}
+PLAIN = {name for name, row in table()["classes"].items() if "plain" in row}
 
 
-def class_there(name: str) -> type[Any] | None:
-    found = tokenization_auto.tokenizer_class_from_name(name)
-    if found is None or not inspect.isclass(found):
-        return None
-    base = transformers.PreTrainedTokenizerBase
-    return found if base in found.__mro__ or name == "RagTokenizer" else None
-
-
-def is_plain(found: type[Any]) -> bool:
-    """Does AutoTokenizer read `tokenizer.json` with it, and change nothing?"""
-    backend = transformers.PreTrainedTokenizerFast
-    return found in (backend, transformers.PreTrainedTokenizer)
+def test_the_file_is_what_transformers_says() -> None:
+    """`python -m tests.tools.transformers_classes` writes it anew."""
+    assert made(table()) == FILE.read_text(encoding="utf-8")
 
 
 def test_every_class_is_run_plain_or_refused() -> None:
@@ -100,21 +70,24 @@ def test_special_tokens_by_role_are_those_of_the_classes() -> None:
         assert {role: str(text) for role, text in ours.roles.items()} == there, name
 
 
+NAMED = {"mbart": "MBartTokenizer", "mbart50": "MBart50Tokenizer", "nllb": "NllbTokenizer"}
+
+
 def test_languages_and_models_are_those_of_transformers() -> None:
-    for name in ("mbart", "mbart50", "nllb"):
+    for name in NAMED:
         module = importlib.import_module(f"transformers.models.{name}.tokenization_{name}")
-        assert list(getattr(classes, name.upper())) == module.FAIRSEQ_LANGUAGE_CODES
+        assert CLASSES[NAMED[name]].extra == module.FAIRSEQ_LANGUAGE_CODES
     there = {
         model: name.removesuffix("Fast")
         for model, name in tokenization_auto.TOKENIZER_MAPPING_NAMES.items()
         if name
     }
     # What is missing there needs a library that is not installed.
-    ours = {model: name for model, name in BY_MODEL.items() if model in there}
+    ours = {model: name for model, name in by_model().items() if model in there}
     if "MistralCommonBackend" not in there.values():
         ours = {m: "TokenizersBackend" if "Mistral" in name else name for m, name in ours.items()}
     assert ours == there
-    assert tokenization_auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS == MISNAMED
+    assert {*table()["misnamed"]} == tokenization_auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
 
 
 # -- which class a folder has -------------------------------------------------------------
@@ -166,7 +139,7 @@ def test_the_class_is_chosen_as_there(taken: list[str], tmp_path: Path) -> None:
         "nllb",
         "gpt-sw3",
     )
-    for model in (*BY_MODEL, "llama", "no such model"):
+    for model in (*by_model(), "llama", "no such model"):
         write(folder, "config.json", {"model_type": model})
         for name in NAMES if model in few else ("",):
             config = {"tokenizer_class": name} if name else {}

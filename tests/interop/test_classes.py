@@ -14,7 +14,7 @@ import pytest
 
 from tests.interop.peers import assert_same, auto, folder_of, text_file, trained, write
 from tokctl import TokctlError, Tokenizer
-from tokctl.formats.huggingface import classes
+from tokctl.formats.huggingface.classes import known_classes
 from tokctl.model.byte_level import BYTES
 
 MASKS = {"mask_token": "[MASK]", "pad_token": {"__type": "AddedToken", "content": "<end>"}}
@@ -110,7 +110,7 @@ def make(kind: str, folder: Path, config: dict[str, Any]) -> None:
     if kind.endswith("with rules"):
         document["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": rules()}
     elif kind == "with languages":
-        model["vocab"] += [(code, 0.0) for code in classes.MBART50]
+        model["vocab"] += [(code, 0.0) for code in known_classes()["MBart50Tokenizer"].extra]
     elif kind == "clip":
         letters = sorted(BYTES)
         tokens = [*letters, *(f"{one}</w>" for one in letters), "lo", "low</w>", "e", "er</w>"]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from tokctl.formats.contract import (
     damaged,
 )
 from tokctl.formats.contract import unreadable as _unreadable
+from tokctl.formats.registry import FORMATS, Format, detect
 from tokctl.model import Model, Recipe
 
 __all__ = [
@@ -42,64 +42,6 @@ __all__ = [
     "serialize",
     "write",
 ]
-
-
-class Format(NamedTuple):
-    """A file format of models.
-
-    Attributes:
-        name: the name that `--to` takes.
-        title: the name in messages and tables.
-        module: the module of the format, relative to `tokctl.formats`.
-        suffix: the suffix of a new file; empty if the format is a folder.
-        writes: whether tokctl writes the format.
-        reads: whether tokctl reads models from the format.
-        hints: the fields of `LoadOptions` that a caller may give: a file can leave them open.
-    """
-
-    name: str
-    title: str
-    module: str
-    suffix: str
-    writes: bool = True
-    reads: bool = True
-    hints: tuple[str, ...] = ()
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether the format is a folder of several files."""
-        return not self.suffix
-
-    def load(self) -> Any:
-        """Import and return the format's module.
-
-        Formats are imported when they are used, so that a start does not import all of them.
-        """
-        return import_module(f"tokctl.formats.{self.module}")
-
-
-_BOTH = ("pattern", "special")
-FORMATS = (
-    Format("tokctl", "tokctl model file", "tokenizer_json", ".json"),
-    Format("huggingface", "Hugging Face tokenizer.json", "huggingface.document", ".json"),
-    Format("huggingface-folder", "Hugging Face folder", "huggingface.folder", ""),
-    Format("vocab-merges", "vocab.json and merges.txt", "vocab_merges", "", hints=_BOTH),
-    Format("clip-merges", "CLIP's merges", "clip_merges", ".txt.gz", writes=False, hints=_BOTH),
-    Format("subword-nmt", "codes of subword-nmt", "subword_nmt", ".codes", writes=False),
-    Format("bert-vocab", "BERT vocab.txt", "bert_vocab", ".txt"),
-    Format("sentencepiece", "SentencePiece .model", "sentencepiece", ".model"),
-    Format("word-counts", "word counts", "word_counts", ".tsv", reads=False),
-    Format(
-        "sentencepiece-vocab",
-        "SentencePiece .vocab",
-        "sentencepiece_vocab",
-        ".vocab",
-        hints=("special",),
-    ),
-    Format("gguf", "GGUF file of llama.cpp", "gguf", ".gguf", hints=("pattern",)),
-    Format("tiktoken", "tiktoken ranks", "tiktoken", ".tiktoken", hints=_BOTH),
-    Format("tekken", "Mistral tekken.json", "tekken", ".json", writes=False),
-)
 
 
 #: Other names of formats, for the hint after an unknown name.
@@ -193,11 +135,11 @@ def parse(data: bytes, name: str, hints: LoadOptions | None = None) -> Model:
 
 def _read(source: ModelInput) -> Loaded:
     with gc_paused():
-        for known in FORMATS:
-            if known.load().detect(source):
-                _check_hints(source, known)
-                return Loaded(known.load().read(source), known)
-    raise _no_model(source)
+        known = detect(source)
+        if known is None:
+            raise _no_model(source)
+        _check_hints(source, known)
+        return Loaded(known.load().read(source), known)
 
 
 #: Formats that any table of words and numbers resembles: `recognized` ignores these formats.
@@ -226,9 +168,10 @@ def recognized(path: str | Path) -> Format | None:
             return None
         if source.is_json and source.size > LARGEST_FILE:
             return None
-        readers = (known for known in FORMATS if known.reads and known.name not in _LIKE_TEXT)
         with gc_paused():
-            return next((known for known in readers if known.load().detect(source)), None)
+            return detect(
+                source, [known for known in FORMATS if known.reads and known.name not in _LIKE_TEXT]
+            )
     except (OSError, ValueError, TokctlError):
         return None
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tokctl.formats.contract import (
-    LARGEST_VOCABULARY,
     Files,
     LostFeature,
     ModelInput,
@@ -22,33 +21,14 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.classes import CLASSES, build
+from tokctl.formats.huggingface.classes import build, known_classes
 from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.document import read_document
-from tokctl.formats.huggingface.folder import CONFIG, parsed
+from tokctl.formats.huggingface.folder import parsed
+from tokctl.formats.registry import CONFIG, is_bert_vocab
 from tokctl.model import ImportedFrom, Model
 
-_BERT = CLASSES["BertTokenizer"]
-_ENDS = ("[CLS]", "[SEP]", "[PAD]")
 _LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the lines of `source` are the tokens of a BERT vocabulary.
-
-    The lines must include [UNK] and either all of [CLS], [SEP] and [PAD], or one of these and a
-    token that begins with `##`.
-    """
-    if source.is_folder or source.is_json or b"\0" in source.head or b"\n" not in source.head:
-        return False
-    if source.size > LARGEST_VOCABULARY:
-        return False
-    # Tokens contain no space. The last line of the head may be incomplete, so it is skipped.
-    if any(b" " in line.strip() for line in source.head.splitlines()[:-1]):
-        return False
-    data = b"\n" + source.data
-    ends = [f"\n{token}".encode() in data for token in _ENDS]
-    return b"\n[UNK]" in data and (all(ends) or (any(ends) and b"\n##" in data))
 
 
 def read(source: ModelInput) -> Model:
@@ -66,9 +46,10 @@ def read(source: ModelInput) -> Model:
 
 def _model(vocabulary: dict[str, int], config: Json) -> Model:
     cased = any(letter in vocabulary for letter in _LETTERS)
-    known = {name: text for name, text in _BERT.roles.items() if text in vocabulary}
+    bert = known_classes()["BertTokenizer"]
+    known = {name: text for name, text in bert.roles.items() if text in vocabulary}
     fields = Fields(CONFIG, {"do_lower_case": not cased} | config)
-    built = build(_BERT, fields, _BERT.roles, vocabulary, [])
+    built = build(bert, fields, bert.roles, vocabulary, [])
     built["model"]["vocab"] = vocabulary
     if {"cls_token", "sep_token"} <= known.keys():
         built["post_processor"] = with_ids(built["post_processor"], vocabulary)
@@ -104,7 +85,7 @@ def write(model: Model) -> Files:
         data = vocab_files.write_vocab_txt(_tokens(model))
     except ValueError as error:
         raise UnsupportedByFormat(f"a line can't hold {error}") from None
-    if not detect(ModelInput("", data=data)):
+    if not is_bert_vocab(ModelInput("", data=data)):
         raise UnsupportedByFormat(
             "its files have [UNK], [CLS], [SEP] and [PAD], or one of these and tokens that begin "
             "with ##"

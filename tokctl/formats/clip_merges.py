@@ -15,26 +15,13 @@ from tokctl.core.errors import BadModel
 from tokctl.formats import vocab_merges
 from tokctl.formats.contract import LARGEST_VOCABULARY, ModelInput, damaged, unless_damaged
 from tokctl.formats.huggingface import vocab_files
+from tokctl.formats.registry import GZIP_MAGIC
 from tokctl.model import ImportedFrom, Model, byte_level
 
-_GZIP = b"\x1f\x8b"
-#: The first line of the file. CLIP skips the line whatever it says.
-_TITLE = b"bpe_simple_vocab"
 _SUFFIX = "</w>"
 _SPECIAL = ("<|startoftext|>", "<|endoftext|>")
 #: `SimpleTokenizer` uses this many merges.
 _MOST_MERGES = 49_152 - 256 - len(_SPECIAL)
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file, compressed or not, begins with the title of CLIP's list."""
-    head = source.head
-    if head.startswith(_GZIP):
-        try:
-            head = zlib.decompressobj(wbits=31).decompress(head, 1 << 10)
-        except zlib.error:
-            return False
-    return _TITLE in head.partition(b"\n")[0]
 
 
 def read(source: ModelInput) -> Model:
@@ -66,7 +53,7 @@ def _place(character: str) -> tuple[bool, int]:
 
 def _unpacked(source: ModelInput) -> bytes:
     data = source.within(LARGEST_VOCABULARY)
-    if not data.startswith(_GZIP):
+    if not data.startswith(GZIP_MAGIC):
         return data
     try:
         with gzip.open(source.open()) as file:

@@ -1,8 +1,7 @@
 """Types and helpers shared by all formats: the file that is read, losses, limits and errors.
 
-The module of a format has
+A format has a row in `registry`, with the function that recognizes its files, and a module with
 
-- `detect(source) -> bool`: whether the content of `source` is in this format;
 - `read(source) -> Model`: the model; raises TokctlError, naming the file, if the file is
   damaged;
 - if tokctl writes the format, `losses(model) -> list[Loss]` and `write(model) -> Files`, which both

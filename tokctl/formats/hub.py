@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tokctl import formats
 from tokctl.core.errors import BadModel, BadOption, TokctlError, Unsupported
+from tokctl.formats.registry import FORMATS, detect
 from tokctl.model import ImportedFrom
 
 PREFIX = "hf:"
@@ -110,9 +111,8 @@ def _model_in(folder: Path, name: str) -> Path:
     """
     if folder.is_dir():
         source = formats.ModelInput(name, path=folder)
-        for known in formats.FORMATS:
-            if known.is_folder and known.reads and known.load().detect(source):
-                return folder
+        if detect(source, [known for known in FORMATS if known.is_folder and known.reads]):
+            return folder
         for pattern in ALONE:
             for file in sorted(folder.glob(pattern)):
                 return file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -38,7 +37,7 @@ from tokctl.model.parts import (
     with_invalid_bytes,
 )
 
-__all__ = ["detect", "losses", "read", "write"]
+__all__ = ["losses", "read", "write"]
 
 # -- the protobuf message ------------------------------------------------------------
 
@@ -283,16 +282,8 @@ LOWEST = -(2.0**128 - 2.0**104)
 #: The pre-tokens of a word model: each begins with `▁`, except the first one of a text.
 WORDS = PRE_TOKENIZERS.steps(f"split:{MARK}=>merged-with-next")
 
-#: The first field of the message is a piece, and the first field of a piece is its text.
-_START = re.compile(rb"\n(?:[\x00-\x7f]|[\x80-\xff]{1,4}[\x00-\x7f])\n")
-
 
 # -- reading -------------------------------------------------------------------------
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file begins with a piece."""
-    return _START.match(source.head) is not None
 
 
 def read(source: ModelInput) -> Model:

@@ -22,24 +22,16 @@ from tokctl.formats.contract import (
     UnsupportedByFormat,
     unless_damaged,
 )
+from tokctl.formats.registry import is_sentencepiece_vocab
 from tokctl.formats.sentencepiece import BYTE, CONTROL, MARK, NORMAL, UNKNOWN
 from tokctl.model import ImportedFrom, Model
 from tokctl.model.byte_level import BYTE_TOKENS
 
-_AMOUNT = rb"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 #: A piece can contain line ends, so a line ends only after a score.
-_LINE = re.compile(rb"(.+?)\t(-?" + _AMOUNT + rb")\r?\n", re.DOTALL)
-#: The beginning of a file: lines without a tab in the piece, and scores of 0 or less. Counts, which
-#: are 0 or more, look similar.
-_START = re.compile(rb"(?:[^\t\n\0]{1,400}\t(?:0|-" + _AMOUNT + rb")\r?\n){1,3}")
+_LINE = re.compile(rb"(.+?)\t(-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\r?\n", re.DOTALL)
 _UNKNOWN = b"<unk>"
 _CONTROLS = (b"<s>", b"</s>", b"<pad>")
 _NUMBERS = {name: number for number, name in sentencepiece.MODEL_TYPES.items()}
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file begins with pieces and their scores."""
-    return _START.match(source.head) is not None
 
 
 def read(source: ModelInput) -> Model:
@@ -153,7 +145,8 @@ def _is_read(proto: Any) -> bool:
     """Return whether tokctl recognizes the lines, and reads an equal number of pieces from them."""
     data = _lines(proto)
     try:
-        return detect(ModelInput("", data=data)) and _filled(data, {}).size == len(proto.pieces)
+        is_ours = is_sentencepiece_vocab(ModelInput("", data=data))
+        return is_ours and _filled(data, {}).size == len(proto.pieces)
     except (ValueError, TokctlError):
         return False
 

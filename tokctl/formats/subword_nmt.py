@@ -21,22 +21,9 @@ from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
 
 _SUFFIX, _SEPARATOR = "</w>", "@@"
 _VERSION = re.compile(r"#version: *([0-9.]+)")
-#: Lines of two symbols. A version line, or a symbol near the beginning that ends a word, shows that
-#: the file has codes.
-_PAIRS = re.compile(rb"(#version:[^\n]*\n)?(?:[^ \n]+ [^ \n]+\r?\n)+")
-_WORD_ENDS = re.compile(rb"</w>\r?\n")
 _UNKNOWN = ("<unk>", "<UNK>", "[UNK]", "UNK")
 #: Words are separated by spaces. White space at the ends of a line belongs to no word.
 _SPACES = r"\A[\r ]+|[\r ]*\n[\r\n ]*|[\r ]+\z| "
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file begins with merges and a version line or a symbol with `</w>`."""
-    if source.is_folder or source.is_json:
-        return False
-    head = source.head[: source.head.rfind(b"\n") + 1]
-    found = _PAIRS.fullmatch(head)
-    return found is not None and bool(found[1] or _WORD_ENDS.search(head))
 
 
 def names(codes: str) -> list[str]:

@@ -21,11 +21,9 @@ from typing import Any
 from tokctl.core import orjson
 from tokctl.core.errors import Unsupported
 from tokctl.formats.contract import ANOTHER, ModelInput, UnsupportedByFormat, unless_damaged
+from tokctl.formats.registry import TEKKEN
 from tokctl.model import ImportedFrom, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken
-
-#: The file's name in a folder.
-FILE = "tekken.json"
 
 #: The special tokens of files that name none.
 AGREED = (
@@ -61,24 +59,6 @@ _UNREAD = ("multimodal", "image", "audio", "model_settings_builder")
 _BEGINNING = "<s>"
 
 
-def detect(source: ModelInput) -> bool:
-    """Return whether `source` is a tekken document, or a folder with one and no tokenizer.json.
-
-    A tekken document has a number of special tokens in its `config`, and a `vocab`.
-    """
-    if source.is_folder:
-        inner = source.beside(FILE)
-        return inner is not None and source.beside("tokenizer.json") is None and detect(inner)
-    if not source.is_json:
-        return False
-    config = source.document.get("config")
-    return (
-        isinstance(config, dict)
-        and "default_num_special_tokens" in config
-        and "vocab" in source.document
-    )
-
-
 def read(source: ModelInput) -> Model:
     """Return the model in the file or folder.
 
@@ -86,7 +66,7 @@ def read(source: ModelInput) -> Model:
         TokctlError: the file is damaged, or tokctl can't translate its pattern.
     """
     if source.is_folder:
-        source = source.beside(FILE) or source
+        source = source.beside(TEKKEN) or source
     try:
         with unless_damaged(source.name):
             return _filled(source.document)

@@ -41,7 +41,7 @@ from tokctl.formats.contract import (
 from tokctl.model import ImportedFrom, Model, Recipe
 from tokctl.model.parts import PRE_TOKENIZERS, AddedToken, Part, template_pieces
 
-__all__ = ["detect", "losses", "read", "write"]
+__all__ = ["losses", "read", "write"]
 
 
 class TiktokenEncoding(NamedTuple):
@@ -210,17 +210,6 @@ def read_sidecar(source: ModelInput, *, splits: bool = True) -> Sidecar:
 
 #: No rank or id reaches this number.
 _MOST_TOKENS = 1 << 24
-
-#: A token in base64, its rank and the end of the line.
-_START = re.compile(
-    rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=])"
-    rb" [0-9]+[\r\n]"
-)
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file begins with a token in base64 and its rank."""
-    return _START.match(source.head.removeprefix(codecs.BOM_UTF8)) is not None
 
 
 def read(source: ModelInput) -> Model:

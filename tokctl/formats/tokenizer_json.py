@@ -23,6 +23,7 @@ from tokctl.formats.contract import (
 from tokctl.formats.huggingface import document as huggingface
 from tokctl.formats.huggingface.components import read_lengths
 from tokctl.formats.huggingface.models import fill, merge_ids, ordered, scored
+from tokctl.formats.registry import PRIVATE_VERSION
 from tokctl.model import (
     ImportedFrom,
     Merge,
@@ -40,21 +41,9 @@ from tokctl.model.parts import AddedToken
 #: or added tokens.
 FORMAT = 2
 _READ = (1, 2)
-PRIVATE_VERSION = "tokctl-1"
 #: The keys of a merge's counts: of the pair, of its left side and of its right side. The score of a
 #: merge depends on all three.
 _COUNTS = ("counts", "left_counts", "right_counts")
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the document has tokctl's key or its private version."""
-    if source.is_folder or not source.is_json:
-        return False
-    document = source.outline
-    model = document.get("model")
-    if not isinstance(model, dict):
-        return False
-    return "tokctl" in model or document.get("version") == PRIVATE_VERSION
 
 
 def losses(_model: Model) -> list[LostFeature]:

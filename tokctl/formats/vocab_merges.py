@@ -36,17 +36,14 @@ from tokctl.formats.contract import (
 )
 from tokctl.formats.differences import differences
 from tokctl.formats.huggingface import vocab_files
-from tokctl.formats.huggingface.classes import CLASSES, build, of_words
+from tokctl.formats.huggingface.classes import build, known_classes, of_words
 from tokctl.formats.huggingface.components import Fields, Json, with_ids
 from tokctl.formats.huggingface.components import byte_level as byte_level_json
 from tokctl.formats.huggingface.document import read_document
-from tokctl.formats.huggingface.folder import CONFIG, TOKENIZER
+from tokctl.formats.registry import CONFIG, MERGES, PAIRS, TOKENIZER, VOCAB, vocab_and_merges
 from tokctl.model import ImportedFrom, Model, byte_level
 from tokctl.model.parts import PRE_TOKENIZERS
 
-VOCAB, MERGES = "vocab.json", "merges.txt"
-#: The files' usual names, and the names that OpenAI gave them.
-_NAMES = ((VOCAB, MERGES), ("encoder.json", "vocab.bpe"))
 #: A folder that has one of these files is read as a Hugging Face folder.
 NEIGHBOURS = (TOKENIZER, CONFIG)
 _SUFFIX = "</w>"
@@ -55,40 +52,13 @@ _MARKS = (("<", ">"), ("[", "]"))
 _LONGEST_MARK = 40
 
 
-def detect(source: ModelInput) -> bool:
-    """Return whether `source` is a folder with the two files, or one file beside the other."""
-    files = _pair(source)
-    if files is None:
-        return False
-    vocab, merges = files
-    return vocab_files.is_vocab_json(vocab) and not merges.is_json
-
-
-def _pair(source: ModelInput) -> tuple[ModelInput, ModelInput] | None:
-    """Return the two files of a folder, or of a file called like `NAME-vocab.json`, or None."""
-    if source.path is None:
-        return None
-    for names in _NAMES:
-        if source.is_folder:
-            vocab, merges = map(source.beside, names)
-            if vocab and merges:
-                return vocab, merges
-            continue
-        name = source.path.name
-        for own, other in (names, names[::-1]):
-            found = name.endswith(own) and source.beside(name.removesuffix(own) + other)
-            if found:
-                return (source, found) if own == names[0] else (found, source)
-    return None
-
-
 def read(source: ModelInput) -> Model:
     """Return the model in the two files.
 
     Raises:
         TokctlError: a file is damaged, or nothing says how a text is split.
     """
-    files = _pair(source)
+    files = vocab_and_merges(source)
     assert files is not None
     vocab, merges = files
     with unless_damaged(source.name, hinted=True):
@@ -96,7 +66,7 @@ def read(source: ModelInput) -> Model:
             vocab_files.vocab_json(vocab), vocab_files.merges_txt(merges), source.hints
         )
         name = source.path.name if source.path and not source.is_folder else ""
-        for one in chain.from_iterable(_NAMES):
+        for one in chain.from_iterable(PAIRS):
             name = name.removesuffix(one)
         name = name.rstrip("-_.")
         return replace(model, origin=ImportedFrom("vocab-merges", name))
@@ -146,7 +116,7 @@ def are_like_clip(vocabulary: Collection[str]) -> bool:
 
 def _clip(vocabulary: dict[str, int], pairs: list[Any]) -> Json:
     """Return the document of a model like CLIP's, with the template of its two special tokens."""
-    known = CLASSES["CLIPTokenizer"]
+    known = known_classes()["CLIPTokenizer"]
     document = build(known, Fields(CONFIG, {}), known.roles, vocabulary, [])
     document["model"] |= {"vocab": vocabulary, "merges": pairs}
     if vocabulary.keys() >= set(known.roles.values()):

@@ -7,12 +7,9 @@ of words or characters that has counts for its tokens can be written in this for
 
 from __future__ import annotations
 
-import re
-
 from tokctl import _native
 from tokctl.core.errors import BadModel, CoreError
 from tokctl.formats.contract import (
-    HEAD,
     Files,
     LostFeature,
     ModelInput,
@@ -22,20 +19,6 @@ from tokctl.formats.contract import (
     training_lost,
 )
 from tokctl.model import Model
-
-#: The first count is at least 1: in the similar `.vocab` of SentencePiece, the first score is 0 or
-#: less.
-_LINES = re.compile(rb"[^\n]+\t[1-9][0-9]{0,18}\r?\n(?:[^\n]+\t[0-9]{1,19}\r?\n)*")
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether each complete line at the beginning is a word, a tab and a count."""
-    head = source.head
-    if len(head) == HEAD:
-        head = head[: head.rfind(b"\n") + 1]
-    elif head and not head.endswith(b"\n"):
-        head += b"\n"
-    return _LINES.fullmatch(head) is not None
 
 
 def read(source: ModelInput) -> Model:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokctl.core.errors import BadInput, BadModel, BadOption
 from tokctl.core.files import note_read
 from tokctl.core.values import brief
-from tokctl.formats.huggingface.folder import CONFIG, TEMPLATE, TEMPLATES, roles_of
+from tokctl.formats.huggingface.folder import TEMPLATE, TEMPLATES, roles_of
+from tokctl.formats.registry import CONFIG
 
 if TYPE_CHECKING:
     from tokctl.extras.chat.sandbox import JinjaTemplate, Rendering

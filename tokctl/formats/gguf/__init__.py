@@ -41,8 +41,9 @@ from tokctl.formats.gguf.vocabulary import (
     template_of,
     vocabulary,
 )
-from tokctl.formats.huggingface.folder import CONFIG, parsed, roles_of
+from tokctl.formats.huggingface.folder import parsed, roles_of
 from tokctl.formats.huggingface.models import NO_COLUMNS, fill, merge_ids, token_ids
+from tokctl.formats.registry import CONFIG
 from tokctl.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from tokctl.model import ImportedFrom, Marker, Merge, Model, Recipe, byte_level
 from tokctl.model.byte_level import BYTE_TOKENS
@@ -506,11 +507,6 @@ _WANTED = frozenset(
         ),
     }
 )
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file begins with GGUF's magic bytes."""
-    return source.head.startswith(metadata.MAGIC)
 
 
 def read(source: ModelInput) -> Model:

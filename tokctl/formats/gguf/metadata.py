@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from tokctl.formats.contract import ModelInput
+from tokctl.formats.registry import GGUF_MAGIC
 
-MAGIC = b"GGUF"
 #: Most texts in one list. The largest vocabularies have 260,000 tokens and 600,000 merges.
 MOST_TEXTS = 1 << 20
 #: Limits in bytes: of all values that are kept, and of one text in a list.
@@ -129,7 +129,7 @@ class _MetadataReader:
         self.data = data
         self.texts = 0
         head = data.take(8)
-        if head[:4] != MAGIC:
+        if head[:4] != GGUF_MAGIC:
             raise ValueError("it does not begin with GGUF")
         # Versions are at most 65535, so two zero bytes in front mean big-endian.
         self.order = "<" if head[4:6] != b"\0\0" else ">"
@@ -293,7 +293,7 @@ def written(values: Mapping[str, Any]) -> bytes:
     A value is a text, a boolean, a number from 0 to 2^32 - 1, a list of texts, or an `array`. The
     items of an array are bytes, 32-bit integers (`i`) or single-precision numbers (`f`).
     """
-    parts = [MAGIC, struct.pack("<IQQ", _VERSION, 0, len(values))]
+    parts = [GGUF_MAGIC, struct.pack("<IQQ", _VERSION, 0, len(values))]
     for key, value in values.items():
         parts.append(_text(key))
         if isinstance(value, array):

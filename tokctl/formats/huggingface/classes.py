@@ -2,16 +2,20 @@
 
 Since version 5, a class named after a model takes the vocabulary, the merges, the added tokens and
 in some cases the post-processor from the file. It builds the rest from the fields of
-`tokenizer_config.json`. `CLASSES` is a table of these pipelines: the components of a document that
-a class replaces, with placeholders (`Setting`, `Role`, …) that `build` fills in. The definitions
-are in `models/*/tokenization_*.py` of transformers 5.24.
+`tokenizer_config.json`. `_PIPELINES` is a table of the components of a document that a class
+replaces, with placeholders (`Setting`, `Role`, …) that `build` fills in. The definitions are in
+`models/*/tokenization_*.py` of transformers 5.24. `classes.json` has the other facts of the
+classes: `python -m tests.tools.transformers_classes` takes them from the library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokctl.core import orjson
 from tokctl.core.errors import Unsupported
 from tokctl.formats.contract import ANOTHER
 from tokctl.formats.huggingface.components import Fields, Json, byte_level, replace_json
@@ -96,19 +100,19 @@ class ModelClass(NamedTuple):
         again: whether the class adds its special tokens a second time, as special tokens.
         kept: whether `tokenizer.json` stays, except for the components in `pipeline`.
         only: the supported values of fields that change the class's template.
-        needs: tokens of which the vocabulary must have at least one; the class would add them.
+        needs_extra: whether the vocabulary must have an extra token; the class would add them all.
     """
 
     model: str
     roles: dict[str, str]
     pipeline: Json
-    vocab_files: tuple[str, ...] = ()
-    extra: tuple[str, ...] | Callable[[Fields], list[str]] = ()
+    vocab_files: Sequence[str] = ()
+    extra: Sequence[str] | Callable[[Fields], list[str]] = ()
     mask: Json | None = None
     again: bool = False
     kept: bool = False
-    only: Mapping[str, tuple[Any, ...]] = {}
-    needs: tuple[str, ...] = ()
+    only: Mapping[str, Sequence[Any]] = {}
+    needs_extra: bool = False
 
     def extra_tokens(self, config: Fields) -> list[str]:
         """Return the extra special tokens for a configuration that names none."""
@@ -142,7 +146,7 @@ def build(
                 f"its tokenizer_config.json sets {name}, which tokctl does not know for its class",
                 "name its tokenizer.json to read that file as it stands",
             )
-    if known.needs and not {text for text, _ in vocab} & set(known.needs):
+    if known.needs_extra and not {text for text, _ in vocab} & {*known.extra_tokens(config)}:
         raise Unsupported(
             "its vocabulary has no language codes, and its class would add them", ANOTHER
         )
@@ -420,444 +424,232 @@ def _pegasus_masks(config: Fields) -> list[str]:
     return [sentence, *(f"<unk_{place}>" for place in range(2, count))]
 
 
-# -- special tokens by role ---------------------------------------------------------------
-
-_END = "<|endoftext|>"
-_FAIRSEQ = {
-    "bos_token": "<s>",
-    "eos_token": "</s>",
-    "unk_token": "<unk>",
-    "sep_token": "</s>",
-    "pad_token": "<pad>",
-    "cls_token": "<s>",
-    "mask_token": "<mask>",
+#: Fields of classes whose number of extra tokens is in the configuration.
+_COUNTED: dict[str, Any] = {
+    "PegasusTokenizer": {"extra": _pegasus_masks},
+    "T5Tokenizer": {"extra": _sentinels},
 }
-_BERT_ROLES = {
-    "unk_token": "[UNK]",
-    "sep_token": "[SEP]",
-    "pad_token": "[PAD]",
-    "cls_token": "[CLS]",
-    "mask_token": "[MASK]",
+
+# -- the pipelines by class ---------------------------------------------------------------
+
+#: The components that each class replaces. `classes.json` has the other facts of a class.
+_PIPELINES: dict[str, Json] = {
+    # The template of `tokenizer.json` is set after the class's template, so it counts.
+    "AlbertTokenizer": _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Charsmap()),
+    "BarthezTokenizer": _metaspaced(3, _SCHEME, _TRIMMED),
+    "BertTokenizer": _bert(),
+    "BigBirdTokenizer": _metaspaced(
+        UnknownId(100, scored=True),
+        _SCHEME,
+        replace_json(" {2,}", "▁", regex=True),
+        processor=_cls_sep_template(double=False),
+    ),
+    "BlenderbotTokenizer": _GPT2 | {"pre_tokenizer": byte_level(_PREFIX)},
+    "CLIPTokenizer": {
+        "model": _bpe(end_of_word_suffix="</w>", unk_token=Role("unk_token")),
+        "normalizer": _normalizers(_NFC, replace_json(r"\s+", " ", regex=True), _LOWERCASE),
+        "pre_tokenizer": _pre_tokenizers(
+            _split({"Regex": _CLIP_PATTERN}, "Removed") | {"invert": True}, byte_level()
+        ),
+        "decoder": _decoders(
+            byte_level(),
+            replace_json("</w>", " "),
+            # `str.strip` also treats four separators as white space.
+            replace_json(r"\A[\s\x1c-\x1f]+|[\s\x1c-\x1f]+\z", "", regex=True),
+        ),
+        "post_processor": ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
+    },
+    "CamembertTokenizer": _unigram(
+        UnknownId(0),
+        _SCHEME,
+        Charsmap(),
+        processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
+    ),
+    "CodeGenTokenizer": _GPT2,
+    "CodeLlamaTokenizer": {
+        "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
+        "normalizer": None,
+        "pre_tokenizer": _metaspace(When(_PREFIX, "first", "never"), split=False),
+        "decoder": _decoders(_UNMARKED, _STRIP),
+        # With a tokenizer.json, the class ignores add_bos_token and add_eos_token.
+        "post_processor": ProcessorTemplate("bos $A", "bos $A bos:1 $B:1"),
+    },
+    "CohereTokenizer": _GPT2
+    | {
+        "normalizer": _NFC,
+        "pre_tokenizer": _pre_tokenizers(
+            {"type": "Digits", "individual_digits": True}, byte_level(_NO_PREFIX)
+        ),
+    },
+    "ConvBertTokenizer": {"post_processor": _cls_sep_template(double=False)},
+    # Some of DPR's classes pass do_lower_case on, and some do not.
+    "DPRContextEncoderTokenizer": _bert(),
+    "DPRQuestionEncoderTokenizer": _bert(),
+    "DebertaTokenizer": _GPT2 | {"post_processor": _cls_sep_template(double=True)},
+    "DebertaV2Tokenizer": _metaspaced(
+        UnknownId(Setting("unk_id", 1, "number"), scored=True),
+        When(_PREFIX, "always", "first"),
+        _lowercase(False),
+        _TRIMMED,
+        processor=_cls_sep_template(double=False),
+    )
+    | {
+        "pre_tokenizer": _pre_tokenizers(
+            When(
+                Setting("split_by_punct", False),
+                [{"type": "Punctuation", "behavior": "Isolated"}],
+                [],
+            ),
+            _metaspace(When(_PREFIX, "always", "first")),
+        )
+    },
+    "FNetTokenizer": {},
+    "FunnelTokenizer": _bert(
+        Setting("clean_text", True),
+        Setting("wordpieces_prefix", "##", "text"),
+        ProcessorTemplate("cls:2 $A sep", "cls:2 $A sep $B:1 sep:1"),
+    ),
+    "GPT2Tokenizer": _GPT2,
+    # The class rebuilds the template, and ignores add_bos_token with a tokenizer.json.
+    "GPTNeoXTokenizer": _GPT2
+    | {"normalizer": _NFC, "post_processor": ProcessorTemplate("$A", "$A $B:1")},
+    "GemmaTokenizer": _GEMMA,
+    "HerbertTokenizer": of_words(lowercase=False, strip_accents=False)
+    | {
+        "post_processor": {
+            "type": "BertProcessing",
+            "sep": [Role("sep_token"), 2],
+            "cls": [Role("cls_token"), 0],
+        }
+    },
+    "LlamaTokenizer": _LLAMA,
+    "MBart50Tokenizer": _metaspaced(
+        3,
+        "always",
+        Charsmap(),
+        _COLLAPSE,
+        processor=ProcessorTemplate("language $A eos", "language $A $B eos", "en_XX"),
+    ),
+    "MBartTokenizer": _unigram(
+        3, "always", processor=ProcessorTemplate("$A eos language", "$A $B eos language", "en_XX")
+    ),
+    "MPNetTokenizer": _bert(
+        processor={
+            "type": "Sequence",
+            "processors": [byte_level(), _cls_sep_template(double=True)],
+        }
+    ),
+    "NllbTokenizer": _REFORMER
+    | {
+        "post_processor": When(
+            Setting("legacy_behaviour", False),
+            ProcessorTemplate("$A eos language", "$A $B eos language", "eng_Latn"),
+            ProcessorTemplate("language $A eos", "language $A $B eos", "eng_Latn"),
+        )
+    },
+    "OpenAIGPTTokenizer": of_words(lowercase=True, strip_accents=None),
+    "PegasusTokenizer": _metaspaced(
+        # The class ignores an unknown token at position 0, and then fails.
+        UnknownId(-1, scored=True, start=1),
+        "always",
+        When(Charsmap(), Charsmap(), [replace_json(r"\n", " ", regex=True)]),
+        _COLLAPSE,
+        processor=ProcessorTemplate("$A eos", "$A $B eos"),
+    ),
+    "Qwen2Tokenizer": _qwen(PATTERNS["qwen2"]),
+    "Qwen3_5Tokenizer": _qwen(_QWEN3_5),
+    "ReformerTokenizer": _REFORMER,
+    "RemBertTokenizer": _metaspaced(
+        2,
+        _SCHEME,
+        _QUOTES,
+        _COLLAPSE,
+        _accents(True),
+        _lowercase(False),
+        Charsmap(),
+        processor=_cls_sep_template(double=False),
+    ),
+    "RobertaTokenizer": _GPT2
+    | {
+        "post_processor": When(
+            Setting("trim_offsets", True),
+            {
+                "type": "Sequence",
+                "processors": [byte_level(_NO_PREFIX), _cls_sep_template(double=True)],
+            },
+            _cls_sep_template(double=True),
+        )
+    },
+    "Siglip2Tokenizer": _GEMMA | {"normalizer": _normalizers(_LOWERCASE, _GEMMA["normalizer"])},
+    "T5Tokenizer": _unigram(
+        2, "always", Charsmap(), processor=ProcessorTemplate("$A eos", "$A eos $B eos")
+    ),
+    "UdopTokenizer": _unigram(
+        UnknownId(2), "always", processor=ProcessorTemplate("$A eos", "$A eos $B eos")
+    ),
+    "WhisperTokenizer": _GPT2
+    | {
+        "decoder": _decoders(byte_level(), {"type": "Fuse"}, _TIMESTAMPS),
+        "post_processor": When(
+            Setting("predict_timestamps", False),
+            ProcessorTemplate(
+                "<|startoftranscript|> $A eos", "<|startoftranscript|> $A $B:1 eos:1"
+            ),
+            ProcessorTemplate(
+                "<|startoftranscript|> <|notimestamps|> $A eos",
+                "<|startoftranscript|> <|notimestamps|> $A $B:1 eos:1",
+            ),
+        ),
+    },
+    "XGLMTokenizer": _metaspaced(
+        3,
+        _SCHEME,
+        Charsmap(),
+        _COLLAPSE,
+        processor=ProcessorTemplate("eos $A", "eos $A eos eos $B"),
+    ),
+    "XLMRobertaTokenizer": _unigram(
+        3,
+        _SCHEME,
+        Charsmap(),
+        processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
+    ),
+    "XLNetTokenizer": _unigram(
+        Setting("unk_id", 0, "number"),
+        "always",
+        _QUOTES,
+        _NO_ACCENTS,
+        _lowercase(False),
+        Charsmap(),
+        processor=ProcessorTemplate("$A sep cls:2", "$A sep $B:1 sep:1 cls:2"),
+    ),
 }
-_BERT_ENDS = _BERT_ROLES | {"bos_token": "[CLS]", "eos_token": "[SEP]"}
-_CLS_SEP = _BERT_ENDS | {"unk_token": "<unk>", "pad_token": "<pad>"}
-_ENDS = {"bos_token": _END, "eos_token": _END, "unk_token": _END}
-_QWEN_ROLES = {"eos_token": _END, "unk_token": _END, "pad_token": _END}
-_LLAMA_ROLES = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-_GEMMA_ROLES = {
-    "bos_token": "<bos>",
-    "eos_token": "<eos>",
-    "unk_token": "<unk>",
-    "pad_token": "<pad>",
-    "mask_token": "<mask>",
-}
-_COHERE_ROLES = {
-    "bos_token": "<BOS_TOKEN>",
-    "eos_token": "<|END_OF_TURN_TOKEN|>",
-    "unk_token": "<UNK>",
-    "sep_token": "<SEP>",
-    "pad_token": "<PAD>",
-    "cls_token": "<CLS>",
-    "mask_token": "<MASK_TOKEN>",
-}
-_INFILLING = {
-    "prefix_token": "▁<PRE>",
-    "middle_token": "▁<MID>",
-    "suffix_token": "▁<SUF>",
-    "eot_token": "▁<EOT>",
-    "fill_token": "<FILL_ME>",
-}
-_EOS_UNK_PAD = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
-_SEP_CLS = {"sep_token": "<sep>", "cls_token": "<cls>"}
-
-
-def _without(roles: dict[str, str], *names: str) -> dict[str, str]:
-    return {role: text for role, text in roles.items() if role not in names}
-
-
-#: The flags of a mask token that includes the space before it.
-_STRIPPING: Json = {"lstrip": True, "special": True}
-_PAIR = ("vocab.json", "merges.txt")
-
-#: The language codes that are tokens of mBART, in id order.
-_MBART_CODES = (
-    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT "
-    "lv_LV my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN"
-)
-#: The further language codes of mBART-50.
-_MBART50_CODES = (
-    "af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF "
-    "pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI"
-)
-
-#: The language codes of FLORES-200, which NLLB uses.
-_NLLB_CODES = (
-    "ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab "
-    "arb_Arab ars_Arab ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn "
-    "bak_Cyrl bam_Latn ban_Latn bel_Cyrl bem_Latn ben_Beng bho_Deva bjn_Arab bjn_Latn bod_Tibt "
-    "bos_Latn bug_Latn bul_Cyrl cat_Latn ceb_Latn ces_Latn cjk_Latn ckb_Arab crh_Latn cym_Latn "
-    "dan_Latn deu_Latn dik_Latn dyu_Latn dzo_Tibt ell_Grek eng_Latn epo_Latn est_Latn eus_Latn "
-    "ewe_Latn fao_Latn pes_Arab fij_Latn fin_Latn fon_Latn fra_Latn fur_Latn fuv_Latn gla_Latn "
-    "gle_Latn glg_Latn grn_Latn guj_Gujr hat_Latn hau_Latn heb_Hebr hin_Deva hne_Deva hrv_Latn "
-    "hun_Latn hye_Armn ibo_Latn ilo_Latn ind_Latn isl_Latn ita_Latn jav_Latn jpn_Jpan kab_Latn "
-    "kac_Latn kam_Latn kan_Knda kas_Arab kas_Deva kat_Geor knc_Arab knc_Latn kaz_Cyrl kbp_Latn "
-    "kea_Latn khm_Khmr kik_Latn kin_Latn kir_Cyrl kmb_Latn kon_Latn kor_Hang kmr_Latn lao_Laoo "
-    "lvs_Latn lij_Latn lim_Latn lin_Latn lit_Latn lmo_Latn ltg_Latn ltz_Latn lua_Latn lug_Latn "
-    "luo_Latn lus_Latn mag_Deva mai_Deva mal_Mlym mar_Deva min_Latn mkd_Cyrl plt_Latn mlt_Latn "
-    "mni_Beng khk_Cyrl mos_Latn mri_Latn zsm_Latn mya_Mymr nld_Latn nno_Latn nob_Latn npi_Deva "
-    "nso_Latn nus_Latn nya_Latn oci_Latn gaz_Latn ory_Orya pag_Latn pan_Guru pap_Latn pol_Latn "
-    "por_Latn prs_Arab pbt_Arab quy_Latn ron_Latn run_Latn rus_Cyrl sag_Latn san_Deva sat_Beng "
-    "scn_Latn shn_Mymr sin_Sinh slk_Latn slv_Latn smo_Latn sna_Latn snd_Arab som_Latn sot_Latn "
-    "spa_Latn als_Latn srd_Latn srp_Cyrl ssw_Latn sun_Latn swe_Latn swh_Latn szl_Latn tam_Taml "
-    "tat_Cyrl tel_Telu tgk_Cyrl tgl_Latn tha_Thai tir_Ethi taq_Latn taq_Tfng tpi_Latn tsn_Latn "
-    "tso_Latn tuk_Latn tum_Latn tur_Latn twi_Latn tzm_Tfng uig_Arab ukr_Cyrl umb_Latn urd_Arab "
-    "uzn_Latn vec_Latn vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn yue_Hant zho_Hans "
-    "zho_Hant zul_Latn"
-)
-
-MBART = tuple(_MBART_CODES.split())
-MBART50 = (*MBART, *_MBART50_CODES.split())
-NLLB = tuple(_NLLB_CODES.split())
 
 # -- the table ----------------------------------------------------------------------------
 
-#: The classes by name, without `Fast`.
-CLASSES = {
-    "AlbertTokenizer": ModelClass(
-        "Unigram",
-        _CLS_SEP,
-        # The template of `tokenizer.json` is set after the class's template, so it counts.
-        _unigram(1, _SCHEME, _QUOTES, _accents(False), _lowercase(True), Charsmap()),
-        ("spiece.model",),
-    ),
-    "BarthezTokenizer": ModelClass(
-        "Unigram", _FAIRSEQ, _metaspaced(3, _SCHEME, _TRIMMED), mask=_STRIPPING
-    ),
-    "BertTokenizer": ModelClass("WordPiece", _BERT_ROLES, _bert(), ("vocab.txt",)),
-    "BigBirdTokenizer": ModelClass(
-        "Unigram",
-        _CLS_SEP | {"bos_token": "<s>", "eos_token": "</s>"},
-        _metaspaced(
-            UnknownId(100, scored=True),
-            _SCHEME,
-            replace_json(" {2,}", "▁", regex=True),
-            processor=_cls_sep_template(double=False),
-        ),
-        mask=_STRIPPING,
-    ),
-    "BlenderbotTokenizer": ModelClass(
-        "BPE", _FAIRSEQ, _GPT2 | {"pre_tokenizer": byte_level(_PREFIX)}, mask=_STRIPPING
-    ),
-    "CamembertTokenizer": ModelClass(
-        "Unigram",
-        _FAIRSEQ,
-        _unigram(
-            UnknownId(0),
-            _SCHEME,
-            Charsmap(),
-            processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
-        ),
-        extra=("<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"),
-        mask=_STRIPPING,
-    ),
-    "CLIPTokenizer": ModelClass(
-        "BPE",
-        dict.fromkeys(("eos_token", "unk_token", "pad_token"), _END)
-        | {"bos_token": "<|startoftext|>"},
-        {
-            "model": _bpe(end_of_word_suffix="</w>", unk_token=Role("unk_token")),
-            "normalizer": _normalizers(_NFC, replace_json(r"\s+", " ", regex=True), _LOWERCASE),
-            "pre_tokenizer": _pre_tokenizers(
-                _split({"Regex": _CLIP_PATTERN}, "Removed") | {"invert": True}, byte_level()
-            ),
-            "decoder": _decoders(
-                byte_level(),
-                replace_json("</w>", " "),
-                # `str.strip` also treats four separators as white space.
-                replace_json(r"\A[\s\x1c-\x1f]+|[\s\x1c-\x1f]+\z", "", regex=True),
-            ),
-            "post_processor": ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
-        },
-        _PAIR,
-    ),
-    "CodeGenTokenizer": ModelClass("BPE", _ENDS, _GPT2),
-    "CodeLlamaTokenizer": ModelClass(
-        "BPE",
-        _LLAMA_ROLES | _INFILLING,
-        {
-            "model": _bpe(fuse_unk=True, byte_fallback=True, unk_token=Role("unk_token")),
-            "normalizer": None,
-            "pre_tokenizer": _metaspace(When(_PREFIX, "first", "never"), split=False),
-            "decoder": _decoders(_UNMARKED, _STRIP),
-            # With a tokenizer.json, the class ignores add_bos_token and add_eos_token.
-            "post_processor": ProcessorTemplate("bos $A", "bos $A bos:1 $B:1"),
-        },
-        extra=tuple(_INFILLING.values()),
-    ),
-    "CohereTokenizer": ModelClass(
-        "BPE",
-        _COHERE_ROLES,
-        _GPT2
-        | {
-            "normalizer": _NFC,
-            "pre_tokenizer": _pre_tokenizers(
-                {"type": "Digits", "individual_digits": True}, byte_level(_NO_PREFIX)
-            ),
-        },
-        again=True,
-    ),
-    "ConvBertTokenizer": ModelClass(
-        "WordPiece", _BERT_ROLES, {"post_processor": _cls_sep_template(double=False)}, kept=True
-    ),
-    # Some of DPR's classes pass do_lower_case on, and some do not.
-    **dict.fromkeys(
-        ("DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
-        ModelClass("WordPiece", _BERT_ROLES, _bert(), only={"do_lower_case": (True,)}),
-    ),
-    "DebertaTokenizer": ModelClass(
-        "BPE", _BERT_ENDS, _GPT2 | {"post_processor": _cls_sep_template(double=True)}
-    ),
-    "DebertaV2Tokenizer": ModelClass(
-        "Unigram",
-        _BERT_ENDS,
-        _metaspaced(
-            UnknownId(Setting("unk_id", 1, "number"), scored=True),
-            When(_PREFIX, "always", "first"),
-            _lowercase(False),
-            _TRIMMED,
-            processor=_cls_sep_template(double=False),
-        )
-        | {
-            "pre_tokenizer": _pre_tokenizers(
-                When(
-                    Setting("split_by_punct", False),
-                    [{"type": "Punctuation", "behavior": "Isolated"}],
-                    [],
-                ),
-                _metaspace(When(_PREFIX, "always", "first")),
-            )
-        },
-    ),
-    "FNetTokenizer": ModelClass("Unigram", _CLS_SEP, {}, kept=True),
-    "FunnelTokenizer": ModelClass(
-        "WordPiece",
-        _FAIRSEQ | _SEP_CLS,
-        _bert(
-            Setting("clean_text", True),
-            Setting("wordpieces_prefix", "##", "text"),
-            ProcessorTemplate("cls:2 $A sep", "cls:2 $A sep $B:1 sep:1"),
-        ),
-    ),
-    "GPT2Tokenizer": ModelClass("BPE", _ENDS, _GPT2, _PAIR),
-    "GPTNeoXTokenizer": ModelClass(
-        "BPE",
-        _ENDS | {"pad_token": "<|padding|>"},
-        # The class rebuilds the template, and ignores add_bos_token with a tokenizer.json.
-        _GPT2 | {"normalizer": _NFC, "post_processor": ProcessorTemplate("$A", "$A $B:1")},
-        _PAIR,
-    ),
-    "GemmaTokenizer": ModelClass("BPE", _GEMMA_ROLES, _GEMMA),
-    "HerbertTokenizer": ModelClass(
-        "BPE",
-        _without(_FAIRSEQ, "bos_token", "eos_token"),
-        of_words(lowercase=False, strip_accents=False)
-        | {
-            "post_processor": {
-                "type": "BertProcessing",
-                "sep": [Role("sep_token"), 2],
-                "cls": [Role("cls_token"), 0],
-            }
-        },
-    ),
-    "LlamaTokenizer": ModelClass("BPE", _LLAMA_ROLES, _LLAMA, ("tokenizer.model",)),
-    "MBartTokenizer": ModelClass(
-        "Unigram",
-        _FAIRSEQ,
-        _unigram(
-            3,
-            "always",
-            processor=ProcessorTemplate("$A eos language", "$A $B eos language", "en_XX"),
-        ),
-        extra=MBART,
-        mask=_STRIPPING,
-    ),
-    "MBart50Tokenizer": ModelClass(
-        "Unigram",
-        _without(_FAIRSEQ, "bos_token"),
-        _metaspaced(
-            3,
-            "always",
-            Charsmap(),
-            _COLLAPSE,
-            processor=ProcessorTemplate("language $A eos", "language $A $B eos", "en_XX"),
-        ),
-        extra=MBART50,
-        mask=_STRIPPING,
-        needs=MBART50,
-    ),
-    "MPNetTokenizer": ModelClass(
-        "WordPiece",
-        _FAIRSEQ | {"unk_token": "[UNK]"},
-        _bert(
-            processor={
-                "type": "Sequence",
-                "processors": [byte_level(), _cls_sep_template(double=True)],
-            }
-        ),
-        mask=_STRIPPING,
-    ),
-    "NllbTokenizer": ModelClass(
-        "BPE",
-        _FAIRSEQ,
-        _REFORMER
-        | {
-            "post_processor": When(
-                Setting("legacy_behaviour", False),
-                ProcessorTemplate("$A eos language", "$A $B eos language", "eng_Latn"),
-                ProcessorTemplate("language $A eos", "language $A $B eos", "eng_Latn"),
-            )
-        },
-        extra=NLLB,
-        mask=_STRIPPING | {"normalized": True},
-    ),
-    "OpenAIGPTTokenizer": ModelClass(
-        "BPE", {"unk_token": "<unk>"}, of_words(lowercase=True, strip_accents=None)
-    ),
-    "PegasusTokenizer": ModelClass(
-        "Unigram",
-        _EOS_UNK_PAD | {"mask_token": "<mask_2>"},
-        _metaspaced(
-            # The class ignores an unknown token at position 0, and then fails.
-            UnknownId(-1, scored=True, start=1),
-            "always",
-            When(Charsmap(), Charsmap(), [replace_json(r"\n", " ", regex=True)]),
-            _COLLAPSE,
-            processor=ProcessorTemplate("$A eos", "$A $B eos"),
-        ),
-        extra=_pegasus_masks,
-    ),
-    "Qwen2Tokenizer": ModelClass("BPE", _QWEN_ROLES, _qwen(PATTERNS["qwen2"]), _PAIR),
-    "Qwen3_5Tokenizer": ModelClass("BPE", _QWEN_ROLES, _qwen(_QWEN3_5)),
-    "ReformerTokenizer": ModelClass(
-        "BPE", {"eos_token": "</s>", "unk_token": "<unk>"}, _REFORMER, again=True
-    ),
-    "RemBertTokenizer": ModelClass(
-        "Unigram",
-        _CLS_SEP,
-        _metaspaced(
-            2,
-            _SCHEME,
-            _QUOTES,
-            _COLLAPSE,
-            _accents(True),
-            _lowercase(False),
-            Charsmap(),
-            processor=_cls_sep_template(double=False),
-        ),
-        again=True,
-    ),
-    "RobertaTokenizer": ModelClass(
-        "BPE",
-        _FAIRSEQ,
-        _GPT2
-        | {
-            "post_processor": When(
-                Setting("trim_offsets", True),
-                {
-                    "type": "Sequence",
-                    "processors": [byte_level(_NO_PREFIX), _cls_sep_template(double=True)],
-                },
-                _cls_sep_template(double=True),
-            )
-        },
-        _PAIR,
-    ),
-    "Siglip2Tokenizer": ModelClass(
-        "BPE",
-        _GEMMA_ROLES,
-        _GEMMA | {"normalizer": _normalizers(_LOWERCASE, _GEMMA["normalizer"])},
-    ),
-    "T5Tokenizer": ModelClass(
-        "Unigram",
-        _EOS_UNK_PAD,
-        _unigram(
-            2,
-            "always",
-            Charsmap(),
-            processor=ProcessorTemplate("$A eos", "$A eos $B eos"),
-        ),
-        ("spiece.model",),
-        extra=_sentinels,
-    ),
-    "UdopTokenizer": ModelClass(
-        "Unigram",
-        _EOS_UNK_PAD | {"sep_token": "</s>"},
-        _unigram(UnknownId(2), "always", processor=ProcessorTemplate("$A eos", "$A eos $B eos")),
-    ),
-    "WhisperTokenizer": ModelClass(
-        "BPE",
-        _ENDS,
-        _GPT2
-        | {
-            "decoder": _decoders(byte_level(), {"type": "Fuse"}, _TIMESTAMPS),
-            "post_processor": When(
-                Setting("predict_timestamps", False),
-                ProcessorTemplate(
-                    "<|startoftranscript|> $A eos", "<|startoftranscript|> $A $B:1 eos:1"
-                ),
-                ProcessorTemplate(
-                    "<|startoftranscript|> <|notimestamps|> $A eos",
-                    "<|startoftranscript|> <|notimestamps|> $A $B:1 eos:1",
-                ),
-            ),
-        },
-        # The class numbers the tokens of languages after the first one by a table of its own.
-        only={"language": (), "task": ()},
-    ),
-    "XGLMTokenizer": ModelClass(
-        "Unigram",
-        _without(_FAIRSEQ, "mask_token"),
-        _metaspaced(
-            3,
-            _SCHEME,
-            Charsmap(),
-            _COLLAPSE,
-            processor=ProcessorTemplate("eos $A", "eos $A eos eos $B"),
-        ),
-        extra=tuple(f"<madeupword{place}>" for place in range(7)),
-    ),
-    "XLMRobertaTokenizer": ModelClass(
-        "Unigram",
-        _FAIRSEQ,
-        _unigram(
-            3,
-            _SCHEME,
-            Charsmap(),
-            processor=ProcessorTemplate("bos $A eos", "bos $A eos eos $B eos"),
-        ),
-        ("sentencepiece.bpe.model",),
-    ),
-    "XLNetTokenizer": ModelClass(
-        "Unigram",
-        _FAIRSEQ | _SEP_CLS,
-        _unigram(
-            Setting("unk_id", 0, "number"),
-            "always",
-            _QUOTES,
-            _NO_ACCENTS,
-            _lowercase(False),
-            Charsmap(),
-            processor=ProcessorTemplate("$A sep cls:2", "$A sep $B:1 sep:1 cls:2"),
-        ),
-        ("spiece.model",),
-        extra=("<eop>", "<eod>"),
-        mask=_STRIPPING,
-    ),
-}
-#: Further names of some of these classes.
-for _kind, _names in {
-    "BertTokenizer": "DistilBert Electra LayoutLM Lxmert MobileBert SqueezeBert",
-    "LlamaTokenizer": "Phi3",
-    "RobertaTokenizer": "Bart LED Longformer Mvp",
-}.items():
-    CLASSES.update({f"{_name}Tokenizer": CLASSES[_kind] for _name in _names.split()})
+FILE = Path(__file__).with_name("classes.json")
+
+
+@cache
+def table() -> Json:
+    """Return the content of `classes.json`.
+
+    A row of `classes` may have, besides fields of `ModelClass`: `model_types`, the values of
+    `model_type` in `config.json` for the class; `as`, the class that is run instead; `refused`, a
+    key of `reasons`; and `plain` if the class uses `tokenizer.json` unchanged. `misnamed` and
+    `unnamed` are about values of `model_type`.
+    """
+    content: Json = orjson.loads(FILE.read_bytes())
+    return content
+
+
+@cache
+def known_classes() -> dict[str, ModelClass]:
+    """Return the classes that tokctl runs, by name, without `Fast`."""
+    rows = table()["classes"]
+    found: dict[str, ModelClass] = {}
+    for name, pipeline in _PIPELINES.items():
+        facts = {key: value for key, value in rows[name].items() if key != "model_types"}
+        found[name] = ModelClass(pipeline=pipeline, **_COUNTED.get(name, {}), **facts)
+    same = sorted((row["as"], name) for name, row in rows.items() if "as" in row)
+    return found | {name: found[other] for other, name in same}

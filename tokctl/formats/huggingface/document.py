@@ -26,7 +26,6 @@ from tokctl.formats.contract import (
     training_lost,
     unless_damaged,
 )
-from tokctl.formats.holes import unused
 from tokctl.formats.huggingface import components
 from tokctl.formats.huggingface.components import Ids, Json, read_lengths
 from tokctl.formats.huggingface.models import (
@@ -55,13 +54,6 @@ from tokctl.model.parts import (
 NAME = "huggingface"
 #: Why the format can't hold a model with two tokens that are spelled alike.
 AMBIGUOUS = "it knows tokens by their spelling, and two of these are spelled alike"
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether the file is a JSON document with an object `model`."""
-    if source.is_folder or not source.is_json:
-        return False
-    return isinstance(source.outline.get("model"), dict)
 
 
 def read(source: ModelInput) -> Model:
@@ -239,7 +231,12 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
                 ANOTHER,
                 "damaged-model",
             )
-    return [*added, *(unused(id_) for id_ in model.holes if id_ not in taken)]
+    missing = [id_ for id_ in model.holes if id_ not in taken]
+    if not missing:
+        return added
+    from tokctl.formats.holes import unused
+
+    return [*added, *map(unused, missing)]
 
 
 def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[AddedToken]:

@@ -18,11 +18,11 @@ from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import Files, LostFeature, ModelInput, damaged, unless_damaged
 from tokctl.formats.huggingface.class_names import BACKEND, chosen, refused
 from tokctl.formats.huggingface.classes import (
-    CLASSES,
     ROLES,
     ModelClass,
     build,
     ends_template,
+    known_classes,
 )
 from tokctl.formats.huggingface.components import Fields, Json, replace_json, with_ids
 from tokctl.formats.huggingface.document import document as document_of
@@ -39,22 +39,13 @@ from tokctl.formats.huggingface.vocab_files import (
     vocab_json,
     vocab_txt,
 )
+from tokctl.formats.registry import CONFIG, TEKKEN, TOKENIZER
 from tokctl.model import ImportedFrom, Model
 
-TOKENIZER, CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_MAP, ADDED = "special_tokens_map.json", "added_tokens.json"
-TEKKEN = "tekken.json"
 #: The pieces of a Marian model, whose ids are in a vocab.json.
 MARIAN = "source.spm"
 TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
-#: Files from which AutoTokenizer can build a tokenizer if there is no `tokenizer.json`.
-VOCABULARIES = (
-    "vocab.json",
-    "vocab.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-)
 #: Files that are kept unread with the model.
 COMPANIONS = (CONFIG, SPECIAL_MAP, ADDED, TEMPLATE)
 _TEMPLATE_NAME = re.compile(rf"{TEMPLATES}/[\w.+ -]{{1,100}}\.jinja", re.ASCII)
@@ -75,20 +66,6 @@ _ADDING_ENDS = (
 )
 #: This file is read but never written: its tokens are in the `tokenizer.json`.
 NEIGHBOURS = (ADDED,)
-
-
-def detect(source: ModelInput) -> bool:
-    """Return whether `source` is a folder with a tokenizer of transformers.
-
-    Such a folder has a `tokenizer.json`, or a configuration and a vocabulary.
-    """
-    if not source.is_folder:
-        return False
-    if source.beside(TOKENIZER) is not None:
-        return True
-    return source.beside(CONFIG) is not None and any(
-        source.beside(name) is not None for name in VOCABULARIES
-    )
 
 
 def read(source: ModelInput) -> Model:
@@ -237,7 +214,7 @@ def _document(source: ModelInput, files: FolderFiles) -> tuple[Json, str]:
             raise damaged(own.name, "it has no model in it")
     tekken = source.beside(TEKKEN) is not None
     name = chosen(files.config, files.model_config, given, tekken=tekken)
-    known = CLASSES.get(name)
+    known = known_classes().get(name)
     error = refused(name, source.name)
     if given is not None and error is not None:
         raise error
@@ -249,7 +226,7 @@ def _document(source: ModelInput, files: FolderFiles) -> tuple[Json, str]:
                 f"-m {source.name}/{MARIAN} reads the pieces, with ids of their own",
             )
         if error is not None:
-            readable = ", ".join(name for name, one in CLASSES.items() if one.vocab_files)
+            readable = ", ".join(name for name, one in known_classes().items() if one.vocab_files)
             hint = f"without it, tokctl reads the vocabulary files of {readable}"
             raise no_such_class(source.name, error.message, hint)
         if name == BACKEND:
@@ -691,9 +668,8 @@ def _text_of(value: Any) -> str | None:
 
 def _class_roles(model: Model) -> dict[str, Any]:
     """Return the roles that the folder's class defines by default."""
-    if model.origin is None or model.origin.name not in CLASSES:
-        return {}
-    return dict(CLASSES[model.origin.name].roles)
+    known = known_classes().get(model.origin.name) if model.origin else None
+    return dict(known.roles) if known else {}
 
 
 def _guessed(model: Model) -> dict[str, str]:

@@ -13,7 +13,6 @@ from typing import Any
 from tokctl._native import ModelFile, StoredModel
 from tokctl.core.errors import BadModel, Unsupported
 from tokctl.formats.contract import ANOTHER
-from tokctl.formats.holes import holes
 from tokctl.formats.huggingface.components import Fields, Json, UnsupportedByFormat, unknown_type
 from tokctl.model import Marker, Recipe
 from tokctl.model.parts import AddedToken
@@ -327,6 +326,9 @@ def _holes(vocabulary: Any) -> list[int]:
     ids = set(vocabulary.values())
     if set(map(type, vocabulary.values())) != {int} or min(ids) < 0 or len(ids) != len(vocabulary):
         return []
+    # Imported here because the native core reads almost every file, and finds its holes.
+    from tokctl.formats.holes import holes
+
     return holes(ids)
 
 

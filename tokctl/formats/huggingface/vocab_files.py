@@ -8,7 +8,6 @@ ends a line, with an optional carriage return before it.
 from __future__ import annotations
 
 import base64
-import codecs
 from typing import Any, NamedTuple
 
 from tokctl.core.errors import BadModel, TokctlError, Unsupported
@@ -55,14 +54,6 @@ def vocab_json(source: ModelInput) -> dict[str, int]:
     if set(map(type, vocabulary.values())) != {int}:
         raise damaged(source.name, "one of its ids is no whole number")
     return vocabulary
-
-
-def is_vocab_json(source: ModelInput) -> bool:
-    """Return whether the file begins like a JSON object of tokens and ids."""
-    import re
-
-    head = source.head.removeprefix(codecs.BOM_UTF8)
-    return re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d+\s*[,}]', head) is not None
 
 
 def merges_txt(source: ModelInput) -> list[list[str]]:
