@@ -113,7 +113,9 @@ def carry(
         names = tuple(map(str, files))
         found = []
         for matrix in chosen:
-            alike = tuple(name for name in weights.with_side(matrix.rows) if name not in changed)
+            alike = tuple(
+                name for name in weights.with_dimension(matrix.rows) if name not in changed
+            )
             kept = sum(isinstance(origin, int) for origin in origins)
             zeros = origins.count(None)
             by_mean = origins.count(())
