@@ -44,7 +44,7 @@ def assert_same(source: Source, recipe: Recipe, size: int, options: Options = OP
         length += found.bytes
         for word, times in found.counts.items():
             together[word] = together.get(word, 0) + times
-        assert (found.digests == [[]]) == bool(part.places)
+        assert (found.digests == [[]]) == bool(part.boundaries)
     assert list(together.items()) == counts.items()
     every = [(part, 1) for part in parts]
     (at_once,) = counting.count_parts(every, recipe, options)

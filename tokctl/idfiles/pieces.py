@@ -25,7 +25,7 @@ from tokctl.idfiles.shard_stores import ShardStore
 from tokctl.idfiles.writer import Encoder, NativeEncoder
 from tokctl.model.parts import native_parts
 from tokctl.sources import Document, Records, flat
-from tokctl.sources.parts import FindBorder, SourcePart, TextPart, behind_line_feed
+from tokctl.sources.parts import FindSplit, SourcePart, TextPart, after_line_feed
 
 if TYPE_CHECKING:
     from tokctl.tokenizer.documents import DocumentEncoder
@@ -286,17 +286,17 @@ def encode_part(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
         TokctlError: as `Encoder.chunks`; lines and rows are counted from the start of the part.
     """
     source = part.source
-    if not part.places:
+    if not part.boundaries:
         for whole_source in flat([source]):
             yield from encoder.chunks(whole_source)
         return
-    assert isinstance(source, (Document, Records)) and source.places
-    read_between = source.places().between
+    assert isinstance(source, (Document, Records)) and source.splitter
+    read_between = source.splitter().read
     if isinstance(source, Records):
-        batches = partial(read_between, part.places, part.number)
+        batches = partial(read_between, part.boundaries, part.number)
         yield from encoder.chunks(Records(source.name, None, batches, lambda: 0, unit=source.unit))
         return
-    text: TextPart = read_between(part.places, part.number, _border_finder(encoder.documents))
+    text: TextPart = read_between(part.boundaries, part.number, _border_finder(encoder.documents))
     document = Document(source.name, None, text.blocks)
     if encoder.documents.lines or text.closes:
         yield from encoder.chunks(document)
@@ -305,8 +305,8 @@ def encode_part(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
         yield from encoder.open_chunks(document)
 
 
-def _border_finder(documents: DocumentEncoder) -> FindBorder:
+def _border_finder(documents: DocumentEncoder) -> FindSplit:
     if documents.lines:
-        return behind_line_feed
+        return after_line_feed
     parts = native_parts(documents.tokenizer.recipe.pre_tokenizers)
     return _native.Counter(parts, [], 1).cut

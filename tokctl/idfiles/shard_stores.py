@@ -58,7 +58,7 @@ def open_store(path: str | Path) -> ShardStore:
     """
     if isinstance(path, Path) or not remote.is_address(path):
         return LocalStore(Path(path))
-    name = remote.shown(path)
+    name = remote.without_secrets(path)
     system, inner_path = remote.file_system(path, name)
     if "file" in system.protocol:
         return LocalStore(Path(inner_path))
@@ -371,7 +371,7 @@ class RemoteStore(ShardStore):
     """A folder at an address: the objects whose names begin with it."""
 
     def __init__(self, address: str, system: Any, path: str) -> None:
-        self.name = remote.shown(address).rstrip("/")
+        self.name = remote.without_secrets(address).rstrip("/")
         self._address = address
         self._system = system
         self._path = path.rstrip("/")

@@ -65,7 +65,7 @@ from tokctl.idfiles.writer import (
     check_target,
 )
 from tokctl.sources import Archive, Records
-from tokctl.sources.parts import SourcePart, named, parts_of
+from tokctl.sources.parts import SourcePart, joint_name, parts_of
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -588,7 +588,7 @@ class _ClusterRun:
                         can_extend = False
                         continue
                     # Only small sources share a task.
-                    is_small = not part.places and part.size is not None
+                    is_small = not part.boundaries and part.size is not None
                     if not (
                         can_extend and is_small and size + (part.size or 0) <= record.part_size
                     ):
@@ -598,7 +598,7 @@ class _ClusterRun:
                     size, can_extend = size + (part.size or 0), is_small
         return [
             PieceTask(
-                named([unit.part for unit in units]),
+                joint_name([unit.part for unit in units]),
                 number,
                 f"piece-{units[0].source:05}-{units[0].part.number:05}",
                 units,

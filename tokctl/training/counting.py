@@ -196,18 +196,20 @@ def count_parts(
     digests: list[list[str]] = []
     for part, weight in parts:
         texts.digests = []
-        reading = texts.read_part(part, weight) if part.places else texts.read(part.source, weight)
+        reading = (
+            texts.read_part(part, weight) if part.boundaries else texts.read(part.source, weight)
+        )
         try:
             for _ in reading:
                 if texts.counter.memory() > most:
                     counts = _checked(texts.counter.take)
                     yield PartCounts(counts, texts.documents, texts.bytes, digests)
         except TokctlError:
-            if part.places:
+            if part.boundaries:
                 # Read the whole source, so that the error has the line number in the whole source.
                 digests_of(part.source, recipe, options)
             raise
-        digests.append([] if part.places else texts.digests)
+        digests.append([] if part.boundaries else texts.digests)
     yield PartCounts(finish(texts.counter, 1), texts.documents, texts.bytes, digests)
 
 
@@ -332,15 +334,15 @@ class _TextCounter:
         later one.
         """
         source = part.source
-        assert not isinstance(source, Archive) and source.places
+        assert not isinstance(source, Archive) and source.splitter
         self.counter.set_weight(weight)
-        between = source.places().between
+        between = source.splitter().read
         if isinstance(source, Records):
-            batches = partial(between, part.places, part.number)
+            batches = partial(between, part.boundaries, part.number)
             records = Records(source.name, None, batches, lambda: 0, unit=source.unit)
             yield from self._read_one(records, int)
             return
-        text: TextPart = between(part.places, part.number, self.counter.cut)
+        text: TextPart = between(part.boundaries, part.number, self.counter.cut)
         if not text.opens:
             self.counter.go_on()
         yield from self._read_one(Document(source.name, None, text.blocks), int, text)
