@@ -141,9 +141,9 @@ class History(MergeRules):
     @cached_property
     def replayer(self) -> _native.Encoder:
         """An encoder that applies the merges in the order learned, whatever the recipe says."""
-        from tokctl.model.encoders import replayer
+        from tokctl.model.encoders import replay_encoder
 
-        return replayer(self.model)
+        return replay_encoder(self.model)
 
     def ranks_of(self, pair: Pair) -> Sequence[int]:
         """Return the ranks at which `pair` merges, ascending; empty if it never does."""

@@ -156,7 +156,7 @@ def segmented(
         counts = _count_between(tokenizer, sources, errors, added)
     if tokenizer.recipe.emits_symbols and not tokenizer.recipe.fuse_unknown:
         counts = _cut(counts)
-    encoder = encoders.of_pre_tokens(tokenizer.model)
+    encoder = encoders.pre_token_encoder(tokenizer.model)
     encoded = encoder.batch([data for data, _ in counts], 1, None)
     found = [
         Segmented(data, ids, count) for (data, count), ids in zip(counts, encoded, strict=True)
@@ -229,7 +229,7 @@ def token_use(tokenizer: Tokenizer, id_: int, text: Iterable[Segmented]) -> Toke
     """
     text = list(text)
     uses = _uses(text)
-    encoder = encoders.of_pre_tokens(tokenizer.model)
+    encoder = encoders.pre_token_encoder(tokenizer.model)
     words: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
     for pre_token in text:
         if id_ not in pre_token.ids:

@@ -145,7 +145,7 @@ class Cluster:
         """
         counting.check_parts(recipe, options)
         weights, scale = counting.weigh([source.name for source in sources], options.weights)
-        least = counting.scaled(counting.least_count(recipe, options), scale)
+        least = counting.scale_threshold(counting.first_pass_min_count(recipe, options), scale)
         cut = self.parts(sources)
         times = [int(weight * scale) for weight in weights] or [1] * len(sources)
         # Sources that must be read as a whole for their digest go first: one task reads each of
@@ -534,7 +534,7 @@ def _count(
     rows: list[int] = []
     lengths: list[int] = []
     with at_home(of):
-        for at, found in enumerate(counting.count_parts(reads, recipe, options, most=most)):
+        for at, found in enumerate(counting.count_parts(reads, recipe, options, memory_limit=most)):
             counts, documents, size, digests = found
             del found
             if at == skipped + rounds:
@@ -557,7 +557,7 @@ def _count(
 def _digests(asked: _Asked, source: Source) -> TaskResult:
     recipe, options, of = asked
     with at_home(of):
-        return tried(_Facts(digests=[counting.digests_of(source, recipe, options)]))
+        return tried(_Facts(digests=[counting.source_digests(source, recipe, options)]))
 
 
 @ray.remote(max_retries=RETRIES)
