@@ -553,8 +553,7 @@ def scale_threshold(threshold: int, scale: int) -> int:
 def finish_counts(
     counter: _native.Counter, min_count: int, progress: Progress | None = None
 ) -> _native.Counts:
-    """Return the counts that are at least `min_count`; raise TokctlError if a count exceeds 64 "
-    "bits."""
+    """Return the counts of at least `min_count`; raise TokctlError if a count exceeds 64 bits."""
     report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
     return _run_counter(lambda: counter.finish(min_count, report))
 
