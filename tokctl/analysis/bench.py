@@ -197,7 +197,7 @@ def bench(
     with TemporaryDirectory() as folder, _thread_settings(threads):
         loaded = list(_load_in_libraries(tokenizer, model, Path(folder)))
         readers = [(file, reader) for file, reader, _ in loaded if reader is not None]
-        not_measured = [(file, reason_) for file, reader, reason_ in loaded if reader is None]
+        not_measured = [(file, problem) for file, reader, problem in loaded if reader is None]
         # Special tokens that the other libraries recognize in a text; tokctl gets the same setting.
         special_settings = {reader.special for _, reader in readers} - {"none"}
         special: Special = (

@@ -970,13 +970,13 @@ class RoundReplay(Replay):
             TokctlError: the training has no such round.
         """
         self.check(step)
-        round_ = self.rounds[step - 1]
+        unigram_round = self.rounds[step - 1]
         order = range(len(self.counts)) if arrange == "scan" else self.by_count
         return RoundFrame(
             step=step,
             total=self.total,
-            round=round_,
-            left=round_.pieces - round_.dropped,
+            round=unigram_round,
+            left=unigram_round.pieces - unigram_round.dropped,
             objectives=tuple(other.objective for other in self.rounds),
             vocabulary=len(self.tokenizer.tokens),
             tokens=self._tokens,
@@ -1013,8 +1013,8 @@ class RoundReplay(Replay):
         Raises:
             TokctlError: no round is known to have dropped the piece, and the model lacks it.
         """
-        for step, round_ in enumerate(self.rounds, 1):
-            if any(piece == token for piece, _ in round_.examples):
+        for step, unigram_round in enumerate(self.rounds, 1):
+            if any(piece == token for piece, _ in unigram_round.examples):
                 return step
         if token in self.tokenizer.tokens:
             return self.total

@@ -150,9 +150,9 @@ def decoder(model: Model) -> _native.Decoder:
     # Like Hugging Face, skip every token that decodes to a special token's text, whatever its id.
     names = {token.text.encode() for token in model.added if token.special and not token.named}
     special = {
-        token_.id
-        for token_ in model.added
-        if other_bytes.get(token_.id, token_.text.encode()) in names
+        added_token.id
+        for added_token in model.added
+        if other_bytes.get(added_token.id, added_token.text.encode()) in names
     }
     if model.core is not None and not other_bytes:
         return model.core.decoder(steps, list(special))
@@ -193,16 +193,20 @@ def searched_tokens(
     """
     added = [token for token in model.added if token.listed]
     matched = [
-        token_ for token_ in added if not token_.special or token_.named or token_.text in allowed
+        added_token
+        for added_token in added
+        if not added_token.special or added_token.named or added_token.text in allowed
     ]
     texts = {token.text for token in matched}
     searches = {
-        token_.normalized
-        for token_ in matched
-        if not (token_.special or token_.literal or token_.longest_first)
+        added_token.normalized
+        for added_token in matched
+        if not (added_token.special or added_token.literal or added_token.longest_first)
     }
     return matched, [
-        token_ for token_ in added if token_.normalized in searches and token_.text not in texts
+        added_token
+        for added_token in added
+        if added_token.normalized in searches and added_token.text not in texts
     ]
 
 

@@ -310,7 +310,11 @@ class PartFamily:
             )
         pairs = zip(kind.main, values, strict=False)
         return self.part(
-            name, **{name_: self._value(kind.options[name_], value_) for name_, value_ in pairs}
+            name,
+            **{
+                option_name: self._value(kind.options[option_name], option_text)
+                for option_name, option_text in pairs
+            },
         )
 
     def _value(self, option: PartOption, text: str) -> Any:

@@ -369,9 +369,9 @@ def first_outside(chars: CharSet) -> str:
     """Return the first character outside a set; empty if the set holds every character."""
     import regex
 
-    all_ = _every_character()
-    outside = regex.match(print_python(Atomic(Repeat(Chars(chars), 0, None))), all_)
-    return all_[outside.end() : outside.end() + 1] if outside else all_[0]
+    every_character = _every_character()
+    outside = regex.match(print_python(Atomic(Repeat(Chars(chars), 0, None))), every_character)
+    return every_character[outside.end() : outside.end() + 1] if outside else every_character[0]
 
 
 @cache

@@ -43,11 +43,11 @@ def encode_batches(
             result = encode(batch)
         except _INPUT_ERRORS as refusal:
             # One of the texts can't be encoded; the texts before it can.
-            index, error_ = _first_refused(batch, encode) or (0, refusal)
+            index, refused = _first_refused(batch, encode) or (0, refusal)
             if index:
                 yield encode(batch[:index])
             raise (
-                native_error(error_, first + index) if isinstance(error_, CoreError) else error_
+                native_error(refused, first + index) if isinstance(refused, CoreError) else refused
             ) from None
         if batch:
             yield result

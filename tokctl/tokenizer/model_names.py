@@ -117,7 +117,10 @@ def _short_name(path: str) -> str:
     if Path(path).is_dir():
         return Path(path).resolve().name or path
     name = Path(path).name
-    for ending in (*ENDINGS, *(format_.suffix for format_ in FORMATS if format_.suffix)):
+    for ending in (
+        *ENDINGS,
+        *(model_format.suffix for model_format in FORMATS if model_format.suffix),
+    ):
         if name.endswith(ending) and name != ending:
             return name.removesuffix(ending)
     return name

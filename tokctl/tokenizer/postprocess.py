@@ -679,8 +679,8 @@ class PostProcessor:
                 single, pair = part["single"], part["pair"]
                 templates += 1
         check_template(single, pair, tuple(special_ids))
-        templates_ = [Template.read(text, special_ids) for text in (single, pair)]
-        return cls(templates_[0], templates_[1], tuple(trims), as_in_text or {})
+        parsed = [Template.read(text, special_ids) for text in (single, pair)]
+        return cls(parsed[0], parsed[1], tuple(trims), as_in_text or {})
 
     def template(self, pair: bool, add_special: bool = True) -> Template:
         """Return the template for one text or two.

@@ -934,9 +934,9 @@ class Tokenizer(Answering):
 
         padding = Padding.of(padding)
         if add_special or truncation is not None:
-            truncation_ = Truncation.of(truncation)
+            cutting = Truncation.of(truncation)
             process = self.post_processor.process_ids
-            batch = [process(ids, add_special=add_special, truncation=truncation_) for ids in batch]
+            batch = [process(ids, add_special=add_special, truncation=cutting) for ids in batch]
         if padding is not None:
             padding = padding.with_id(self.special_ids)
             target = padding.target([len(ids) for ids in batch])

@@ -460,11 +460,11 @@ class _Recording:
 
     def add(self, part: bytes | Batch | None) -> None:
         """Append a block, a batch, or None for the end of a document."""
-        data_: Any = part
+        payload: Any = part
         if isinstance(part, Batch):
             counts = None if part.counts is None else list(part.counts)
-            data_ = list(map(bytes, part.texts)), counts
-        data = marshal.dumps(data_)
+            payload = list(map(bytes, part.texts)), counts
+        data = marshal.dumps(payload)
         self._file.append(data)
         self._sizes.append(len(data))
 

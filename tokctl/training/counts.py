@@ -73,8 +73,8 @@ def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> N
     Example:
         counts.write("words.tsv.gz", {"low": 5, "lower": 2})
     """
-    for word, count_ in words.items():
-        check_count(word, count_)
+    for word, occurrences in words.items():
+        check_count(word, occurrences)
         if isinstance(word, str):
             try:
                 word.encode()
