@@ -370,7 +370,7 @@ def test_indexes_of_tensors() -> None:
             weights = Weights(Path("m.json"), stack)
             chosen, _ = weights.choose(2, None, None)
             np.asarray(chosen.numbers(0, 2))
-            if weights._list is not None:
+            if weights._index_path is not None:
                 weights._new_index({})
 
     check_all(document, read)

@@ -73,7 +73,7 @@ def _member_data(
     number = stream.member_number
 
     def blocks() -> Iterator[bytes]:
-        with _named_errors(name):
+        with _tar_errors(name):
             sparse = tar.extractfile(member) if member.issparse() else None
             remaining = member.size
             while remaining:
@@ -141,7 +141,7 @@ class _TarHeader(tarfile.TarInfo):
 
 
 def _open_tar(stream: _ForwardStream, name: str) -> tarfile.TarFile:
-    with _named_errors(name):
+    with _tar_errors(name):
         return tarfile.TarFile(
             fileobj=cast(Any, stream),
             tarinfo=_TarHeader,
@@ -151,11 +151,11 @@ def _open_tar(stream: _ForwardStream, name: str) -> tarfile.TarFile:
 
 
 def _next_member(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
-    with _named_errors(name):
+    with _tar_errors(name):
         return tar.next()
 
 
-class _named_errors:  # noqa: N801  (a context manager, called like a function)
+class _tar_errors:  # noqa: N801  (a context manager, called like a function)
     """Context manager that turns tarfile's errors into TokctlErrors that name the archive."""
 
     def __init__(self, name: str) -> None:

@@ -59,7 +59,7 @@ def check(data: ByteSource, form: str, field: Field) -> None:
         TokctlError: the file is damaged or the column is missing.
     """
     if data.path is not None:
-        with opened_file(data) as file, _named_errors(data.name, form):
+        with opened_file(data) as file, _table_errors(data.name, form):
             if form == "parquet":
                 with _parquet_file(data.name, file) as table:
                     _find_columns(table.schema_arrow, field, data.name)
@@ -114,7 +114,7 @@ def row_group_splitter(data: ByteSource, field: Field) -> Splitter:
     def boundaries(size: int) -> list[int]:
         with (
             opened_file(data) as file,
-            _named_errors(data.name, "parquet"),
+            _table_errors(data.name, "parquet"),
             _parquet_file(data.name, file) as table,
         ):
             metadata = table.metadata
@@ -130,7 +130,7 @@ def row_group_splitter(data: ByteSource, field: Field) -> Splitter:
         return ends
 
     def read_part(ends: Sequence[int], number: int) -> Iterator[Batch]:
-        with opened_file(data) as file, _named_errors(data.name, "parquet"):
+        with opened_file(data) as file, _table_errors(data.name, "parquet"):
             yield from _read_parquet(
                 data.name, field, file, None, range(*ends[number : number + 2])
             )
@@ -142,7 +142,7 @@ def _read_file(
     name: str, form: str, field: Field, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
     """Yield the texts of a table with random access; count the progress of `data` by rows."""
-    with _named_errors(name, form):
+    with _table_errors(name, form):
         if form == "parquet":
             yield from _read_parquet(name, field, file, data)
         else:
@@ -246,7 +246,7 @@ def _read_arrow_stream(name: str, field: Field, source: BlockStream) -> Iterator
     """
     from pyarrow import ipc
 
-    with _named_errors(name, "arrow"):
+    with _table_errors(name, "arrow"):
         reader = ipc.open_stream(source)
         _find_columns(reader.schema, field, name)
         row = 1
@@ -276,7 +276,7 @@ def _arrow_reader(name: str, file: BinaryIO) -> Any:
     return ipc.open_file(file) if is_file else ipc.open_stream(file)
 
 
-class _named_errors:  # noqa: N801  (a context manager, called like a function)
+class _table_errors:  # noqa: N801  (a context manager, called like a function)
     """Context manager that turns pyarrow's errors into TokctlErrors that name the table."""
 
     def __init__(self, name: str, form: str) -> None:
