@@ -22,7 +22,7 @@ from tokctl.model.parts import AddedToken
 from tokctl.model.presets import BPE, CHAR, UNIGRAM, WORD, WORDPIECE, preset
 from tokctl.sources import Document, Source
 from tokctl.training import Options, train_on_counts
-from tokctl.training.resizing import keeping, kept_by_use
+from tokctl.training.resizing import ids_by_use, keep_only
 
 WORDS = st.dictionaries(
     st.text(alphabet="abcd", min_size=1, max_size=7), st.integers(1, 4), min_size=2, max_size=9
@@ -81,7 +81,7 @@ def test_what_stays_equals_the_twin(words: dict[str, int], text: str, share: flo
     pairs = [merge[:3] for merge in model.merges]
     stays = range(257)
     expected = twin.kept(model.size, size, uses, parts, stays)
-    assert kept_by_use(model, uses, pairs, size=size) == expected
+    assert ids_by_use(model, uses, pairs, size=size) == expected
     found = adapt(Tokenizer(model), prune=size, texts=source(text))
     after = found.tokenizer.model
     assert after.size == size
@@ -216,7 +216,9 @@ def test_a_model_of_ranks_keeps_its_ranks_in_order() -> None:
     text = "abcd bcd cdcd dab abab"
     found = adapt(ranked, prune=258, texts=source("cdcd cd"))
     assert found.tokenizer.recipe.has_ranks
-    expected = Tokenizer(keeping(model, [i for i, new in enumerate(found.ids) if new is not None]))
+    expected = Tokenizer(
+        keep_only(model, [i for i, new in enumerate(found.ids) if new is not None])
+    )
     assert found.tokenizer.encode_ids(text) == expected.encode_ids(text)
     more = adapt(ranked, vocab_size=ranked.vocab_size + 2, texts=source("zyzy\n" * 9))
     assert more.tokenizer.recipe.has_ranks and more.tokenizer.tokens[-2:] == ["zy", "zyzy"]

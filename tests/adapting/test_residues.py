@@ -25,7 +25,7 @@ from tokctl.analysis.explain.usage import segmented
 from tokctl.analysis.explain.words import explain
 from tokctl.formats import merging
 from tokctl.model import Merge, Model
-from tokctl.model.encoders import of_pre_tokens
+from tokctl.model.encoders import pre_token_encoder
 from tokctl.model.presets import BPE, default_recipe
 from tokctl.sources import Document, Source
 from tokctl.training import Options, train_on_counts
@@ -113,7 +113,7 @@ def check(
     for old, id_ in enumerate(found.ids):
         assert id_ is None or new.model.tokens[id_] == tokens[old]
         assert not keep_ids or id_ in (None, old)
-    encoder = of_pre_tokens(new.model)
+    encoder = pre_token_encoder(new.model)
     again = twin.stood_for(rank) if tokenizer.recipe.has_ranks else rank
     for data in {*counts, *more}:
         ids = encoder.ids(data)

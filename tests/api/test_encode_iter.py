@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.exact.ids_in_and_out import byte_level, characters
 from tokctl import Padding, TokctlError, Tokenizer, Truncation, preset
-from tokctl.tokenizer.iterables import MOST_CHARACTERS, STEP, gathered
+from tokctl.tokenizer.iterables import MOST_AT_ONCE, MOST_CHARACTERS, gather_batches
 
 TEXTS = [f"hello there {number}" for number in range(3000)]
 
@@ -100,15 +100,17 @@ def test_no_more_is_read_than_was_given_before(method: str, batch_size: int | No
 
 
 def test_what_is_read_ahead_is_bounded_by_its_length() -> None:
-    sizes = [sum(map(len, batch)) for batch, _ in gathered(iter(["x" * 1000] * 20_000), 10**9)]
+    sizes = [
+        sum(map(len, batch)) for batch, _ in gather_batches(iter(["x" * 1000] * 20_000), 10**9)
+    ]
     assert sum(sizes) == 20_000_000
-    assert max(sizes) <= MOST_CHARACTERS + STEP * 1000
-    large = [len(batch) for batch, _ in gathered(iter(["x" * 400_000] * 40), 10**9)]
+    assert max(sizes) <= MOST_CHARACTERS + MOST_AT_ONCE * 1000
+    large = [len(batch) for batch, _ in gather_batches(iter(["x" * 400_000] * 40), 10**9)]
     assert max(large) <= 3
     # However short the texts before were, so many long ones come together at most.
     mixed = ["x"] * 10_000 + ["y" * 1_000_000] * 200
-    batches = [batch for batch, _ in gathered(iter(mixed), 10**9)]
-    assert max(sum(len(text) > 1 for text in batch) for batch in batches) <= STEP
+    batches = [batch for batch, _ in gather_batches(iter(mixed), 10**9)]
+    assert max(sum(len(text) > 1 for text in batch) for batch in batches) <= MOST_AT_ONCE
 
 
 @pytest.mark.parametrize("place", [0, 1, 5, 100, 2999])

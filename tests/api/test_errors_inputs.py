@@ -287,11 +287,11 @@ def test_kind_and_code(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("kind", [BadOption, BadInput, BadModel, Unsupported, TokctlError])
 def test_an_error_that_stops_the_work_keeps_its_kind_and_code(kind: type[TokctlError]) -> None:
     error = kind("can't write a: no space", "look", "conflict", exit_code=1)
-    stopped = StoppedError.by(error)
+    stopped = StoppedError.from_error(error)
     assert isinstance(stopped, kind) and isinstance(stopped, StoppedError)
     assert (stopped.message, stopped.code, stopped.exit_code) == (error.message, "conflict", 1)
     assert type(stopped.reworded()) is kind
-    assert StoppedError.by(kind("a", "b")).code == kind.general_code
+    assert StoppedError.from_error(kind("a", "b")).code == kind.general_code
 
 
 @pytest.mark.parametrize(

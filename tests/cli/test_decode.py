@@ -156,8 +156,10 @@ def text_of_blocks(tokenizer: Tokenizer, data: bytes, size: int) -> bytes:
     """What a file gives that comes in blocks of this size."""
     from tokctl.idfiles.dtypes import DTYPES
     from tokctl.idfiles.raw import read_bin
-    from tokctl.idfiles.reader import text_of
+    from tokctl.idfiles.reader import decode_parts
     from tokctl.sources.blocks import BlockStream
 
     blocks = [data[at : at + size] for at in range(0, len(data), size)]
-    return b"".join(text_of(tokenizer, read_bin(BlockStream(iter(blocks)), "in", DTYPES["uint16"])))
+    return b"".join(
+        decode_parts(tokenizer, read_bin(BlockStream(iter(blocks)), "in", DTYPES["uint16"]))
+    )

@@ -289,7 +289,7 @@ def test_what_python_writes_comes_in_portions(
     at_once = tokctl("encode", "-m", models["wordpiece"], "--as", form, stdin=given)
     count = tokctl("encode", "-m", models["wordpiece"], "--count", "--max-length", "3", stdin=given)
     for size in (1, 100):
-        monkeypatch.setattr(documents, "PORTION", size)
+        monkeypatch.setattr(documents, "TEXT_BATCH_SIZE", size)
         arguments = ("encode", "-m", models["wordpiece"])
         assert tokctl(*arguments, "--as", form, stdin=given) == at_once
         assert tokctl(*arguments, "--count", "--max-length", "3", stdin=given) == count

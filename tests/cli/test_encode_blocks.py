@@ -141,7 +141,7 @@ def test_parts_of_a_block(models: Models, monkeypatch: pytest.MonkeyPatch) -> No
         command = ("encode", "-m", models["bytes"], "--as", form, "--threads", "1")
         given = tokctl(*command, stdin=text)
         for part in (1, 3, 10):
-            monkeypatch.setattr(documents, "PART", part)
+            monkeypatch.setattr(documents, "FEED_SIZE", part)
             assert tokctl(*command, stdin=text) == given
 
 

@@ -13,7 +13,7 @@ from tests.metrics.models import TEXT, document, model
 from tokctl.analysis.comparison import Comparison, Text, compare, read_texts, train_sizes
 from tokctl.analysis.comparison.measuring import speed
 from tokctl.analysis.comparison.samples import pick_sentences
-from tokctl.analysis.comparison.stories import _count
+from tokctl.analysis.comparison.stories import _count_phrase
 from tokctl.analysis.texts import count_words
 from tokctl.core.errors import TokctlError
 from tokctl.model.presets import default_recipe
@@ -133,8 +133,8 @@ def test_sentences_do_not_go_on_in_the_next_document() -> None:
 def test_words_do_not_go_on_in_the_next_document() -> None:
     source = records([b"sea", b"-chest sea-chest", b"a sea-", b"chest"], [2, 3, 1, 1])
     texts = read_texts([source], characters=False, errors="strict")
-    assert _count("sea-chest", texts) == 3
-    assert _count("sea-", texts) == 1
+    assert _count_phrase("sea-chest", texts) == 3
+    assert _count_phrase("sea-", texts) == 1
     assert count_words(texts, "whitespace", 2) == {
         b"sea": 2,
         b"-chest": 3,
@@ -145,7 +145,11 @@ def test_words_do_not_go_on_in_the_next_document() -> None:
     }
     # What is not UTF-8 is U+FFFD, in each document by itself.
     texts = read_texts([records([b"a\xc3", b"\xa9"])], characters=False, errors="strict")
-    assert (_count("a\ufffd", texts), _count("\ufffd", texts), _count("é", texts)) == (1, 1, 0)
+    assert (
+        _count_phrase("a\ufffd", texts),
+        _count_phrase("\ufffd", texts),
+        _count_phrase("é", texts),
+    ) == (1, 1, 0)
 
 
 def test_documents_that_hold_some_bytes() -> None:

@@ -26,7 +26,9 @@ def test_rows_and_limits() -> None:
     table = re.findall(r"^\| `(\w+)` \|", section("Embeddings"), flags=re.MULTILINE)
     assert table == list(NEW_ROWS)
     text = " ".join(PAGE.split())
-    assert f"{MOST_HOLES:,}" in text and weights._PIECE == 2 << 20 and "a block of 2 MB" in text
+    assert (
+        f"{MOST_HOLES:,}" in text and weights._BLOCK_SIZE == 2 << 20 and "a block of 2 MB" in text
+    )
     types = [name for name in weights._TYPES if name in section("Embeddings")]
     assert types == list(weights._TYPES)
 

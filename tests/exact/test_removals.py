@@ -18,7 +18,7 @@ from tests.twins import removals as twin
 from tests.twins.encode import encode_bpe
 from tokctl import Recipe, TokctlError, Tokenizer, formats
 from tokctl.model import TIE_BREAKS, Merge, MergeLog, Model, Removal
-from tokctl.model.encoders import of_pre_tokens
+from tokctl.model.encoders import pre_token_encoder
 from tokctl.model.presets import default_recipe
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +106,7 @@ def final_states(words: dict[str, int], expected: twin.Refined) -> list[list[str
 
 def tokens_of(tokenizer: Tokenizer, word: str) -> list[str]:
     """The tokens of one pre-token."""
-    return [tokenizer.tokens[id_] for id_ in of_pre_tokens(tokenizer.model).ids(word)]
+    return [tokenizer.tokens[id_] for id_ in pre_token_encoder(tokenizer.model).ids(word)]
 
 
 @pytest.mark.parametrize("ties", TIES)

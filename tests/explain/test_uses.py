@@ -16,9 +16,9 @@ from tokctl import TokctlError, Tokenizer
 from tokctl._native import NO_ID
 from tokctl.analysis.comparison.measuring import measure
 from tokctl.analysis.explain import Segmented, Share, segmented, text_use, token_use
-from tokctl.analysis.explain.usage import _words
+from tokctl.analysis.explain.usage import _words_of
 from tokctl.analysis.metrics import range_of
-from tokctl.model.encoders import of_pre_tokens
+from tokctl.model.encoders import pre_token_encoder
 from tokctl.model.presets import BPE_CHARACTERS
 from tokctl.sources import Document
 
@@ -96,7 +96,7 @@ def test_the_words_of_a_text_make_the_text(text: str) -> None:
     )
     tokenizer = Tokenizer.train([document("low lower low lowest lo")], vocab_size=30, recipe=recipe)
     (one,) = text_of(tokenizer, text)
-    words = list(_words(tokenizer, of_pre_tokens(tokenizer.model), one))
+    words = list(_words_of(tokenizer, pre_token_encoder(tokenizer.model), one))
     assert b"".join(data for data, _ in words).decode() == text
     assert [id_ for _, ids in words for id_ in ids] == tokenizer.encode(text).raw_ids
     cut = [data for data, _ in words[1:]]

@@ -44,7 +44,7 @@ class Workers:
     def run(
         self, work: Callable[[Job, Any], Any], job: Job, tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
-        data, rest, begun = job.packed(), iter(tasks), list[Any]()
+        data, rest, begun = job.pack(), iter(tasks), list[Any]()
         while True:
             while len(begun) < 5 and (task := next(rest, None)) is not None:
                 begun.append(task)
@@ -52,7 +52,7 @@ class Workers:
                 return
             task = begun.pop(self._random.randrange(len(begun)))
             for _ in range(self._random.choice([1, 1, 2])):
-                found = work(Job.unpacked(data), task)
+                found = work(Job.unpack(data), task)
             if self.done == self.stop_after:
                 raise Stopped
             self.done += 1

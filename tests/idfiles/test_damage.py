@@ -20,7 +20,7 @@ import pytest
 from tests.idfiles.shared import NAMES, Stopped, Workers, files
 from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.cli.encode_output import token_names
-from tokctl.idfiles import pieces, places, shared_shards
+from tokctl.idfiles import pieces, shard_stores, shared_shards
 from tokctl.idfiles.dtypes import dtype_for
 from tokctl.idfiles.shard_check import check_shards
 from tokctl.idfiles.writer import ChunkStream, NativeEncoder, Target, job_description, write_stream
@@ -36,7 +36,7 @@ SHARDED = (*idfiles.FORMS, "jsonl")
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Groups and frames of a size that small texts have many of; no store at the end."""
-    monkeypatch.setattr(shared_shards, "_GROUP", 500)
+    monkeypatch.setattr(shared_shards, "_IDS_PER_GROUP", 500)
     monkeypatch.setattr(pieces, "_FRAME", 200)
     yield
     fsspec.filesystem("memory").store.clear()
@@ -107,7 +107,7 @@ class Run(NamedTuple):
 def stopping(patched: pytest.MonkeyPatch, after: int) -> None:
     """The process ends before or after the call number `after` that changes the folder."""
     calls = 0
-    for owner in (places.LocalPlace, places.Store):
+    for owner in (shard_stores.LocalStore, shard_stores.RemoteStore):
         for name in ("deliver", "add_to_journal", "remove"):
             real = getattr(owner, name)
 

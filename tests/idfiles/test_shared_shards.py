@@ -27,7 +27,7 @@ Models = dict[str, Tokenizer]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups, frames and windows of a size that small texts have many of."""
-    monkeypatch.setattr(shared_shards, "_GROUP", 500)
+    monkeypatch.setattr(shared_shards, "_IDS_PER_GROUP", 500)
     monkeypatch.setattr(pieces, "_FRAME", 200)
     monkeypatch.setattr(parts, "_WINDOW", 16)
 
@@ -73,7 +73,7 @@ def test_the_folder_is_that_of_one_machine(
     seed: int,
 ) -> None:
     files()
-    shared_shards._GROUP = group
+    shared_shards._IDS_PER_GROUP = group
     end = "<|end|>" if eos and name == "bytes" else None
     given: dict[str, Any] = {"form": form, "shard_size": size, "lines": lines, "eos": end}
     workers = Workers(part, seed)
@@ -155,7 +155,7 @@ def test_a_run_that_stopped_anywhere_is_gone_on_with(models: Models, form: str, 
 
 def stopped_at(what: str, models: Models, given: dict[str, Any]) -> None:
     """Leaves the folder of a run that stopped when its journal had its first line of that kind."""
-    add = shared_shards._Record.add
+    add = shared_shards._ClusterJournal.add
 
     def added(record: Any, **line: Any) -> None:
         add(record, **line)
@@ -163,7 +163,7 @@ def stopped_at(what: str, models: Models, given: dict[str, Any]) -> None:
             raise Stopped
 
     with pytest.MonkeyPatch.context() as patched, pytest.raises(Stopped):
-        patched.setattr(shared_shards._Record, "add", added)
+        patched.setattr(shared_shards._ClusterJournal, "add", added)
         write(models["bytes"], NAMES, Workers(600), **given)
 
 

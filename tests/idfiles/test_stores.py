@@ -13,7 +13,7 @@ from tests.cli.run import tokctl as run
 from tests.idfiles import made
 from tests.idfiles.shared import NAMES, Stopped, Workers, files
 from tokctl import TokctlError, Tokenizer, idfiles
-from tokctl.idfiles import places
+from tokctl.idfiles import shard_stores
 from tokctl.idfiles.shard_check import check_shards
 
 fsspec = pytest.importorskip("fsspec")
@@ -125,16 +125,16 @@ class Failing:
     """Fails, or is the end of the process, when so many files have been uploaded."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int, error: BaseException) -> None:
-        deliver = places.Store.deliver
+        deliver = shard_stores.RemoteStore.deliver
         self.delivered: list[str] = []
 
-        def failing(place: places.Store, path: Path) -> None:
+        def failing(place: shard_stores.RemoteStore, path: Path) -> None:
             if len(self.delivered) == after:
                 raise error
             self.delivered.append(path.name)
             deliver(place, path)
 
-        monkeypatch.setattr(places.Store, "deliver", failing)
+        monkeypatch.setattr(shard_stores.RemoteStore, "deliver", failing)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -180,7 +180,7 @@ def test_an_upload_that_fails(s3: Any, tmp_path: Path, monkeypatch: pytest.Monke
     from s3fs import S3FileSystem
 
     monkeypatch.setattr("s3fs.core.calculate_chunksize", lambda *_, **__: 5 << 20)
-    place = places.place_at("s3://ids/long")
+    place = shard_stores.open_store("s3://ids/long")
     (tmp_path / "long").write_bytes(bytes(11 << 20))
     call = S3FileSystem._call_s3
     parts = []

@@ -8,7 +8,7 @@ import pytest
 
 from tests.metrics.models import RECIPES, TEXT, model
 from tokctl.analysis.comparison import measuring
-from tokctl.analysis.comparison.measuring import BUDGET, _slice, speed
+from tokctl.analysis.comparison.measuring import BUDGET, _leading_bytes, speed
 from tokctl.analysis.metrics import Undefined
 from tokctl.analysis.texts import Text
 
@@ -67,4 +67,4 @@ def test_no_text_has_no_speed() -> None:
 def test_a_slice_ends_with_a_line_or_a_character(
     texts: list[bytes], size: int, expected: bytes
 ) -> None:
-    assert _slice([Text("", text) for text in texts], size) == expected
+    assert _leading_bytes([Text("", text) for text in texts], size) == expected

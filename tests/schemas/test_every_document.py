@@ -25,11 +25,11 @@ from tokctl import TokctlError, Tokenizer, formats, idfiles
 from tokctl.extras.chat.lines import conversation
 from tokctl.extras.chat.template import TokenizerChat
 from tokctl.idfiles import shared_shards
-from tokctl.idfiles.places import LocalPlace
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.reader import read_text
-from tokctl.idfiles.safetensors import copied, stored_tensors
+from tokctl.idfiles.safetensors import replace_tensors, stored_tensors
 from tokctl.idfiles.shard_check import check_shards
+from tokctl.idfiles.shard_stores import LocalStore
 from tokctl.idfiles.weights import Weights
 from tokctl.model.parts import DECODERS, NORMALIZERS, POST_PROCESSORS, PRE_TOKENIZERS
 from tokctl.sources import flat, open_sources, parts
@@ -86,15 +86,15 @@ class Shards(NamedTuple):
         """Stops when the journal has so many lines."""
         Path("a.txt").write_bytes(made.TRAINED_ON.encode())
         Path("b.txt").write_bytes(b"low\n" * 30)
-        add = LocalPlace.add_to_journal
+        add = LocalStore.add_to_journal
 
-        def added(place: LocalPlace, number: int, line: bytes) -> None:
+        def added(place: LocalStore, number: int, line: bytes) -> None:
             add(place, number, line)
             if number == at:
                 raise Stopped
 
         with pytest.MonkeyPatch.context() as patched, suppress(Stopped):
-            patched.setattr(LocalPlace, "add_to_journal", added)
+            patched.setattr(LocalStore, "add_to_journal", added)
             self.write()
 
 
@@ -133,7 +133,7 @@ def test_manifests(model: Tokenizer, form: str) -> None:
 @pytest.mark.parametrize("shared", [False, True])
 def test_journals(model: Tokenizer, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     shards = Shards(model, Workers(60) if shared else None)
-    monkeypatch.setattr(shared_shards, "_GROUP", 50)
+    monkeypatch.setattr(shared_shards, "_IDS_PER_GROUP", 50)
     monkeypatch.setattr(parts, "_WINDOW", 16)
     shards.stop(6 if shared else 3)
     lines = Path("f/journal.jsonl").read_bytes().splitlines()
@@ -349,7 +349,7 @@ def test_headers_of_tensors(model: Tokenizer) -> None:
         written_tensors(path, document)
         with InputFile("x", path=str(path)).opened() as file:
             stored_tensors(file, "?")
-            list(copied(file, {}, "?"))
+            list(replace_tensors(file, {}, "?"))
 
     def read_ids(document: Any) -> None:
         written_tensors(path, document)
@@ -370,7 +370,7 @@ def test_indexes_of_tensors() -> None:
             weights = Weights(Path("m.json"), stack)
             chosen, _ = weights.choose(2, None, None)
             np.asarray(chosen.numbers(0, 2))
-            if weights._list is not None:
+            if weights._index_path is not None:
                 weights._new_index({})
 
     check_all(document, read)
@@ -396,7 +396,7 @@ def test_what_is_nested_deeply_or_no_json(raw: bytes, model: Tokenizer) -> None:
     def header() -> object:
         Path("x").write_bytes(len(raw).to_bytes(8, "little") + raw)
         with InputFile("x", path="x").opened() as file:
-            return list(copied(file, {}, "?"))
+            return list(replace_tensors(file, {}, "?"))
 
     def index() -> object:
         Path("m.json").write_bytes(raw)

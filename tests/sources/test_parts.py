@@ -44,19 +44,19 @@ def assert_same(source: Source, recipe: Recipe, size: int, options: Options = OP
         length += found.bytes
         for word, times in found.counts.items():
             together[word] = together.get(word, 0) + times
-        assert (found.digests == [[]]) == bool(part.places)
+        assert (found.digests == [[]]) == bool(part.boundaries)
     assert list(together.items()) == counts.items()
     every = [(part, 1) for part in parts]
     (at_once,) = counting.count_parts(every, recipe, options)
     assert at_once.counts.items() == counts.items()
     rounds: dict[bytes, int] = {}
-    for last in counting.count_parts(every, recipe, options, most=0):
+    for last in counting.count_parts(every, recipe, options, memory_limit=0):
         for word, times in last.counts.items():
             rounds[word] = rounds.get(word, 0) + times
     assert list(rounds.items()) == counts.items()
     assert last[1:] == at_once[1:]
     assert (documents, length) == (read.documents, read.bytes)
-    assert counting.digest_of(counting.digests_of(source, recipe, options)) == read.digest
+    assert counting.digest_of(counting.source_digests(source, recipe, options)) == read.digest
     return len(parts)
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.sources.made import COMPRESS, nobody, read, records
 from tokctl.core.errors import TokctlError
 from tokctl.sources import ReadOptions, flat, open_sources
-from tokctl.sources.remote import is_address, shown
+from tokctl.sources.remote import is_address, without_secrets
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -101,9 +101,11 @@ def test_addresses_and_what_is_shown_of_them() -> None:
     assert is_address("s3://a") and is_address("HTTPS://a") and is_address("simplecache::s3://a")
     for name in ("a.txt", "./s3://a", "/s3://", "a b://c", "://", "1a://"):
         assert not is_address(name)
-    assert shown("https://me:secret@host/a.txt?token=secret#x") == "https://host/a.txt"
-    assert shown("s3://key:se/cret@bucket/a") == "s3://key:se/cret@bucket/a"
-    assert "secret" not in shown("401, url='https://u:secret@h/a?k=secret', (s3://h?secret)")
+    assert without_secrets("https://me:secret@host/a.txt?token=secret#x") == "https://host/a.txt"
+    assert without_secrets("s3://key:se/cret@bucket/a") == "s3://key:se/cret@bucket/a"
+    assert "secret" not in without_secrets(
+        "401, url='https://u:secret@h/a?k=secret', (s3://h?secret)"
+    )
 
 
 class _Answer(BaseHTTPRequestHandler):

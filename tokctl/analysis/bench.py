@@ -54,7 +54,7 @@ LIBRARIES = {
 LOSSY = ", lossy"
 
 #: A library whose passes have taken this many seconds gets no further passes.
-ENOUGH = 30.0
+MOST_SECONDS = 30.0
 
 #: Called with the phase `passes`, the number of finished passes, and the number of all passes.
 Progress = Callable[[str, int, "int | None"], None]
@@ -116,8 +116,8 @@ class Bench:
     @property
     def failed(self) -> bool:
         """Return whether a library gives other ids although its file holds the whole model."""
-        whole = {speed.name for speed in self.speeds if not speed.file.endswith(LOSSY)}
-        return any(each.reader in whole for each in self.differences)
+        lossless = {speed.name for speed in self.speeds if not speed.file.endswith(LOSSY)}
+        return any(difference.reader in lossless for difference in self.differences)
 
     def rate(self, seconds: float) -> float:
         """Return the speed in megabytes (10^6 bytes) per second."""
@@ -140,7 +140,7 @@ class Bench:
             }
             for speed in self.speeds
         ]
-        missing = [{"name": name, "reason": why} for name, why in self.not_measured]
+        missing = [{"name": name, "reason": reason} for name, reason in self.not_measured]
         return {
             "model": self.model,
             "texts": self.texts,
@@ -149,7 +149,7 @@ class Bench:
             "speeds": rows,
             "not_measured": missing,
             "validated": self.validated,
-            "differences": [asdict(each) for each in self.differences],
+            "differences": [asdict(difference) for difference in self.differences],
         }
 
 
@@ -183,50 +183,57 @@ def bench(
     """
     from tokctl.tokenizer import Tokenizer
 
-    for what, number in (("threads", threads), ("repeat", repeat)):
+    for option, number in (("threads", threads), ("repeat", repeat)):
         if type(number) is not int or number < 1:
-            raise BadOption(f"{what} can't be {number!r}", "it is a number from 1 up", "bad-value")
+            raise BadOption(
+                f"{option} can't be {number!r}", "it is a number from 1 up", "bad-value"
+            )
     tokenizer = tokenizer or Tokenizer.load(model)
     blocks = [block for source in texts for block in text_blocks(source)]
     lines = [line for block in blocks for line in block.lines]
     size = sum(len(line.encode()) for line in lines)
     if not size:
         raise BadInput("there is no text to encode", "name files that are not empty")
-    with TemporaryDirectory() as folder, _threads_of_others(threads):
-        found = list(_loaded(tokenizer, model, Path(folder)))
-        readers = [(file, reader) for file, reader, _ in found if reader is not None]
-        left_out = [(file, why) for file, reader, why in found if reader is None]
+    with TemporaryDirectory() as folder, _thread_settings(threads):
+        loaded = list(_load_in_libraries(tokenizer, model, Path(folder)))
+        readers = [(file, reader) for file, reader, _ in loaded if reader is not None]
+        not_measured = [(file, problem) for file, reader, problem in loaded if reader is None]
         # Special tokens that the other libraries recognize in a text; tokctl gets the same setting.
-        found_by = {reader.special for _, reader in readers} - {"none"}
-        special: Special = "all" if "all" in found_by else next(iter(found_by), "none")
-        own = _own(tokenizer, special)
-        runs = [_Passes("own", own), *(_Passes(file, reader) for file, reader in readers)]
+        special_settings = {reader.special for _, reader in readers} - {"none"}
+        special: Special = (
+            "all" if "all" in special_settings else next(iter(special_settings), "none")
+        )
+        own_reader = _own_reader(tokenizer, special)
+        all_passes = [
+            _Passes("own", own_reader),
+            *(_Passes(file, reader) for file, reader in readers),
+        ]
         for number in range(repeat):
-            for place, run in enumerate(list(runs)):
+            for index, passes in enumerate(list(all_passes)):
                 if progress is not None:
-                    progress("passes", number * len(runs) + place, repeat * len(runs))
+                    progress("passes", number * len(all_passes) + index, repeat * len(all_passes))
                 try:
-                    run.measure(lines, threads)
+                    passes.measure(lines, threads)
                 except BaseException as error:
-                    if run.reader is own:
+                    if passes.reader is own_reader:
                         raise
-                    left_out.append((run.reader.name, f"fails: {reason(error)}"))
-                    runs.remove(run)
-        speeds = tuple(run.speed(runs[0].digest) for run in runs)
+                    not_measured.append((passes.reader.name, f"fails: {reason(error)}"))
+                    all_passes.remove(passes)
+        speeds = tuple(passes.speed(all_passes[0].digest) for passes in all_passes)
         differences = (
-            first_differences(tokenizer, [run.reader for run in runs[1:]], blocks)
+            first_differences(tokenizer, [passes.reader for passes in all_passes[1:]], blocks)
             if validate
             else []
         )
     order = list(LIBRARIES)
-    left_out.sort(key=lambda one: order.index(one[0].split()[0]))
+    not_measured.sort(key=lambda entry: order.index(entry[0].split()[0]))
     return Bench(
         str(model),
         len(lines),
         size,
         threads,
         speeds,
-        tuple(left_out),
+        tuple(not_measured),
         validate,
         tuple(differences),
     )
@@ -243,8 +250,8 @@ class _Passes:
         self.ids = 0
 
     def measure(self, texts: list[str], threads: int) -> None:
-        """Run and time one more pass, unless the passes so far took more than `ENOUGH` seconds."""
-        if sum(self.seconds) > ENOUGH:
+        """Run and time one more pass, unless the passes so far took over `MOST_SECONDS` seconds."""
+        if sum(self.seconds) > MOST_SECONDS:
             return
         batch = self.reader.batch or (lambda texts, _: self.reader.encode(texts, False))
         if not self.seconds:
@@ -266,15 +273,15 @@ class _Passes:
 
 def _digest(rows: Sequence[Sequence[int]]) -> str:
     """Return the digest of lists of ids; see `LibrarySpeed.digest`."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for numbers in (*(array("I", row) for row in rows), array("Q", map(len, rows))):
         if sys.byteorder == "big":
             numbers.byteswap()
-        found.update(numbers)
-    return found.hexdigest()[:16]
+        digest.update(numbers)
+    return digest.hexdigest()[:16]
 
 
-def _own(tokenizer: Tokenizer, special: Special) -> LoadedTokenizer:
+def _own_reader(tokenizer: Tokenizer, special: Special) -> LoadedTokenizer:
     """Return tokctl itself as a reader."""
 
     def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
@@ -295,7 +302,7 @@ def _version() -> str:
     return __version__
 
 
-def _loaded(
+def _load_in_libraries(
     tokenizer: Tokenizer, model: str | Path, folder: Path
 ) -> Iterator[tuple[str, LoadedTokenizer | None, str]]:
     """Yield the model as each library has loaded it.
@@ -310,10 +317,10 @@ def _loaded(
         if find_spec(module) is None:
             yield package, None, "is not installed"
             continue
-        why = ""
-        own = _peer(package, tokenizer.format)
-        if own is not None and tokenizer.format != "tokctl":
-            reader, why = _load(own, path, tokenizer)
+        problem = ""
+        own_peer = _peer(package, tokenizer.format)
+        if own_peer is not None and tokenizer.format != "tokctl":
+            reader, problem = _load(own_peer, path, tokenizer)
             if reader is not None:
                 yield "own", reader, ""
                 continue
@@ -325,18 +332,18 @@ def _loaded(
                 file += LOSSY
             tokenizer.save(target, format_name, lossy=True)
         except TokctlError as error:
-            yield package, None, why or error.message
+            yield package, None, problem or error.message
             continue
         peer = _peer(package, format_name)
         assert peer is not None
-        reader, said = _load(peer, target, tokenizer)
-        yield (package if reader is None else file), reader, why or said
+        reader, load_error = _load(peer, target, tokenizer)
+        yield (package if reader is None else file), reader, problem or load_error
 
 
 def _peer(package: str, format_name: str | None) -> Peer | None:
     """Return the loader of a library for a format, if it has one."""
-    found = PEERS.get(format_name or "", ())
-    return next((peer for peer in found if peer.package == package), None)
+    peers = PEERS.get(format_name or "", ())
+    return next((peer for peer in peers if peer.package == package), None)
 
 
 def _load(peer: Peer, path: Path, tokenizer: Tokenizer) -> tuple[LoadedTokenizer | None, str]:
@@ -348,12 +355,12 @@ def _load(peer: Peer, path: Path, tokenizer: Tokenizer) -> tuple[LoadedTokenizer
 
 
 @contextmanager
-def _threads_of_others(threads: int) -> Iterator[None]:
+def _thread_settings(threads: int) -> Iterator[None]:
     """Set the number of threads of `tokenizers` through the environment.
 
     The library reads the environment when it first starts its threads.
     """
-    before = {
+    old_values = {
         "TOKENIZERS_PARALLELISM": os.environ.get("TOKENIZERS_PARALLELISM"),
         "RAYON_NUM_THREADS": os.environ.get("RAYON_NUM_THREADS"),
     }
@@ -365,4 +372,4 @@ def _threads_of_others(threads: int) -> Iterator[None]:
     finally:
         os.environ.pop("TOKENIZERS_PARALLELISM", None)
         os.environ.pop("RAYON_NUM_THREADS", None)
-        os.environ.update({name: value for name, value in before.items() if value is not None})
+        os.environ.update({name: value for name, value in old_values.items() if value is not None})

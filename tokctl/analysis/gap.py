@@ -170,22 +170,28 @@ def token_gap(
     spelling = _Spelling(tokenizer)
     fewest_tokens = spelling.fewest_tokens()
     across = _Across(tokenizer, opened(texts), errors, fewest_tokens)
-    found = segmented(tokenizer, [across.source()], errors)
-    if literal := spelling.literal_tokens(one.data for one in found):
+    pre_tokens = segmented(tokenizer, [across.source()], errors)
+    if literal := spelling.literal_tokens(pre_token.data for pre_token in pre_tokens):
         fewest_tokens = spelling.fewest_tokens(literal)
-    texts_spelled = [spelling.pre_token(one.data) for one in found]
-    counts = fewest_tokens.counts(texts_spelled, threads)
+    spellings = [spelling.pre_token(pre_token.data) for pre_token in pre_tokens]
+    counts = fewest_tokens.counts(spellings, threads)
     rows = [
-        _Row(one, text, fewest)
-        for one, text, fewest in zip(found, texts_spelled, counts, strict=True)
-        if fewest is not None and spelling.is_spelled(one)
+        _Row(pre_token, text, fewest)
+        for pre_token, text, fewest in zip(pre_tokens, spellings, counts, strict=True)
+        if fewest is not None and spelling.is_spelled(pre_token)
     ]
-    tokens = sum(len(one.ids) * one.count for one in found)
-    unspelled_tokens = tokens - sum(len(row.one.ids) * row.one.count for row in rows)
-    unspelled = sum(one.count for one in found) - sum(row.one.count for row in rows)
+    tokens = sum(len(pre_token.ids) * pre_token.count for pre_token in pre_tokens)
+    unspelled_tokens = tokens - sum(len(row.pre_token.ids) * row.pre_token.count for row in rows)
+    unspelled = sum(pre_token.count for pre_token in pre_tokens) - sum(
+        row.pre_token.count for row in rows
+    )
     added = {token.id for token in tokenizer.model.added}
-    kept = {id(row.one) for row in rows}
-    unknown = [one for one in found if id(one) not in kept and not added.issuperset(one.ids)]
+    spelled_rows = {id(row.pre_token) for row in rows}
+    without_spelling = [
+        pre_token
+        for pre_token in pre_tokens
+        if id(pre_token) not in spelled_rows and not added.issuperset(pre_token.ids)
+    ]
     budget = spelling.budget + len(literal)
     bounds, is_reached, edges = spelling.bounds(rows, budget, rounds, threads, progress)
     losing = [row for row in rows if row.lost]
@@ -193,17 +199,18 @@ def token_gap(
     shown = losing[: SHOWN if limit is None else limit]
     return TokenGap(
         tokens=tokens,
-        fewest=unspelled_tokens + sum(row.fewest * row.one.count for row in rows),
-        across=across.tokens(unspelled=bool(unknown)),
+        fewest=unspelled_tokens + sum(row.fewest * row.pre_token.count for row in rows),
+        across=across.tokens(unspelled=bool(without_spelling)),
         bounds={name: unspelled_tokens + bound for name, bound in bounds.items()},
         is_reached=is_reached,
         budget=budget,
         symbols="bytes" if tokenizer.recipe.is_byte_level else "characters",
         edges=edges,
-        pre_tokens=sum(one.count for one in found),
-        distinct=len(found),
+        pre_tokens=sum(pre_token.count for pre_token in pre_tokens),
+        distinct=len(pre_tokens),
         characters=sum(
-            len(one.data.decode("utf-8", "surrogateescape")) * one.count for one in found
+            len(pre_token.data.decode("utf-8", "surrogateescape")) * pre_token.count
+            for pre_token in pre_tokens
         ),
         unspelled=unspelled,
         unspelled_tokens=unspelled_tokens,
@@ -216,19 +223,19 @@ class _Row(NamedTuple):
     """A distinct pre-token that the vocabulary can spell.
 
     Attributes:
-        one: the pre-token with its segmentation by the model.
+        pre_token: the pre-token with its segmentation by the model.
         text: its bytes with the marker as `_MARK`.
         fewest: its fewest tokens.
     """
 
-    one: Segmented
+    pre_token: Segmented
     text: bytes
     fewest: int
 
     @property
     def lost(self) -> int:
         """Number of tokens that could be saved in all occurrences."""
-        return (len(self.one.ids) - self.fewest) * self.one.count
+        return (len(self.pre_token.ids) - self.fewest) * self.pre_token.count
 
 
 class _Spelling:
@@ -246,7 +253,7 @@ class _Spelling:
         self._mark = self._marker.text.encode()
         tokens = tokenizer.model.tokens
         self._ids = text_ids(tokenizer)
-        self._strings = {id_: self._token(tokens[id_]) for id_ in self._ids}
+        self._strings = {id_: self._string_of(tokens[id_]) for id_ in self._ids}
         #: Bytes that each id stands for in the model's segmentations.
         self._pieces = {id_: tokens[id_] for id_ in self._ids}
         for id_ in range(tokenizer.vocab_size):
@@ -259,16 +266,16 @@ class _Spelling:
 
         A marker that is not a separate symbol must be attached to a character.
         """
-        rest = self._marker.removed_from(token)
-        return rest != token and (bool(rest) or self._marker.is_symbol)
+        unmarked = self._marker.removed_from(token)
+        return unmarked != token and (bool(unmarked) or self._marker.is_symbol)
 
-    def _token(self, token: bytes) -> bytes:
+    def _string_of(self, token: bytes) -> bytes:
         if not self._is_marked(token):
             return _MARK + token if self._marker.is_continuation else token
-        rest = self._marker.removed_from(token)
+        unmarked = self._marker.removed_from(token)
         if self._marker.is_continuation:
-            return rest
-        return rest + _MARK if self._marker.ends_words else _MARK + rest
+            return unmarked
+        return unmarked + _MARK if self._marker.ends_words else _MARK + unmarked
 
     def pre_token(self, data: bytes) -> bytes:
         """Return the string of a pre-token."""
@@ -286,38 +293,45 @@ class _Spelling:
         tokens = (self._tokenizer.model.tokens[id_] for id_ in self._ids)
         marked = {token for token in tokens if self._is_marked(token)}
         longest = max(map(len, marked), default=0)
-        found: dict[bytes, None] = {}
+        strings: dict[bytes, None] = {}
         for text in texts:
-            at = text.find(self._mark)
-            while at >= 0:
-                end = at + len(self._mark)
+            start_of_mark = text.find(self._mark)
+            while start_of_mark >= 0:
+                end = start_of_mark + len(self._mark)
                 if self._marker.ends_words:
-                    parts = [text[start:end] for start in range(max(0, end - longest), at + 1)]
+                    parts = [
+                        text[start:end] for start in range(max(0, end - longest), start_of_mark + 1)
+                    ]
                 else:
-                    parts = [text[at:stop] for stop in range(end, min(len(text), at + longest) + 1)]
-                found.update(dict.fromkeys(part for part in parts if part in marked))
+                    parts = [
+                        text[start_of_mark:stop]
+                        for stop in range(end, min(len(text), start_of_mark + longest) + 1)
+                    ]
+                strings.update(dict.fromkeys(part for part in parts if part in marked))
                 # Only at the start of a word is a continuation token looked up literally.
-                at = -1 if self._marker.is_continuation else text.find(self._mark, at + 1)
-        return [_MARK + token if self._marker.is_continuation else token for token in found]
+                start_of_mark = (
+                    -1 if self._marker.is_continuation else text.find(self._mark, start_of_mark + 1)
+                )
+        return [_MARK + token if self._marker.is_continuation else token for token in strings]
 
     def fewest_tokens(self, literal: Sequence[bytes] = ()) -> _native.FewestTokens:
         """Return the native search for the fewest tokens, with `literal` strings added."""
         strings = [*self._strings.values(), *literal]
         return _native.FewestTokens(strings, byte_fallback=self._recipe.byte_fallback)
 
-    def is_spelled(self, one: Segmented) -> bool:
+    def is_spelled(self, pre_token: Segmented) -> bool:
         """Return whether the tokens that the model gives spell the pre-token."""
-        found = [self._pieces.get(id_) for id_ in one.ids]
-        pieces = [piece for piece in found if piece is not None]
-        if len(pieces) < len(found):
+        known_pieces = [self._pieces.get(id_) for id_ in pre_token.ids]
+        pieces = [piece for piece in known_pieces if piece is not None]
+        if len(pieces) < len(known_pieces):
             return False
         if self._marker.is_continuation:
             if not all(piece.startswith(self._mark) for piece in pieces[1:]):
                 return False
             pieces[1:] = [piece[len(self._mark) :] for piece in pieces[1:]]
-            return b"".join(pieces) == one.data
+            return b"".join(pieces) == pre_token.data
         start, end = self._mark * self._marker.starts_words, self._mark * self._marker.ends_words
-        return b"".join(pieces) == start + one.data + end
+        return b"".join(pieces) == start + pre_token.data + end
 
     def losing(self, row: _Row, fewest_tokens: _native.FewestTokens) -> LosingPreToken:
         """Return a row with its segmentation by the model and one with the fewest tokens."""
@@ -328,13 +342,16 @@ class _Spelling:
         for length in lengths:
             parts.append(row.text[start : start + length])
             start += length
-        fewest = [name for part in parts for name in self._names(part)]
-        one = row.one
+        fewest = [name for part in parts for name in self._names_of_part(part)]
+        pre_token = row.pre_token
         return LosingPreToken(
-            one.data, one.count, tuple(names[id_] for id_ in one.ids), tuple(fewest)
+            pre_token.data,
+            pre_token.count,
+            tuple(names[id_] for id_ in pre_token.ids),
+            tuple(fewest),
         )
 
-    def _names(self, part: bytes) -> list[str]:
+    def _names_of_part(self, part: bytes) -> list[str]:
         """Return the name of the token that spells a part, or of its byte tokens."""
         names = self._tokenizer.tokens
         id_ = self._id_of.get(part)
@@ -382,7 +399,7 @@ class _Spelling:
 
         frequent, is_reached, linear, edges = _native.vocabulary_bound(
             [row.text for row in rows],
-            [row.one.count for row in rows],
+            [row.pre_token.count for row in rows],
             symbols="marked" if is_fused else symbols,
             budget=budget,
             rounds=rounds,
@@ -390,7 +407,7 @@ class _Spelling:
             threads=threads,
             progress=tell,
         )
-        pre_tokens = sum(row.one.count for row in rows if row.text)
+        pre_tokens = sum(row.pre_token.count for row in rows if row.text)
         bounds = {"pre-tokens": pre_tokens, "frequent": frequent}
         if linear:
             bounds["linear program"] = linear

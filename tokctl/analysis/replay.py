@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # -- The words that each step of a merge history rewrites ----------------------------------------
 
-_NONE: array[int] = array("I")
+_NO_WORDS: array[int] = array("I")
 
 
 class MergeIndex:
@@ -58,16 +58,16 @@ class MergeIndex:
         self.changed: dict[int, array[int]] = {}
         self.broken: set[int] = set()
         self._initial: dict[int, array[int]] = {}
-        replay = self.history.replayer.replay
+        replay_word = self.history.replayer.replay
         total = len(self.history.merges)
         for number, (pre_token, _) in enumerate(counts):
-            for symbol in set(replay(pre_token, 0)[0]):
+            for symbol in set(replay_word(pre_token, 0)[0]):
                 if symbol == NO_ID:
                     self.broken.add(number)
                 else:
                     self._initial.setdefault(symbol, array("I")).append(number)
             # `replay` lists a rank once for each merge that it made in the word.
-            for rank in set(replay(pre_token, total)[2]):
+            for rank in set(replay_word(pre_token, total)[2]):
                 self.changed.setdefault(rank, array("I")).append(number)
 
     def state(self, number: int, merges: int) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ class MergeIndex:
 
     def rewritten(self, rank: int) -> array[int]:
         """Return the numbers of the words that the merge at `rank` rewrites, ascending."""
-        return self.changed.get(rank, _NONE)
+        return self.changed.get(rank, _NO_WORDS)
 
     def holders(self, symbol: int, merges: int) -> list[array[int]]:
         """Return lists of words that include all words with `symbol` after `merges` merges.
@@ -97,21 +97,21 @@ class ScanOrder:
     their order.
     """
 
-    def __init__(self, timeline: MergeIndex, words: int) -> None:
+    def __init__(self, merge_index: MergeIndex, words: int) -> None:
         self._ranks = [array("I") for _ in range(words)]
         self._places = [array("Q") for _ in range(words)]
         places = list(range(words))
-        following = words
-        for rank in sorted(timeline.changed):
-            for number in sorted(timeline.changed[rank], key=places.__getitem__):
-                places[number] = following
+        next_place = words
+        for rank in sorted(merge_index.changed):
+            for number in sorted(merge_index.changed[rank], key=places.__getitem__):
+                places[number] = next_place
                 self._ranks[number].append(rank)
-                self._places[number].append(following)
-                following += 1
-        self._timeline = timeline
+                self._places[number].append(next_place)
+                next_place += 1
+        self._merge_index = merge_index
         self._order = list(range(words))
-        self._now = list(range(words))
-        self._at = 0
+        self._current_places = list(range(words))
+        self._current_merges = 0
 
     def place(self, number: int, merges: int) -> int:
         """Return the scan position of a word after `merges` merges: lower is scanned earlier."""
@@ -120,15 +120,15 @@ class ScanOrder:
 
     def order(self, merges: int) -> list[int]:
         """Return the numbers of the words in scan order after `merges` merges."""
-        if abs(merges - self._at) == 1:
-            moved: Iterable[int] = self._timeline.rewritten(min(merges, self._at))
+        if abs(merges - self._current_merges) == 1:
+            moved: Iterable[int] = self._merge_index.rewritten(min(merges, self._current_merges))
         else:
-            moved = range(len(self._now)) if merges != self._at else ()
+            moved = range(len(self._current_places)) if merges != self._current_merges else ()
         for number in moved:
-            self._now[number] = self.place(number, merges)
+            self._current_places[number] = self.place(number, merges)
         # Sorting the previous order is fast, because it is nearly sorted.
-        self._order.sort(key=self._now.__getitem__)
-        self._at = merges
+        self._order.sort(key=self._current_places.__getitem__)
+        self._current_merges = merges
         return self._order
 
 
@@ -153,9 +153,9 @@ class PairCounts:
     pairs: dict[Pair, int]
     symbols: dict[int, int]
 
-    def __init__(self, timeline: MergeIndex) -> None:
-        self._timeline = timeline
-        self.weights = [count for _, count in timeline.counts]
+    def __init__(self, merge_index: MergeIndex) -> None:
+        self._merge_index = merge_index
+        self.weights = [count for _, count in merge_index.counts]
         self._build(0)
 
     def goto(self, merges: int) -> None:
@@ -165,9 +165,9 @@ class PairCounts:
         """
         if merges == self.merges:
             return
-        low, high = sorted((merges, self.merges))
-        changes = [self._timeline.rewritten(rank) for rank in range(low, high)]
-        if high - low == 1:
+        first_rank, end_rank = sorted((merges, self.merges))
+        changes = [self._merge_index.rewritten(rank) for rank in range(first_rank, end_rank)]
+        if end_rank - first_rank == 1:
             self._rewrite(changes[0], merges)
         elif sum(map(len, changes)) * 2 < len(self.states):
             self._rewrite({number for numbers in changes for number in numbers}, merges)
@@ -179,26 +179,26 @@ class PairCounts:
         self.merges = merges
         self.pairs = {}
         self.symbols = {}
-        state = self._timeline.state
+        state = self._merge_index.state
         with gc_paused():  # the collector would traverse every tuple repeatedly
             self.states = [state(number, merges) for number in range(len(self.weights))]
             for number, symbols in enumerate(self.states):
-                self._add(number, symbols)
+                self._count_word(number, symbols)
 
     def _rewrite(self, numbers: Iterable[int], merges: int) -> None:
         for number in numbers:
-            self._take(number, self.states[number])
-            state = self.states[number] = self._timeline.state(number, merges)
-            self._add(number, state)
+            self._remove(number, self.states[number])
+            state = self.states[number] = self._merge_index.state(number, merges)
+            self._count_word(number, state)
 
     def neighbours(self, number: int, state: tuple[int, ...]) -> Iterable[Pair]:
         """Return the pairs of a word, without those that contain a symbol without an id."""
         pairs = pairwise(state)
-        if number not in self._timeline.broken:
+        if number not in self._merge_index.broken:
             return pairs
         return (pair for pair in pairs if NO_ID not in pair)
 
-    def _add(self, number: int, state: tuple[int, ...]) -> None:
+    def _count_word(self, number: int, state: tuple[int, ...]) -> None:
         weight = self.weights[number]
         pairs, symbols = self.pairs, self.symbols
         for pair in self.neighbours(number, state):
@@ -206,18 +206,18 @@ class PairCounts:
         for symbol in state:
             symbols[symbol] = symbols.get(symbol, 0) + weight
 
-    def _take(self, number: int, state: tuple[int, ...]) -> None:
+    def _remove(self, number: int, state: tuple[int, ...]) -> None:
         weight = self.weights[number]
         for pair in self.neighbours(number, state):
-            _lower(self.pairs, pair, weight)
+            _subtract(self.pairs, pair, weight)
         for symbol in state:
-            _lower(self.symbols, symbol, weight)
+            _subtract(self.symbols, symbol, weight)
 
 
-def _lower(counts: dict[Key, int], key: Key, by: int) -> None:
-    left = counts[key] - by
-    if left:
-        counts[key] = left
+def _subtract(counts: dict[Key, int], key: Key, amount: int) -> None:
+    remaining = counts[key] - amount
+    if remaining:
+        counts[key] = remaining
     else:
         del counts[key]
 
@@ -225,9 +225,9 @@ def _lower(counts: dict[Key, int], key: Key, by: int) -> None:
 # -- The leading pairs, as the recipe's criterion and tie rule rank them -------------------------
 
 #: Most tied pairs to look up one by one; for more, one scan of the words is faster.
-_FEW = 64
+_FEW_PAIRS = 64
 #: Scores this close in floating point are compared exactly.
-_CLOSE = 1e-9
+_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -249,123 +249,133 @@ class Ranking:
     """The ranking of the pairs in a `PairCounts`."""
 
     def __init__(
-        self, criterion: Criterion, timeline: MergeIndex, tally: PairCounts, scan: ScanOrder | None
+        self,
+        criterion: Criterion,
+        merge_index: MergeIndex,
+        counts: PairCounts,
+        scan: ScanOrder | None,
     ) -> None:
         self._criterion = criterion
-        self._timeline = timeline
-        self._tally = tally
+        self._merge_index = merge_index
+        self._pair_counts = counts
         self._scan = scan
 
-    def leading(self, most: int) -> Ranked:
-        """Return the `most` best pairs, and the best pair that may merge."""
-        wanted = most
+    def leading(self, limit: int) -> Ranked:
+        """Return the `limit` best pairs, and the best pair that may merge."""
+        search_limit = limit
         while True:
             pairs: list[Pair] = []
             best, tied = None, 0
-            for level in self._levels(wanted):
+            for level in self._levels(search_limit):
                 allowed = [pair for pair in level if self._criterion.refusal(pair) is None]
                 if best is None and allowed:
                     best = self._in_order(allowed, 1)[0]
                     tied = len(allowed)
-                if len(pairs) < most:
-                    pairs += self._in_order(level, most - len(pairs))
+                if len(pairs) < limit:
+                    pairs += self._in_order(level, limit - len(pairs))
                 elif best is not None:
                     break
-            if best is not None or wanted >= len(self._tally.pairs):
+            if best is not None or search_limit >= len(self._pair_counts.pairs):
                 return Ranked(tuple(pairs), best, tied)
-            wanted *= 8  # none of these pairs may merge: include lower scores
+            search_limit *= 8  # none of these pairs may merge: include lower scores
 
     def score(self, pair: Pair) -> Fraction:
         """Return the value that the training compares: the count or the likelihood score."""
-        count = self._tally.pairs[pair]
+        count = self._pair_counts.pairs[pair]
         if not self._criterion.by_score:
             return Fraction(count)
-        symbols = self._tally.symbols
+        symbols = self._pair_counts.symbols
         return Fraction(count, symbols[pair[0]] * symbols[pair[1]])
 
-    def _levels(self, most: int) -> list[list[Pair]]:
+    def _levels(self, limit: int) -> list[list[Pair]]:
         """Return the best pairs grouped by equal score, best first.
 
-        There are at least `most` pairs if the state has as many.
+        There are at least `limit` pairs if the state has as many.
         """
-        counts = self._tally.pairs
+        counts = self._pair_counts.pairs
         if self._criterion.by_score:
-            return self._score_levels(most)
-        found = nlargest(most, counts.values())
-        cut = max(found[-1], self._criterion.least) if found else 0
+            return self._score_levels(limit)
+        highest = nlargest(limit, counts.values())
+        threshold = max(highest[-1], self._criterion.least) if highest else 0
         levels: dict[int, list[Pair]] = {}
         for pair, count in counts.items():
-            if count >= cut:
+            if count >= threshold:
                 levels.setdefault(count, []).append(pair)
         return [levels[count] for count in sorted(levels, reverse=True)]
 
-    def _score_levels(self, most: int) -> list[list[Pair]]:
-        pairs = self._tally.pairs
+    def _score_levels(self, limit: int) -> list[list[Pair]]:
+        pairs = self._pair_counts.pairs
         if self._criterion.least > 1:
             pairs = {pair: count for pair, count in pairs.items() if count >= self._criterion.least}
         # Every step scores every pair, so use floats first, and exact fractions for the best.
-        part = {symbol: 1 / count for symbol, count in self._tally.symbols.items()}
-        rough = [count * part[left] * part[right] for (left, right), count in pairs.items()]
-        found = nlargest(most, rough)
-        cut = found[-1] * (1 - _CLOSE) if found else 0.0
+        inverse = {symbol: 1 / count for symbol, count in self._pair_counts.symbols.items()}
+        approximate = [
+            count * inverse[left] * inverse[right] for (left, right), count in pairs.items()
+        ]
+        highest = nlargest(limit, approximate)
+        threshold = highest[-1] * (1 - _TOLERANCE) if highest else 0.0
         levels: dict[Fraction, list[Pair]] = {}
-        for pair, score in zip(pairs, rough, strict=True):
-            if score >= cut:
+        for pair, score in zip(pairs, approximate, strict=True):
+            if score >= threshold:
                 levels.setdefault(self.score(pair), []).append(pair)
         return [levels[score] for score in sorted(levels, reverse=True)]
 
-    def _in_order(self, pairs: Sequence[Pair], most: int) -> list[Pair]:
-        """Return the first `most` of pairs with equal scores, as the tie rule orders them."""
+    def _in_order(self, pairs: Sequence[Pair], limit: int) -> list[Pair]:
+        """Return the first `limit` of pairs with equal scores, as the tie rule orders them."""
         if (ordered := self._criterion.by_ids_or_texts(pairs)) is not None:
-            return ordered[:most]
+            return ordered[:limit]
         if len(pairs) == 1:
             return list(pairs)
-        if len(pairs) <= _FEW:
-            return sorted(pairs, key=self._first_place)[:most]
-        return self._first_scanned(set(pairs), most)
+        if len(pairs) <= _FEW_PAIRS:
+            return sorted(pairs, key=self._first_place)[:limit]
+        return self._first_scanned(set(pairs), limit)
 
-    def _first_scanned(self, wanted: set[Pair], most: int) -> list[Pair]:
-        """Return the first `most` of the wanted pairs that a scan of the words finds."""
-        merges, states = self._tally.merges, self._tally.states
-        found: list[Pair] = []
+    def _first_scanned(self, wanted: set[Pair], limit: int) -> list[Pair]:
+        """Return the first `limit` of the wanted pairs that a scan of the words finds."""
+        merges, states = self._pair_counts.merges, self._pair_counts.states
+        ordered: list[Pair] = []
         for number in self._scan.order(merges) if self._scan else range(len(states)):
             for pair in pairwise(states[number]):
                 if pair in wanted:
                     wanted.discard(pair)
-                    found.append(pair)
-                    if len(found) == most or not wanted:
-                        return found
-        return found
+                    ordered.append(pair)
+                    if len(ordered) == limit or not wanted:
+                        return ordered
+        return ordered
 
     def _first_place(self, pair: Pair) -> tuple[int, int]:
         """Return the scan position of a pair's first word, and its index in the word."""
-        merges, states = self._tally.merges, self._tally.states
-        both = [self._timeline.holders(symbol, merges) for symbol in pair]
-        fewer = min(both, key=lambda lists: sum(map(len, lists)))
-        found = []
-        for numbers in fewer:
+        merges, states = self._pair_counts.merges, self._pair_counts.states
+        word_lists = [self._merge_index.holders(symbol, merges) for symbol in pair]
+        shorter = min(word_lists, key=lambda lists: sum(map(len, lists)))
+        positions = []
+        for numbers in shorter:
             for number in numbers:
                 state = states[number]
                 if pair[0] not in state or pair not in (pairs := list(pairwise(state))):
                     continue
                 place = self._scan.place(number, merges) if self._scan else number
-                found.append((place, pairs.index(pair)))
+                positions.append((place, pairs.index(pair)))
                 if self._scan is None:
                     break  # numbers ascend, so later words come later
-        return min(found)
+        return min(positions)
 
     def above(self, pair: Pair) -> Iterator[Pair]:
         """Yield the pairs with a higher score than `pair`, which is in the text."""
         if self._criterion.by_score:
-            symbols, score = self._tally.symbols, self.score(pair)
-            rough = float(score) * (1 - _CLOSE)
-            for other, count in self._tally.pairs.items():
-                near = count / (symbols[other[0]] * symbols[other[1]]) >= rough
-                if near and self.score(other) > score:
+            symbols, score = self._pair_counts.symbols, self.score(pair)
+            lower_bound = float(score) * (1 - _TOLERANCE)
+            for other, count in self._pair_counts.pairs.items():
+                may_be_higher = count / (symbols[other[0]] * symbols[other[1]]) >= lower_bound
+                if may_be_higher and self.score(other) > score:
                     yield other
         else:
-            count = self._tally.pairs[pair]
-            yield from (other for other, more in self._tally.pairs.items() if more > count)
+            count = self._pair_counts.pairs[pair]
+            yield from (
+                other
+                for other, other_count in self._pair_counts.pairs.items()
+                if other_count > count
+            )
 
 
 @dataclass(frozen=True)
@@ -625,9 +635,9 @@ class Replay(ABC):
         """
         data = text.encode("utf-8", "surrogatepass")
         spellings = (data, *(space + data for space in _SPACES))
-        found = [self._numbers[each] for each in spellings if each in self._numbers]
-        if found and data:
-            return max(found, key=lambda number: self.counts[number][1])
+        numbers = [self._numbers[spelling] for spelling in spellings if spelling in self._numbers]
+        if numbers and data:
+            return max(numbers, key=lambda number: self.counts[number][1])
         if data:
             for number, (pre_token, _) in enumerate(self.counts):
                 if data in pre_token:
@@ -683,12 +693,12 @@ class MergeReplay(Replay):
         self.merges = tokenizer.merges
         self.total = len(self.merges)
         self._history = history_of(tokenizer)
-        self._timeline = MergeIndex(tokenizer, self.counts)
+        self._merge_index = MergeIndex(tokenizer, self.counts)
         by_rewriting = tokenizer.recipe.tie_break == "rewritten-last"
-        self._scan = ScanOrder(self._timeline, len(self.counts)) if by_rewriting else None
-        self._tally = PairCounts(self._timeline)
+        self._scan = ScanOrder(self._merge_index, len(self.counts)) if by_rewriting else None
+        self._pair_counts = PairCounts(self._merge_index)
         self._criterion = Criterion(tokenizer)
-        self._ranking = Ranking(self._criterion, self._timeline, self._tally, self._scan)
+        self._ranking = Ranking(self._criterion, self._merge_index, self._pair_counts, self._scan)
         self._arranged: tuple[tuple[int, str], list[int] | range] = ((-1, ""), range(0))
         self._sizes = _vocabulary_sizes(tokenizer)
 
@@ -715,15 +725,15 @@ class MergeReplay(Replay):
         """
         self.check(step)
         decides = min(max(step, 1), self.total)
-        self._tally.goto(max(decides - 1, 0))
-        changed = self._timeline.rewritten(step - 1)
+        self._pair_counts.goto(max(decides - 1, 0))
+        changed = self._merge_index.rewritten(step - 1)
         order = self._order(step, arrange)
-        weights = self._tally.weights
+        weights = self._pair_counts.weights
         merge = self._history.record(step - 1) if step else None
         recorded = self.merges[step - 1] if step else None
         pairs, choice = self._pairs(decides, leading)
-        after = sum(self._tally.symbols.values())
-        after -= sum(weights[number] * self._merged(number, step) for number in changed)
+        after = sum(self._pair_counts.symbols.values())
+        after -= sum(weights[number] * self._merges_in_word(number, step) for number in changed)
         return Step(
             step=step,
             total=self.total,
@@ -738,15 +748,15 @@ class MergeReplay(Replay):
             words=tuple(self.word(number, step) for number in order[first : first + limit]),
             decides=decides,
             pairs=pairs,
-            distinct_pairs=len(self._tally.pairs),
+            distinct_pairs=len(self._pair_counts.pairs),
             choice=choice,
         )
 
-    def _merged(self, number: int, step: int) -> int:
+    def _merges_in_word(self, number: int, step: int) -> int:
         """Return how many merges a step makes in a word."""
         merge = self.merges[step - 1]
-        before = self._tally.states[number]
-        return sum(1 for _ in merged_places(before, (merge.left, merge.right)))
+        earlier_symbols = self._pair_counts.states[number]
+        return sum(1 for _ in merged_places(earlier_symbols, (merge.left, merge.right)))
 
     def _order(self, step: int, arrange: str) -> list[int] | range:
         """Return the numbers of the words in the order to show after a step."""
@@ -754,25 +764,25 @@ class MergeReplay(Replay):
         if self._arranged[0] == key:
             return self._arranged[1]
         order: list[int] | range = range(len(self.counts))
-        changed = set(self._timeline.rewritten(step - 1))
+        changed = set(self._merge_index.rewritten(step - 1))
         if arrange != "scan":
             order = self.by_count
         elif self._scan:
-            before = self._scan.order(max(step - 1, 0))
-            order = [number for number in before if number not in changed]
-            order += [number for number in before if number in changed]
+            earlier_order = self._scan.order(max(step - 1, 0))
+            order = [number for number in earlier_order if number not in changed]
+            order += [number for number in earlier_order if number in changed]
         if arrange == "changed" and changed:
-            first = [number for number in order if number in changed]
-            order = first + [number for number in order if number not in changed]
+            changed_first = [number for number in order if number in changed]
+            order = changed_first + [number for number in order if number not in changed]
         self._arranged = (key, order)
         return order
 
     def word(self, number: int, step: int) -> FrameWord:
         """Return pre-token `number` as it is segmented after a step."""
-        tokens, more, made = self._segmented(number, step)
+        tokens, more, made = self._tokens_after(number, step)
         return FrameWord(number, tokens, more, self.counts[number][1], bool(made), made)
 
-    def _segmented(self, number: int, step: int) -> tuple[tuple[str, ...], int, tuple[int, ...]]:
+    def _tokens_after(self, number: int, step: int) -> tuple[tuple[str, ...], int, tuple[int, ...]]:
         """Return a word's first tokens after a step, the number of other tokens, and the new ones.
 
         If the step merges only later tokens, the last token returned is marked instead.
@@ -782,8 +792,8 @@ class MergeReplay(Replay):
         made: tuple[int, ...] = ()
         if step and ranks and step - 1 in ranks:
             merge = self.merges[step - 1]
-            before = self._timeline.state(number, step - 1)
-            places = [*merged_places(before, (merge.left, merge.right))]
+            earlier_symbols = self._merge_index.state(number, step - 1)
+            places = [*merged_places(earlier_symbols, (merge.left, merge.right))]
             made = tuple(place for place in places if place < MOST_SYMBOLS)
             made = made or (min(len(ids), MOST_SYMBOLS) - 1,)
         names = name_symbols(self.tokenizer, pre_token, ids[:MOST_SYMBOLS], lengths[:MOST_SYMBOLS])
@@ -800,7 +810,7 @@ class MergeReplay(Replay):
             )
         ranks = self._history.replayer.replay(pre_token, self.total)[2]
         steps = [0, *(rank + 1 for rank in sorted(set(ranks)))]
-        return tuple(Stage(step, *self._segmented(number, step)) for step in steps)
+        return tuple(Stage(step, *self._tokens_after(number, step)) for step in steps)
 
     def find_token(self, token: str, after: int) -> int:
         """Return the first step after `after` that makes a token, else the first that makes it."""
@@ -815,11 +825,11 @@ class MergeReplay(Replay):
                 f"no step makes {token!r}: it was there before the first",
                 "it is a special token or one of the alphabet",
             )
-        near = next((name for name in tokenizer.tokens if token and token in name), None)
+        similar = next((name for name in tokenizer.tokens if token and token in name), None)
         raise BadOption(
             f"no step makes {token!r}: the model has no such token",
-            f"tokens are spelled as they are shown, {near!r} for instance"
-            if near
+            f"tokens are spelled as they are shown, {similar!r} for instance"
+            if similar
             else "--token shows the tokens",
             "unknown-name",
         )
@@ -829,19 +839,23 @@ class MergeReplay(Replay):
         ranking = self._ranking
         ranked = ranking.leading(most)
         if not step:
-            left = (self._leading(pair, at, None) for at, pair in enumerate(ranked.pairs, 1))
-            return tuple(left), None
+            leading = (self._leading(pair, at, None) for at, pair in enumerate(ranked.pairs, 1))
+            return tuple(leading), None
         merge = self.merges[step - 1]
-        own = (merge.left, merge.right)
-        pairs = [self._leading(pair, n, own) for n, pair in enumerate(ranked.pairs, 1)]
-        present = own in self._tally.pairs
-        if present and own not in ranked.pairs:
-            place = max(sum(1 for _ in ranking.above(own)), len(pairs)) + 1
-            pairs.append(self._leading(own, place, own))
-        return tuple(pairs), self._choice(ranked, own, present, step)
+        merged_pair = (merge.left, merge.right)
+        pairs = [self._leading(pair, n, merged_pair) for n, pair in enumerate(ranked.pairs, 1)]
+        present = merged_pair in self._pair_counts.pairs
+        if present and merged_pair not in ranked.pairs:
+            place = max(sum(1 for _ in ranking.above(merged_pair)), len(pairs)) + 1
+            pairs.append(self._leading(merged_pair, place, merged_pair))
+        return tuple(pairs), self._choice(ranked, merged_pair, present, step)
 
-    def _leading(self, pair: Pair, place: int, own: Pair | None) -> LeadingPair:
-        tokens, symbols, count = self.tokenizer.tokens, self._tally.symbols, self._tally.pairs[pair]
+    def _leading(self, pair: Pair, place: int, merged_pair: Pair | None) -> LeadingPair:
+        tokens, symbols, count = (
+            self.tokenizer.tokens,
+            self._pair_counts.symbols,
+            self._pair_counts.pairs[pair],
+        )
         left, right = pair
         return LeadingPair(
             place=place,
@@ -853,30 +867,30 @@ class MergeReplay(Replay):
             left_count=symbols[left],
             right_count=symbols[right],
             score=self._ranking.score(pair) if self._criterion.by_score else None,
-            chosen=pair == own,
+            chosen=pair == merged_pair,
             refused=self._criterion.refusal(pair),
         )
 
-    def _choice(self, ranked: Ranked, own: Pair, present: bool, step: int) -> WhyChosen:
+    def _choice(self, ranked: Ranked, merged_pair: Pair, is_present: bool, step: int) -> WhyChosen:
         merge = self.merges[step - 1]
         language = self._history.record(step - 1).language
-        here = self._tally.pairs.get(own, 0)
-        figures: tuple[int, ...] = (here,)
+        count = self._pair_counts.pairs.get(merged_pair, 0)
+        figures: tuple[int, ...] = (count,)
         recorded: tuple[int, ...] = (merge.count,)
         if self._criterion.by_score:
-            symbols = self._tally.symbols
-            figures += tuple(symbols.get(symbol, 0) for symbol in own)
+            symbols = self._pair_counts.symbols
+            figures += tuple(symbols.get(symbol, 0) for symbol in merged_pair)
             recorded += (merge.left_count, merge.right_count)
         splits = bool(stage_of(self.tokenizer, step).pre_tokenizers)
         if step <= self._criterion.first:
             kind = "initial"
-        elif not present:
+        elif not is_present:
             kind = "absent"
         elif not self._criterion.known:
             kind = "unknown"
         elif language is not None:
             kind = "language"
-        elif ranked.best != own:
+        elif ranked.best != merged_pair:
             kind = "split" if splits else "other"
         else:
             kind = "best" if ranked.tied == 1 else "tie"
@@ -906,13 +920,13 @@ def _vocabulary_sizes(tokenizer: Tokenizer) -> list[int]:
     """
     recipe, tokens = tokenizer.recipe, tokenizer.model.tokens
     seen: set[int] = set()
-    new = []
+    additions = []
     for merge in tokenizer.merges:
-        first = merge.token not in seen and not recipe.is_initial_symbol(tokens[merge.token])
+        is_new = merge.token not in seen and not recipe.is_initial_symbol(tokens[merge.token])
         seen.add(merge.token)
-        new.append(int(first))
-    others = len(tokens) - len(tokenizer.model.supermerges) - sum(new)
-    return list(accumulate(new, initial=others))
+        additions.append(int(is_new))
+    initial_size = len(tokens) - len(tokenizer.model.supermerges) - sum(additions)
+    return list(accumulate(additions, initial=initial_size))
 
 
 # -- By rounds -----------------------------------------------------------------------------------
@@ -956,14 +970,14 @@ class RoundReplay(Replay):
             TokctlError: the training has no such round.
         """
         self.check(step)
-        found = self.rounds[step - 1]
+        unigram_round = self.rounds[step - 1]
         order = range(len(self.counts)) if arrange == "scan" else self.by_count
         return RoundFrame(
             step=step,
             total=self.total,
-            round=found,
-            left=found.pieces - found.dropped,
-            objectives=tuple(each.objective for each in self.rounds),
+            round=unigram_round,
+            left=unigram_round.pieces - unigram_round.dropped,
+            objectives=tuple(other.objective for other in self.rounds),
             vocabulary=len(self.tokenizer.tokens),
             tokens=self._tokens,
             distinct=len(self.counts),
@@ -999,8 +1013,8 @@ class RoundReplay(Replay):
         Raises:
             TokctlError: no round is known to have dropped the piece, and the model lacks it.
         """
-        for step, found in enumerate(self.rounds, 1):
-            if any(piece == token for piece, _ in found.examples):
+        for step, unigram_round in enumerate(self.rounds, 1):
+            if any(piece == token for piece, _ in unigram_round.examples):
                 return step
         if token in self.tokenizer.tokens:
             return self.total

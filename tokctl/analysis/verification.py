@@ -152,37 +152,39 @@ def verify(
         verify(tok, "exported.json", [Path("book.txt")]).same  # True
     """
     readers, not_compared, missing, differences = readers_of(tokenizer, other, format)
-    compared = tuple(reader.name for reader in readers)
-    compared += tuple(found.reader for found in differences)
+    reader_names = tuple(reader.name for reader in readers)
+    reader_names += tuple(difference.reader for difference in differences)
     lines = ids = left_out = 0
     for block in chain.from_iterable(map(_blocks, texts, count(1))):
-        own = _ModelBlock(tokenizer, block)
-        lines += len(own.lines)
-        ids += sum(len(row) for row in own.rows("none") if row is not None)
-        left_out += sum(row is None for row in own.rows("none"))
-        differences += _differences(own, readers, around)
-    return Verification(lines, ids, left_out, compared, not_compared, tuple(differences), missing)
+        model_block = _ModelBlock(tokenizer, block)
+        lines += len(model_block.lines)
+        ids += sum(len(row) for row in model_block.rows("none") if row is not None)
+        left_out += sum(row is None for row in model_block.rows("none"))
+        differences += _differences(model_block, readers, around)
+    return Verification(
+        lines, ids, left_out, reader_names, not_compared, tuple(differences), missing
+    )
 
 
 def first_differences(
     tokenizer: Tokenizer, readers: Sequence[LoadedTokenizer], blocks: Iterable[Block]
 ) -> list[Difference]:
     """Return the first difference of each reader in some blocks of texts, if it has one."""
-    left = list(readers)
-    found: list[Difference] = []
+    remaining = list(readers)
+    differences: list[Difference] = []
     for block in blocks:
-        found += _differences(_ModelBlock(tokenizer, block), left, False)
-    return found
+        differences += _differences(_ModelBlock(tokenizer, block), remaining, False)
+    return differences
 
 
 def _differences(
-    own: _ModelBlock, readers: list[LoadedTokenizer], around: bool
+    model_block: _ModelBlock, readers: list[LoadedTokenizer], around: bool
 ) -> Iterator[Difference]:
     """Yield the differences in a block, and remove their readers from `readers`."""
     for reader in list(readers):
-        if found := _first_difference(own, reader, around):
+        if difference := _first_difference(model_block, reader, around):
             readers.remove(reader)
-            yield found
+            yield difference
 
 
 def _blocks(text: str | Path | Source, number: int) -> Iterator[Block]:
@@ -205,7 +207,7 @@ class _ModelBlock:
 
     def rows(self, special: Special) -> list[list[int] | None]:
         """Return the ids of each line."""
-        return self._kept(self.lines, special, False)
+        return self._cached_rows(self.lines, special, False)
 
     def rows_around(self, special: Special) -> list[list[int] | None]:
         """Return the ids of each line with the special tokens around it.
@@ -213,14 +215,16 @@ class _ModelBlock:
         If the model puts none there, only the first line is encoded, which shows whether other
         readers add some.
         """
-        puts = self.tokenizer.post_processor.added_tokens_count()
-        return self._kept(self.lines if puts else self.lines[:1], special, True)
+        adds_tokens = self.tokenizer.post_processor.added_tokens_count()
+        return self._cached_rows(self.lines if adds_tokens else self.lines[:1], special, True)
 
-    def whole(self, special: Special) -> list[int] | None:
+    def whole_text_ids(self, special: Special) -> list[int] | None:
         """Return the ids of all lines as one text."""
         return self._encode([self.block.text], special, False)[0]
 
-    def _kept(self, texts: Sequence[str], special: Special, around: bool) -> list[list[int] | None]:
+    def _cached_rows(
+        self, texts: Sequence[str], special: Special, around: bool
+    ) -> list[list[int] | None]:
         """Return the ids of `texts`, encoded once for each setting."""
         key = special, around
         if key not in self._rows:
@@ -240,38 +244,40 @@ class _ModelBlock:
             return [self._encode([text], special, around)[0] for text in texts]
 
 
-def _first_difference(own: _ModelBlock, reader: LoadedTokenizer, around: bool) -> Difference | None:
+def _first_difference(
+    model_block: _ModelBlock, reader: LoadedTokenizer, around: bool
+) -> Difference | None:
     """Return the first difference in a block, or None.
 
     The lines are compared one by one, then as one text, then with the special tokens around them.
     """
-    block = own.block
-    rows = own.rows(reader.special)
-    for number, ids in enumerate(_theirs(reader, own.lines, rows), block.line):
-        row, line = rows[number - block.line], own.lines[number - block.line]
+    block = model_block.block
+    rows = model_block.rows(reader.special)
+    for number, ids in enumerate(_reader_rows(reader, model_block.lines, rows), block.line):
+        row, line = rows[number - block.line], model_block.lines[number - block.line]
         if row is None:
             continue
-        if found := _compared(own, reader, line, number, row, ids):
-            return found
+        if difference := _compare_text(model_block, reader, line, number, row, ids):
+            return difference
     if (
         block.text
-        and own.lines != [block.text]
-        and (whole := own.whole(reader.special)) is not None
+        and model_block.lines != [block.text]
+        and (whole_ids := model_block.whole_text_ids(reader.special)) is not None
     ):
-        (ids,) = _theirs(reader, [block.text], [whole])
-        if found := _compared(own, reader, block.text, block.line, whole, ids):
-            return found
+        (ids,) = _reader_rows(reader, [block.text], [whole_ids])
+        if difference := _compare_text(model_block, reader, block.text, block.line, whole_ids, ids):
+            return difference
     if around and reader.puts_around:
-        rows = own.rows_around(reader.special)
-        lines = own.lines[: len(rows)]
-        for number, ids in enumerate(_theirs(reader, lines, rows, around=True), block.line):
+        rows = model_block.rows_around(reader.special)
+        lines = model_block.lines[: len(rows)]
+        for number, ids in enumerate(_reader_rows(reader, lines, rows, around=True), block.line):
             row, line = rows[number - block.line], lines[number - block.line]
             if row is not None and ids != row:
-                return _compared(own, reader, line, number, row, ids)
+                return _compare_text(model_block, reader, line, number, row, ids)
     return None
 
 
-def _theirs(
+def _reader_rows(
     reader: LoadedTokenizer,
     texts: Sequence[str],
     rows: Sequence[list[int] | None],
@@ -282,23 +288,23 @@ def _theirs(
 
     For other texts, an empty list is yielded.
     """
-    wanted = [text for text, row in zip(texts, rows, strict=True) if row is not None]
+    encodable = [text for text, row in zip(texts, rows, strict=True) if row is not None]
     try:
-        found = iter(reader.encode(wanted, around) if wanted else [])
+        encoded = iter(reader.encode(encodable, around) if encodable else [])
     except BaseException as error:
         reason(error)
         if len(texts) == 1:
             yield error
             return
         for text, row in zip(texts, rows, strict=True):
-            yield from _theirs(reader, [text], [row], around=around)
+            yield from _reader_rows(reader, [text], [row], around=around)
         return
     for row in rows:
-        yield [] if row is None else next(found)
+        yield [] if row is None else next(encoded)
 
 
-def _compared(
-    own: _ModelBlock,
+def _compare_text(
+    model_block: _ModelBlock,
     reader: LoadedTokenizer,
     text: str,
     line: int,
@@ -306,23 +312,23 @@ def _compared(
     ids: list[int] | BaseException,
 ) -> Difference | None:
     """Return the difference in a text, or None; `line` numbers its first line or its record."""
-    tokenizer, block = own.tokenizer, own.block
+    tokenizer, block = model_block.tokenizer, model_block.block
 
-    def found(what: str, place: int, said: tuple[str, ...] = ()) -> Difference:
-        """Return a difference at character `place` of the text."""
+    def difference_at(what: str, offset: int, messages: tuple[str, ...] = ()) -> Difference:
+        """Return a difference at character `offset` of the text."""
         if block.documents:
-            at = line, place + 1
+            at = line, offset + 1
         else:
-            lines = text[:place].split("\n")
+            lines = text[:offset].split("\n")
             at = line + len(lines) - 1, len(lines[-1]) + 1
-        return Difference(reader.name, what, block.name, *at, said=said, unit=block.unit)
+        return Difference(reader.name, what, block.name, *at, said=messages, unit=block.unit)
 
     if isinstance(ids, BaseException):
-        return replace(found("error", 0, (reason(ids),)), column=0)
+        return replace(difference_at("error", 0, (reason(ids),)), column=0)
     if ids != row:
-        at = _first_differing(row, ids)
+        at = _first_differing_index(row, ids)
         return replace(
-            found("ids", _character(tokenizer, text, reader.special, row, at)),
+            difference_at("ids", _character_offset(tokenizer, text, reader.special, row, at)),
             before=_tokens_around(row, at, lambda id_: tokenizer.tokens[id_]),
             found=_tokens_around(ids, at, reader.token),
         )
@@ -330,40 +336,44 @@ def _compared(
     try:
         after = reader.decode(ids)
     except BaseException as error:
-        return replace(found("error", 0, (reason(error),)), column=0)
+        return replace(difference_at("error", 0, (reason(error),)), column=0)
     if before == after:
         return None
-    at = _first_differing(before, after)
-    part = slice(max(0, at - _CONTEXT), at + _CONTEXT)
+    at = _first_differing_index(before, after)
+    window = slice(max(0, at - _CONTEXT), at + _CONTEXT)
     # Until the first difference, the decoded text has the same lines as the text.
     text = before
-    return found("text", at, (before[part], after[part]))
+    return difference_at("text", at, (before[window], after[window]))
 
 
-def _first_differing(before: Sequence[object], after: Sequence[object]) -> int:
+def _first_differing_index(before: Sequence[object], after: Sequence[object]) -> int:
     """Return the first index at which two sequences differ."""
     pairs = enumerate(zip(before, after, strict=False))
-    return next((at for at, (one, two) in pairs if one != two), min(len(before), len(after)))
+    return next(
+        (index for index, (first, second) in pairs if first != second), min(len(before), len(after))
+    )
 
 
-def _character(tokenizer: Tokenizer, text: str, special: Special, row: list[int], at: int) -> int:
+def _character_offset(
+    tokenizer: Tokenizer, text: str, special: Special, row: list[int], index: int
+) -> int:
     """Return the character offset in the text of the first differing token."""
     encoding = tokenizer.encode(text, special=special)
     if encoding.ids != row:  # the ids include special tokens around the text
         return 0
-    return encoding.offsets[at][0] if at < len(encoding.offsets) else len(text)
+    return encoding.offsets[index][0] if index < len(encoding.offsets) else len(text)
 
 
-def _tokens_around(ids: list[int], at: int, token: Callable[[int], str]) -> Tokens:
-    """Return the ids around index `at`, each with its token, or a question mark if unknown."""
-    found = []
-    for id_ in ids[max(0, at - _BEFORE) : at + _AFTER]:
+def _tokens_around(ids: list[int], index: int, token: Callable[[int], str]) -> Tokens:
+    """Return the ids around index `index`, each with its token, or a question mark if unknown."""
+    tokens = []
+    for id_ in ids[max(0, index - _BEFORE) : index + _AFTER]:
         try:
-            found.append((id_, token(id_)))
+            tokens.append((id_, token(id_)))
         except BaseException as error:
             reason(error)
-            found.append((id_, "?"))
-    return tuple(found)
+            tokens.append((id_, "?"))
+    return tuple(tokens)
 
 
 # -- Texts in blocks, so that texts of any size can be compared
@@ -404,14 +414,14 @@ def text_blocks(source: Source, size: int = _BLOCK_SIZE) -> Iterator[Block]:
     Raises:
         TokctlError: The text is not UTF-8, which the libraries require.
     """
-    for one in flat([source]):
-        if isinstance(one, Document):
-            yield from _of_lines(one, size)
+    for document in flat([source]):
+        if isinstance(document, Document):
+            yield from _line_blocks(document, size)
         else:
-            yield from _of_documents(one)
+            yield from _document_blocks(document)
 
 
-def _of_lines(document: Document, size: int) -> Iterator[Block]:
+def _line_blocks(document: Document, size: int) -> Iterator[Block]:
     """Yield the lines of a document in blocks of about `size` bytes."""
     line = 1
     for data in line_blocks(document.blocks(), size):
@@ -424,7 +434,7 @@ def _of_lines(document: Document, size: int) -> Iterator[Block]:
         line += data.count(b"\n")
 
 
-def _of_documents(records: Records) -> Iterator[Block]:
+def _document_blocks(records: Records) -> Iterator[Block]:
     """Yield the documents of a source of records, one block per batch."""
     for batch in records.batches():
         documents = []
@@ -496,10 +506,10 @@ def readers_of(
             readers.append(_own_reader(loaded))
     except TokctlError as error:
         failed.append(Difference("tokctl", "error", said=(error.message,)))
-    why = formats.obstacle(tokenizer.model) if format_name == "tokctl" else None
+    obstacle = formats.obstacle(tokenizer.model) if format_name == "tokctl" else None
     for peer in PEERS.get(format_name or "", ()):
-        if why:
-            reasons.append(f"{peer.package} refuses the file: {why}")
+        if obstacle:
+            reasons.append(f"{peer.package} refuses the file: {obstacle}")
             continue
         try:
             readers.append(peer.load(Path(other), tokenizer.model))
@@ -541,7 +551,7 @@ def reason(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _with_version(package: str) -> str:
+def _name_and_version(package: str) -> str:
     """Return the package's name with its installed version."""
     return f"{package} {version(package)}"
 
@@ -564,14 +574,18 @@ def _tokenizers(
     without_lengths(theirs)
 
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
-        return [one.ids for one in theirs.encode_batch(list(texts), add_special_tokens=around)]
+        return [
+            encoding.ids for encoding in theirs.encode_batch(list(texts), add_special_tokens=around)
+        ]
 
     def batch(texts: list[str], _threads: int) -> list[list[int]]:
         # The fast method computes no offsets. The environment sets its number of threads.
-        return [one.ids for one in theirs.encode_batch_fast(texts, add_special_tokens=False)]
+        return [
+            encoding.ids for encoding in theirs.encode_batch_fast(texts, add_special_tokens=False)
+        ]
 
     return LoadedTokenizer(
-        _with_version("tokenizers"),
+        _name_and_version("tokenizers"),
         encode,
         lambda ids: str(theirs.decode(ids, skip_special_tokens=False)),
         lambda id_: str(theirs.id_to_token(id_)),
@@ -590,7 +604,7 @@ def tokenizer_json(path: Path, _model: Model) -> LoadedTokenizer:
 
 
 #: Arguments that override the settings of a folder's configuration in a call of transformers.
-_WHOLE_TEXTS: dict[str, Any] = {
+_CALL_OPTIONS: dict[str, Any] = {
     "padding": False,
     "truncation": False,
     "split_special_tokens": False,
@@ -604,8 +618,8 @@ def _transformers(
     """Return a tokenizer of transformers as a reader."""
 
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
-        found = theirs(list(texts), add_special_tokens=around, **_WHOLE_TEXTS)
-        return [list(ids) for ids in found["input_ids"]]
+        encoded = theirs(list(texts), add_special_tokens=around, **_CALL_OPTIONS)
+        return [list(ids) for ids in encoded["input_ids"]]
 
     def decode(ids: list[int]) -> str:
         return str(
@@ -615,7 +629,7 @@ def _transformers(
     def token(id_: int) -> str:
         return str(theirs.convert_ids_to_tokens(id_))
 
-    name = _with_version("transformers")
+    name = _name_and_version("transformers")
     return LoadedTokenizer(name, encode, decode, token, special, puts_around)
 
 
@@ -643,19 +657,23 @@ def vocab_merges(path: Path, model: Model) -> LoadedTokenizer:
     folder = path if path.is_dir() else path.parent
     files = str(folder / "vocab.json"), str(folder / "merges.txt")
     if are_like_clip(json.loads(Path(files[0]).read_bytes())):
-        theirs = _import_transformers().CLIPTokenizer(*files)
+        tokenizer = _import_transformers().CLIPTokenizer(*files)
         # If the files have no ids for its two special tokens, the class gives them new ones.
-        own = set(theirs.all_special_tokens)
-        found = tuple(sorted(own & model.special_ids.keys()))
-        return _transformers(theirs, special=found or "none", puts_around=len(found) == len(own))
+        clip_specials = set(tokenizer.all_special_tokens)
+        known_specials = tuple(sorted(clip_specials & model.special_ids.keys()))
+        return _transformers(
+            tokenizer,
+            special=known_specials or "none",
+            puts_around=len(known_specials) == len(clip_specials),
+        )
     import tokenizers
 
     if model.recipe.is_byte_level:
         return _tokenizers(tokenizers.ByteLevelBPETokenizer.from_file(*files), special="none")
     unknown = model.recipe.unk_token or "<unk>"
-    theirs = tokenizers.CharBPETokenizer.from_file(*files, unk_token=unknown)
+    tokenizer = tokenizers.CharBPETokenizer.from_file(*files, unk_token=unknown)
     # The class makes only the unknown token a special one.
-    return _tokenizers(theirs, special=tuple({unknown} & model.special_ids.keys()) or "none")
+    return _tokenizers(tokenizer, special=tuple({unknown} & model.special_ids.keys()) or "none")
 
 
 def bert_vocab(path: Path, model: Model) -> LoadedTokenizer:
@@ -667,7 +685,9 @@ def bert_vocab(path: Path, model: Model) -> LoadedTokenizer:
         settings = part.to_dict()
         if part.kind == "bert":
             names = ("lowercase", "clean_text", "handle_chinese_chars", "strip_accents")
-            options = {"lowercase": True} | {n: settings[n] for n in names if n in settings}
+            options = {"lowercase": True} | {
+                name: settings[name] for name in names if name in settings
+            }
         elif part.kind == "lowercase":
             options["lowercase"] = True
     file = path / "vocab.txt" if path.is_dir() else path
@@ -681,47 +701,47 @@ def tiktoken_ranks(path: Path, _model: Model) -> LoadedTokenizer:
     # tiktoken's own reader caches the file by its path, not by its content.
     ranks = {}
     for line in path.read_bytes().splitlines():
-        spelled, rank = line.split()
-        ranks[base64.b64decode(spelled)] = int(rank)
-    facts = json.loads(Path(f"{path}.json").read_bytes())
-    theirs = tiktoken.Encoding(**facts, mergeable_ranks=ranks)
+        encoded, rank = line.split()
+        ranks[base64.b64decode(encoded)] = int(rank)
+    settings = json.loads(Path(f"{path}.json").read_bytes())
+    encoding = tiktoken.Encoding(**settings, mergeable_ranks=ranks)
 
     def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
-        return theirs.encode_ordinary_batch(list(texts), num_threads=1)
+        return encoding.encode_ordinary_batch(list(texts), num_threads=1)
 
     def token(id_: int) -> str:
-        return theirs.decode_single_token_bytes(id_).decode("utf-8", "backslashreplace")
+        return encoding.decode_single_token_bytes(id_).decode("utf-8", "backslashreplace")
 
     def batch(texts: list[str], threads: int) -> list[list[int]]:
         if threads == 1:
-            return [theirs.encode_ordinary(text) for text in texts]
-        return theirs.encode_ordinary_batch(texts, num_threads=threads)
+            return [encoding.encode_ordinary(text) for text in texts]
+        return encoding.encode_ordinary_batch(texts, num_threads=threads)
 
-    name = _with_version("tiktoken")
-    return LoadedTokenizer(name, encode, theirs.decode, token, "none", batch=batch)
+    name = _name_and_version("tiktoken")
+    return LoadedTokenizer(name, encode, encoding.decode, token, "none", batch=batch)
 
 
 def sentencepiece_model(path: Path, _model: Model) -> LoadedTokenizer:
     """Load SentencePiece's `.model`."""
     import sentencepiece
 
-    theirs = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+    processor = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
 
     def encode(texts: Sequence[str], _around: bool) -> list[list[int]]:
-        return [theirs.encode(text) for text in texts]
+        return [processor.encode(text) for text in texts]
 
     return LoadedTokenizer(
-        _with_version("sentencepiece"),
+        _name_and_version("sentencepiece"),
         encode,
-        lambda ids: str(theirs.decode(ids)),
-        lambda id_: str(theirs.id_to_piece(id_)),
+        lambda ids: str(processor.decode(ids)),
+        lambda id_: str(processor.id_to_piece(id_)),
         "none",
-        batch=lambda texts, threads: theirs.encode(texts, num_threads=threads),
+        batch=lambda texts, threads: processor.encode(texts, num_threads=threads),
     )
 
 
 @lru_cache(maxsize=1)
-def _silence() -> Any:
+def _log_silencer() -> Any:
     """Return a callback that discards the lines that llama.cpp would print.
 
     It is cached, because llama.cpp may call it later.
@@ -735,7 +755,7 @@ def llama_cpp_vocabulary(path: Path, _model: Model) -> LoadedTokenizer:
     """Load only the vocabulary of a GGUF file with llama.cpp."""
     import llama_cpp
 
-    llama_cpp.llama_log_set(_silence(), None)
+    llama_cpp.llama_log_set(_log_silencer(), None)
     # The class `Llama` can't be used: it creates a context, which needs more than a vocabulary.
     params = llama_cpp.llama_model_default_params()
     params.vocab_only = True
@@ -743,9 +763,9 @@ def llama_cpp_vocabulary(path: Path, _model: Model) -> LoadedTokenizer:
     if not loaded:
         raise ValueError("it is not a vocabulary of llama.cpp's")
     vocabulary = llama_cpp.llama_model_get_vocab(loaded)
-    said = ctypes.create_string_buffer(8)
-    llama_cpp.llama_model_meta_val_str(loaded, b"tokenizer.ggml.add_space_prefix", said, 8)
-    prefixed = said.value == b"true"
+    value_buffer = ctypes.create_string_buffer(8)
+    llama_cpp.llama_model_meta_val_str(loaded, b"tokenizer.ggml.add_space_prefix", value_buffer, 8)
+    adds_space = value_buffer.value == b"true"
 
     def encode(texts: Sequence[str], around: bool) -> list[list[int]]:
         return [tokenized(text.encode(), around) for text in texts]
@@ -753,9 +773,9 @@ def llama_cpp_vocabulary(path: Path, _model: Model) -> LoadedTokenizer:
     def tokenized(text: bytes, around: bool) -> list[int]:
         # Every token takes at least a byte, except the special tokens around the text and an added
         # space.
-        most = len(text) + 4
-        ids = (llama_cpp.llama_token * most)()
-        count = llama_cpp.llama_tokenize(vocabulary, text, len(text), ids, most, around, True)
+        max_ids = len(text) + 4
+        ids = (llama_cpp.llama_token * max_ids)()
+        count = llama_cpp.llama_tokenize(vocabulary, text, len(text), ids, max_ids, around, True)
         if count < 0:
             raise ValueError(f"it makes {-count} ids of {len(text)} bytes")
         return list(ids[:count])
@@ -769,10 +789,10 @@ def llama_cpp_vocabulary(path: Path, _model: Model) -> LoadedTokenizer:
 
     def decode(ids: list[int]) -> str:
         text = b"".join(map(piece, ids)).decode(errors="replace")
-        return text.removeprefix(" ") if prefixed else text
+        return text.removeprefix(" ") if adds_space else text
 
     return LoadedTokenizer(
-        _with_version("llama-cpp-python"),
+        _name_and_version("llama-cpp-python"),
         encode,
         decode,
         lambda id_: piece(id_).decode(errors="backslashreplace"),

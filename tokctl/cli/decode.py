@@ -118,8 +118,8 @@ def decode(
         for text in texts:
             for block in text.text(tokenizer):
                 write(block)
-                bars("decode", before + text.meter.done, total)
-            before += text.meter.done
+                bars("decode", before + text.meter.bytes_read, total)
+            before += text.meter.bytes_read
 
 
 def _unescaped(text: str) -> bytes:

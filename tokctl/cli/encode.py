@@ -402,11 +402,11 @@ class OutputPlan(NamedTuple):
             if to_stdout:
                 raise BadOption("--shard-size writes a folder", "add -o FOLDER", "missing-option")
         if size is None and output and "://" in output:
-            from tokctl.sources.remote import is_address, shown
+            from tokctl.sources.remote import is_address, without_secrets
 
             if is_address(output):
                 raise BadOption(
-                    f"can't write {shown(output)}: only shards go to an address",
+                    f"can't write {without_secrets(output)}: only shards go to an address",
                     "add --shard-size N, or name a file here",
                     "conflict",
                 )

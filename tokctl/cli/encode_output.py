@@ -248,7 +248,7 @@ class RowWriter:
     ) -> list[int]:
         """Return the ids of a row after truncation, special tokens, the end id and padding."""
         if self._lacks_ids(ids):
-            raise self.documents.no_id(text, name, number, unit)
+            raise self.documents.missing_id_error(text, name, number, unit)
         options = self.options
         if options.add_special or options.truncation:
             ids = self.tokenizer.post_processor.process_ids(
@@ -311,7 +311,7 @@ class RowWriter:
         self.longest = max(self.longest, *map(len, rows))
         needs_ids = self._writes_ids or self.form == "jsonl"
         if needs_ids and any(self._lacks_ids(row.raw_ids) for row in rows):
-            raise self.documents.no_id(text, name, number, unit)
+            raise self.documents.missing_id_error(text, name, number, unit)
         if self.end_id is not None:
             rows = [_ended(row, self.end_id, self.tokenizer) for row in rows]
         return rows

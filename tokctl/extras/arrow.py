@@ -39,7 +39,7 @@ from tokctl.tokenizer import Tokenizer
 from tokctl.tokenizer.encoding import no_id_error
 from tokctl.tokenizer.postprocess import Truncation
 from tokctl.tokenizer.tokenizer import Special, check_threads
-from tokctl.training.counting import finish, memory_limit
+from tokctl.training.counting import finish_counts, memory_limit
 from tokctl.training.options import MOST, Options
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def count_table(
     for texts in _texts(table.schema, given, text):
         column = texts.column if split.is_byte_level else texts.checked(errors)
         counter.feed_documents(column)
-    return table_of_counts(finish(counter, 1), source)
+    return table_of_counts(finish_counts(counter, 1), source)
 
 
 def table_of_counts(counts: _native.Counts, source: int, before: int = 0) -> pa.Table:

@@ -112,38 +112,42 @@ class Chunk:
         return cls(little_endian(ids), len(ids), ends, dtype.width)
 
     def part(
-        self, ids: int, end: int, to_ids: int | None = None, to_end: int | None = None
+        self, start_id: int, start_end: int, stop_id: int | None = None, stop_end: int | None = None
     ) -> Chunk:
         """Return the part of the chunk from one position up to another.
 
         Args:
-            ids: number of ids before the part.
-            end: number of document ends before the part.
-            to_ids: number of ids before the end of the part; None: all.
-            to_end: number of document ends before the end of the part; None: all.
+            start_id: number of ids before the part.
+            start_end: number of document ends before the part.
+            stop_id: number of ids before the end of the part; None: all.
+            stop_end: number of document ends before the end of the part; None: all.
         """
-        stop = self.count if to_ids is None else to_ids
-        last = len(self.ends) if to_end is None else to_end
-        if (ids, end, stop, last) == (0, 0, self.count, len(self.ends)):
+        id_limit = self.count if stop_id is None else stop_id
+        end_limit = len(self.ends) if stop_end is None else stop_end
+        if (start_id, start_end, id_limit, end_limit) == (0, 0, self.count, len(self.ends)):
             return self
-        ends = self.ends[end:last]
+        ends = self.ends[start_end:end_limit]
         view = memoryview(self.data)
         if self.width:
-            view, lines = view[ids * self.width : stop * self.width], self.byte_ends
+            view, byte_ends = view[start_id * self.width : id_limit * self.width], self.byte_ends
         else:
-            begin = self.byte_ends[end - 1] if end else 0
-            view = view[begin : self.byte_ends[last - 1] if last else 0]
-            lines = _shifted(self.byte_ends[end:last], -begin)
+            byte_start = self.byte_ends[start_end - 1] if start_end else 0
+            view = view[byte_start : self.byte_ends[end_limit - 1] if end_limit else 0]
+            byte_ends = _shift(self.byte_ends[start_end:end_limit], -byte_start)
         return replace(
-            self, data=view, count=stop - ids, ends=_shifted(ends, -ids), byte_ends=lines
+            self,
+            data=view,
+            count=id_limit - start_id,
+            ends=_shift(ends, -start_id),
+            byte_ends=byte_ends,
         )
 
 
-def _shifted(numbers: Sequence[int], by: int) -> Sequence[int]:
-    return numbers if by == 0 else array("q", [number + by for number in numbers])
+def _shift(numbers: Sequence[int], offset: int) -> Sequence[int]:
+    return numbers if offset == 0 else array("q", [number + offset for number in numbers])
 
 
-def without(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk]:
+def skip_leading(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk]:
     """Yield the chunks without the first documents, and without the first ids of the next document.
 
     Args:
@@ -157,9 +161,9 @@ def without(chunks: Iterable[Chunk], documents: int, ids: int) -> Iterator[Chunk
         if documents:
             continue
         start = chunk.ends[ended - 1] if ended else 0
-        taken = min(ids, chunk.count - start)
-        ids -= taken
-        yield chunk.part(start + taken, ended)
+        skipped = min(ids, chunk.count - start)
+        ids -= skipped
+        yield chunk.part(start + skipped, ended)
 
 
 class IdFileWriter:
@@ -202,12 +206,12 @@ class IdPart(NamedTuple):
 
     Attributes:
         ids: whole numbers, as an object with the buffer protocol; their range is not checked.
-        place: function that returns where an id is in the file, for messages; its argument is the
+        locate: function that returns where an id is in the file, for messages; its argument is the
             index of the id in `ids`.
         ends: whether a document ends after the ids. In a file that does not store the ends of
             documents it is False for all parts, and all ids are one row.
     """
 
     ids: Sequence[int]
-    place: Callable[[int], str]
+    locate: Callable[[int], str]
     ends: bool = False

@@ -19,13 +19,13 @@ from tokctl.core.files import whole_files
 from tokctl.idfiles.dtypes import DTYPES, Dtype, little_endian
 from tokctl.idfiles.packing import IDS, Columns
 from tokctl.idfiles.parquet import GROUP_IDS, WRITING_NEEDS_PYARROW, CountedFile, pyarrow
-from tokctl.idfiles.safetensors import OFFSETS, described
+from tokctl.idfiles.safetensors import OFFSETS, describe_tensor
 
 #: Forms that can hold several columns.
 FORMS = ("jsonl", "parquet", "safetensors")
 
 #: Bytes before the first tensor; enough for a header with the longest numbers.
-_FRONT = 1024
+_HEADER_ROOM = 1024
 
 
 class ColumnWriter:
@@ -86,9 +86,9 @@ class ParquetColumns(ColumnWriter):
         self._schema = pa.schema([pa.field(name, pa.list_(kind)) for name, kind in kinds.items()])
         self._out = CountedFile(out)
         self._file = parquet.ParquetWriter(self._out, self._schema, compression="zstd")
-        self._empty()
+        self._reset()
 
-    def _empty(self) -> None:
+    def _reset(self) -> None:
         self._values = {name: array(dtype.code) for name, dtype in self.dtypes.items()}
         self._offsets = {name: array("i", [0]) for name in self.dtypes}
 
@@ -111,7 +111,7 @@ class ParquetColumns(ColumnWriter):
             columns.append(pa.ListArray.from_buffers(field.type, rows, buffers, children=[inner]))
         table = pa.Table.from_arrays(columns, schema=self._schema)
         self._file.write_table(table, row_group_size=max(rows, 1))
-        self._empty()
+        self._reset()
 
     def finish(self) -> None:
         """Write the last row group and the footer."""
@@ -140,19 +140,19 @@ class SafetensorsColumns(ColumnWriter):
         names = sorted(self._dtypes, key=lambda name: (name != IDS, -self._dtypes[name].width))
         # The ids are written to `out` at once; the other columns are kept in unnamed temporary
         # files.
-        spool = tempfile.TemporaryFile
-        self._spools = {name: stack.enter_context(spool()) for name in names[1:]}
+        open_spool = tempfile.TemporaryFile
+        self._spools = {name: stack.enter_context(open_spool()) for name in names[1:]}
         self._counts = dict.fromkeys(names, 0)
-        out.write(bytes(_FRONT))
-        self._put(OFFSETS, [0])
+        out.write(bytes(_HEADER_ROOM))
+        self._append(OFFSETS, [0])
 
     def write(self, row: Columns) -> None:
         """Append the values of a row to the tensor of each column."""
         for name in self.dtypes:
-            self._put(name, row[name])
-        self._put(OFFSETS, [self._counts[IDS]])
+            self._append(name, row[name])
+        self._append(OFFSETS, [self._counts[IDS]])
 
-    def _put(self, name: str, values: Sequence[int]) -> None:
+    def _append(self, name: str, values: Sequence[int]) -> None:
         data = little_endian(array(self._dtypes[name].code, values))
         self._spools.get(name, self.out).write(data)
         self._counts[name] += len(values)
@@ -162,23 +162,23 @@ class SafetensorsColumns(ColumnWriter):
         from tokctl.core import orjson
 
         tensors: dict[str, dict[str, Any]] = {}
-        place = 0
+        offset = 0
         for name, count in self._counts.items():
             dtype = self._dtypes[name]
-            if padding := -place % dtype.width:
+            if padding := -offset % dtype.width:
                 # PyTorch can't read unaligned tensors, and every byte must belong to a tensor.
-                tensors["padding"] = described("U8", padding, place, place + padding)
+                tensors["padding"] = describe_tensor("U8", padding, offset, offset + padding)
                 self.out.write(bytes(padding))
-                place += padding
-            end = place + count * dtype.width
-            tensors[name] = described(dtype.safetensors, count, place, end)
+                offset += padding
+            end = offset + count * dtype.width
+            tensors[name] = describe_tensor(dtype.safetensors, count, offset, end)
             if spool := self._spools.get(name):
                 spool.seek(0)
                 shutil.copyfileobj(spool, self.out, 1 << 20)
-            place = end
+            offset = end
         self.out.seek(0)
-        self.out.write((_FRONT - 8).to_bytes(8, "little"))
-        self.out.write(orjson.dumps(tensors).ljust(_FRONT - 8))
+        self.out.write((_HEADER_ROOM - 8).to_bytes(8, "little"))
+        self.out.write(orjson.dumps(tensors).ljust(_HEADER_ROOM - 8))
         self.out.seek(0, 2)
 
 
@@ -200,8 +200,8 @@ def open_columns(
 
     if form == "parquet":
         pyarrow(WRITING_NEEDS_PYARROW)
-    with whole_files() as together, ExitStack() as stack:
-        out = together.open(target) if isinstance(target, (str, Path)) else target
+    with whole_files() as files, ExitStack() as stack:
+        out = files.open(target) if isinstance(target, (str, Path)) else target
         writer: ColumnWriter
         if form == "safetensors":
             is_file = isinstance(target, (str, Path)) and out.seekable()

@@ -134,8 +134,8 @@ def numbers(data: bytes | memoryview, dtype: Dtype) -> Sequence[int]:
         return array(dtype.code)
     if dtype.width == 1 or dtype.big_endian == (sys.byteorder == "big"):
         view: Any = memoryview(data)
-        found: Sequence[int] = view.cast("B").cast(dtype.code)
-        return found
+        values: Sequence[int] = view.cast("B").cast(dtype.code)
+        return values
     swapped = array(dtype.code, bytes(data))
     swapped.byteswap()
     return swapped

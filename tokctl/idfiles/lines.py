@@ -36,11 +36,11 @@ def from_decimal(
     line = 1
     for block in whole_lines(blocks):
         try:
-            yield _decoded(tokenizer, block, line, skip_special)
+            yield _decode_lines(tokenizer, block, line, skip_special)
         except CoreError as error:
             if error.kind not in ("id-outside", "not-an-id"):
                 raise
-            hint = known_ids(tokenizer)
+            hint = id_range_hint(tokenizer)
             if error.kind == "not-an-id" and b"\0" in block:
                 hint = (
                     "these are no decimal numbers; ids in binary: --from bin (--dtype says which)"
@@ -54,16 +54,16 @@ def from_decimal(
 #: An id. 007 is not one: `20,000` in a text with digit groups must not be read as the ids 20 and 0.
 _ID = rb"(?:0|[1-9][0-9]*)"
 #: A line of ids as Python or a spreadsheet writes it: between brackets, or with commas.
-_LISTED = re.compile(
+_LIST_LINE = re.compile(
     rb"^([ \t]*)(?:"
     rb"\[[ \t]*(?:ID(?:[ \t]*,[ \t]*ID)*|ID(?:[ \t]+ID)*)?[ \t]*\]|ID(?:[ \t]*,[ \t]*ID)+"
     rb")[ \t]*\r?$".replace(b"ID", _ID),
     re.MULTILINE,
 )
-_WITHOUT_MARKS = bytes.maketrans(b"[,]", b"   ")
+_MARKS_TO_SPACES = bytes.maketrans(b"[,]", b"   ")
 
 
-def _decoded(tokenizer: Tokenizer, block: bytes, line: int, skip_special: bool) -> bytes:
+def _decode_lines(tokenizer: Tokenizer, block: bytes, line: int, skip_special: bool) -> bytes:
     """Return the texts of lines of ids.
 
     Brackets and commas are replaced by spaces only if a line holds more than numbers. Lengths stay,
@@ -76,7 +76,7 @@ def _decoded(tokenizer: Tokenizer, block: bytes, line: int, skip_special: bool) 
     except CoreError as error:
         if error.kind != "not-an-id":
             raise
-        plain = _LISTED.sub(lambda found: found[0].translate(_WITHOUT_MARKS), block)
+        plain = _LIST_LINE.sub(lambda match: match[0].translate(_MARKS_TO_SPACES), block)
         if plain == block:
             raise
     return tokenizer.decoder.lines(plain, line, skip_special)
@@ -108,32 +108,34 @@ def from_jsonl(
         decoded = []
         for line in BytesIO(block):  # splits at line feeds only, unlike splitlines
             number += 1
-            place = f"{name}: line {number}"
-            decoded.append(_of_object(tokenizer, place, line, field or FIELD, skip_special))
+            location = f"{name}: line {number}"
+            decoded.append(_decode_object(tokenizer, location, line, field or FIELD, skip_special))
             decoded.append(b"\n" if line.endswith(b"\n") else b"")
         yield b"".join(decoded)
 
 
-def _of_object(
-    tokenizer: Tokenizer, place: str, line: bytes, field: str, skip_special: bool
+def _decode_object(
+    tokenizer: Tokenizer, location: str, line: bytes, field: str, skip_special: bool
 ) -> bytes:
     from tokctl.core import orjson
 
     hint = f'each line is an object with {field}: {{"{field}": [1, 2]}}'
     try:
-        found = orjson.loads(line)
+        document = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{place} is no JSON: {error}", hint, "bad-record") from None
-    ids = found.get(field) if isinstance(found, dict) else None
+        raise BadInput(f"{location} is no JSON: {error}", hint, "bad-record") from None
+    ids = document.get(field) if isinstance(document, dict) else None
     if not isinstance(ids, list):
-        raise BadInput(f'{place} has no list of "{field}"', hint, "bad-record")
+        raise BadInput(f'{location} has no list of "{field}"', hint, "bad-record")
     for position, id_ in enumerate(ids, 1):
         if type(id_) is not int or not 0 <= id_ < tokenizer.vocab_size:
-            what = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
-            raise BadInput(f"{place}, number {position}: {what}", known_ids(tokenizer), "bad-ids")
+            problem = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
+            raise BadInput(
+                f"{location}, number {position}: {problem}", id_range_hint(tokenizer), "bad-ids"
+            )
     return tokenizer.decode_bytes(ids, skip_special=skip_special)
 
 
-def known_ids(tokenizer: Tokenizer) -> str:
+def id_range_hint(tokenizer: Tokenizer) -> str:
     """Return the range of a model's ids, as a hint for an error."""
     return f"this model's ids are 0 to {tokenizer.vocab_size - 1}"

@@ -25,7 +25,7 @@ _HEADER = struct.Struct("<9sQBQQ")
 _HINT = "it was damaged, or is the index of another file"
 
 #: Largest length of a sequence: lengths are 32-bit numbers.
-_LONGEST = 2**31 - 1
+_MAX_IDS = 2**31 - 1
 
 #: Numbers converted at a time.
 _BLOCK = 1 << 16
@@ -45,16 +45,16 @@ class MegatronWriter(IdFileWriter):
     def write(self, chunk: Chunk) -> None:
         """Write the ids of a chunk, and keep the lengths of the documents that end in it."""
         self._data.write(chunk.data)
-        before, begin = self.ids, self._begin
+        ids_before, begin = self.ids, self._begin
         lengths = array("i")
         for end in chunk.ends:
-            if before + end - begin > _LONGEST:
+            if ids_before + end - begin > _MAX_IDS:
                 break
-            lengths.append(before + end - begin)
-            begin = before + end
-        if before + chunk.count - begin > _LONGEST:
+            lengths.append(ids_before + end - begin)
+            begin = ids_before + end
+        if ids_before + chunk.count - begin > _MAX_IDS:
             raise Unsupported(
-                f"a document has more than {_LONGEST:,} ids, which Megatron's index can't hold",
+                f"a document has more than {_MAX_IDS:,} ids, which Megatron's index can't hold",
                 "make each line a document with --lines, or take another form",
             )
         self._begin = begin
@@ -64,20 +64,20 @@ class MegatronWriter(IdFileWriter):
         """Write the index."""
         count, code = self.documents, self.dtype.megatron
         self._idx.write(_HEADER.pack(MAGIC, _VERSION, code, count, count + 1))
-        for lengths in self._read():
+        for lengths in self._stored_lengths():
             self._idx.write(little_endian(lengths))
-        place = 0
-        for lengths in self._read():
+        offset = 0
+        for lengths in self._stored_lengths():
             pointers = array("q")
             for length in lengths:
-                pointers.append(place)
-                place += length * self.dtype.width
+                pointers.append(offset)
+                offset += length * self.dtype.width
             self._idx.write(little_endian(pointers))
         for first in range(0, count + 1, _BLOCK):
             numbers = array("q", range(first, min(first + _BLOCK, count + 1)))
             self._idx.write(little_endian(numbers))
 
-    def _read(self) -> Iterator[array[int]]:
+    def _stored_lengths(self) -> Iterator[array[int]]:
         self._lengths.seek(0)
         while block := self._lengths.read(4 * _BLOCK):
             lengths = array("i")
@@ -85,7 +85,7 @@ class MegatronWriter(IdFileWriter):
             yield lengths
 
 
-def pair(path: str) -> tuple[str, str] | None:
+def find_pair(path: str) -> tuple[str, str] | None:
     """Return the `.bin` and the `.idx` that a name means; None if one of them does not exist.
 
     Args:
@@ -118,7 +118,7 @@ def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
     Raises:
         TokctlError: one of the two files is missing or damaged, or they do not belong together.
     """
-    names = pair(path)
+    names = find_pair(path)
     if names is None:
         raise BadInput(
             f"{name}: Megatron's ids are two files, a .bin and an .idx of the same name",
@@ -127,10 +127,10 @@ def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
         )
     data, index = (InputFile(name, path=name, meter=meter) for name in names)
     with data.opened() as ids, index.opened() as idx:
-        yield from _parts(ids, idx)
+        yield from _read_documents(ids, idx)
 
 
-def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
+def _read_documents(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     name = idx.name
     if idx.size < _HEADER.size or idx.read(0, len(MAGIC)) != MAGIC:
         raise BadInput(f"{name} is no index of Megatron's", _HINT, "damaged")
@@ -142,56 +142,64 @@ def _parts(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
         raise BadInput(
             f"{name}: its numbers are of kind {code}, which are no whole numbers", _HINT, "bad-ids"
         )
-    size = _HEADER.size + 12 * sequences + 8 * documents
-    if idx.size != size:
+    index_size = _HEADER.size + 12 * sequences + 8 * documents
+    if idx.size != index_size:
         raise BadInput(
             f"{name}: it has {idx.size:,} bytes, and {sequences:,} sequences and {documents:,} "
-            f"ends of documents take {size:,}",
+            f"ends of documents take {index_size:,}",
             "is it cut off, or still being written?",
             "damaged",
         )
     window = Window(ids, 0, ids.size // dtype.width, dtype)
-    start, width = _HEADER.size, dtype.width
-    lengths = idx.numbers(start, sequences, DTYPES["int32"])
-    begins = idx.numbers(start + 4 * sequences, sequences, DTYPES["int64"])
-    firsts = idx.numbers(start + 12 * sequences, documents, DTYPES["int64"])
-    ends = 0  # byte after the last sequence so far
-    before = next(firsts, 0)
-    if before != 0:
+    index_start, width = _HEADER.size, dtype.width
+    lengths = idx.numbers(index_start, sequences, DTYPES["int32"])
+    byte_starts = idx.numbers(index_start + 4 * sequences, sequences, DTYPES["int64"])
+    document_starts = idx.numbers(index_start + 12 * sequences, documents, DTYPES["int64"])
+    data_end = 0  # byte after the last sequence so far
+    sequence_start = next(document_starts, 0)
+    if sequence_start != 0:
         raise BadInput(
-            f"{name}: its first document begins with sequence {before}", _HINT, "damaged"
+            f"{name}: its first document begins with sequence {sequence_start}", _HINT, "damaged"
         )
-    for document, behind in enumerate(firsts, 1):
-        if not before <= behind <= sequences:
+    for document, sequence_end in enumerate(document_starts, 1):
+        if not sequence_start <= sequence_end <= sequences:
             raise BadInput(
-                f"{name}: document {document} ends with sequence {behind} of {sequences:,}, "
-                f"and begins with {before}",
+                f"{name}: document {document} ends with sequence {sequence_end} of {sequences:,}, "
+                f"and begins with {sequence_start}",
                 _HINT,
                 "damaged",
             )
-        for number in range(before, behind):
-            length, begin = next(lengths), next(begins)
-            if length < 0 or begin < 0 or begin % width or begin + length * width > ids.size:
+        for sequence in range(sequence_start, sequence_end):
+            length, byte_start = next(lengths), next(byte_starts)
+            if (
+                length < 0
+                or byte_start < 0
+                or byte_start % width
+                or byte_start + length * width > ids.size
+            ):
                 raise BadInput(
-                    f"{name}: sequence {1 + number} has {length:,} ids from byte {begin:,} "
+                    f"{name}: sequence {1 + sequence} has {length:,} ids from byte {byte_start:,} "
                     f"on, and {ids.name} has {ids.size:,} bytes",
                     "is it cut off, or not the .bin of this .idx?",
                     "damaged",
                 )
-            ends = max(ends, begin + length * width)
-            first = begin // width
-            unit, last = "sequence", number + 1 == behind
-            yield from window.parts(first, first + length, unit, 1 + number, ends=last)
-        if before == behind:
+            data_end = max(data_end, byte_start + length * width)
+            first_id = byte_start // width
+            unit, is_last = "sequence", sequence + 1 == sequence_end
+            yield from window.parts(first_id, first_id + length, unit, 1 + sequence, ends=is_last)
+        if sequence_start == sequence_end:
             yield from window.parts(0, 0, "document", document)
-        before = behind
-    if before != sequences:
+        sequence_start = sequence_end
+    if sequence_start != sequences:
         raise BadInput(
-            f"{name}: its documents end with sequence {before:,} of {sequences:,}", _HINT, "damaged"
+            f"{name}: its documents end with sequence {sequence_start:,} of {sequences:,}",
+            _HINT,
+            "damaged",
         )
-    if ends != ids.size:
+    if data_end != ids.size:
         raise BadInput(
-            f"{name}: its sequences end at byte {ends:,}, and {ids.name} has {ids.size:,} bytes",
+            f"{name}: its sequences end at byte {data_end:,}, and {ids.name} has {ids.size:,} "
+            "bytes",
             "the two do not belong together: take the .bin that was written with this .idx",
             "damaged",
         )

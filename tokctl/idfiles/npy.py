@@ -27,15 +27,15 @@ _HEADER_SIZE = 128
 _LONGEST_HEADER = 1 << 16
 
 _HINT = "ids are a one-dimensional array of whole numbers: numpy.save(path, ids)"
-_CUT_OFF = "is it cut off, or still being written?"
+_CUT_OFF_HINT = "is it cut off, or still being written?"
 
 
 def header(dtype: Dtype, count: int) -> bytes:
     """Return the header of a file of `count` numbers."""
     text = f"{{'descr': '{dtype.npy}', 'fortran_order': False, 'shape': ({count},), }}"
-    front = MAGIC + b"\x01\x00"
-    size = _HEADER_SIZE - len(front) - 2
-    return front + struct.pack("<H", size) + text.ljust(size - 1).encode() + b"\n"
+    prefix = MAGIC + b"\x01\x00"
+    size = _HEADER_SIZE - len(prefix) - 2
+    return prefix + struct.pack("<H", size) + text.ljust(size - 1).encode() + b"\n"
 
 
 class NpyWriter(IdFileWriter):
@@ -76,7 +76,7 @@ class Index:
         """
         self._out = out
         self._starts = starts
-        self._inside = begun
+        self._inside_document = begun
         self._ids = 0
         self.count = 0
         out.write(header(self._DTYPE, 0))
@@ -85,19 +85,19 @@ class Index:
 
     def add(self, chunk: Chunk) -> None:
         """Write the document positions of a chunk."""
-        before = self._ids
-        places = self._document_starts(chunk) if self._starts else chunk.ends
-        self._write(array("q", [before + place for place in places]))
+        ids_before = self._ids
+        positions = self._document_starts(chunk) if self._starts else chunk.ends
+        self._write(array("q", [ids_before + position for position in positions]))
         self._ids += chunk.count
 
     def _document_starts(self, chunk: Chunk) -> list[int]:
         ends = list(chunk.ends)
         continues = chunk.count > (ends[-1] if ends else 0)
-        places = ends if ends and continues else ends[:-1]
-        if not self._inside and (ends or continues):
-            places = [0, *places]
-        self._inside = continues or (self._inside and not ends)
-        return places
+        starts = ends if ends and continues else ends[:-1]
+        if not self._inside_document and (ends or continues):
+            starts = [0, *starts]
+        self._inside_document = continues or (self._inside_document and not ends)
+        return starts
 
     def _write(self, numbers: array[int]) -> None:
         self._out.write(little_endian(numbers))
@@ -122,10 +122,10 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
     """
     dtype, count, start = _read_header(stream, name)
     end = start + count * dtype.width
-    done = yield from read_numbers(stream, name, dtype, start, end)
-    if done < end:
-        ids = (done - start) // dtype.width
-        raise BadInput(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT_OFF, "damaged")
+    position = yield from read_numbers(stream, name, dtype, start, end)
+    if position < end:
+        ids = (position - start) // dtype.width
+        raise BadInput(f"{name}: it ends after {ids:,} of {count:,} ids", _CUT_OFF_HINT, "damaged")
     if stream.read(1):
         raise BadInput(
             f"{name}: there is more data after the array, at byte {end}",
@@ -136,10 +136,10 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
 
 def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
     """Return the type of the numbers, their count, and the byte where the first one is."""
-    front = stream.read(8)
-    if not front.startswith(MAGIC) or len(front) < 8:
+    prefix = stream.read(8)
+    if not prefix.startswith(MAGIC) or len(prefix) < 8:
         raise BadInput(f"{name} is no .npy file", "which form is it? --from names it", "damaged")
-    major = front[6]
+    major = prefix[6]
     if major not in (1, 2, 3):
         raise Unsupported(f"{name}: it is of version {major} of the .npy format", _HINT)
     width = 2 if major == 1 else 4
@@ -148,13 +148,13 @@ def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
         raise BadInput(f"{name}: its header claims {size:,} bytes", _HINT, "damaged")
     text = stream.read(size)
     if len(text) < size:
-        raise BadInput(f"{name}: it ends inside its header", _CUT_OFF, "damaged")
+        raise BadInput(f"{name}: it ends inside its header", _CUT_OFF_HINT, "damaged")
     try:
         fields = ast.literal_eval(text.decode("latin-1" if major < 3 else "utf-8").strip())
         descr, shape = fields["descr"], fields["shape"]
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
         raise BadInput(f"{name}: its header can't be read", _HINT, "damaged") from None
-    dtype = _dtype(descr)
+    dtype = _parse_descr(descr)
     if dtype is None:
         raise BadInput(f"{name} holds {descr!r}, which are no whole numbers", _HINT, "bad-ids")
     if not isinstance(shape, tuple) or len(shape) != 1:
@@ -166,7 +166,7 @@ def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
     return dtype, shape[0], 8 + width + size
 
 
-def _dtype(descr: object) -> Dtype | None:
+def _parse_descr(descr: object) -> Dtype | None:
     """Return the type that a string such as `<u2` means; its first letter is the byte order."""
     if not isinstance(descr, str) or descr[:1] not in ("<", ">", "|", "="):
         return None

@@ -27,7 +27,7 @@ Columns = Mapping[str, Sequence[int]]
 
 
 @dataclass(eq=False)
-class _Open:
+class _OpenRow:
     room: int
     columns: dict[str, list[int]]
     lengths: list[int] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Packer:
         if size < 1:
             raise BadOption(f"a sequence can't have {size} ids", "take 1 or more", "bad-value")
         self._size = size
-        self._open: list[_Open] = []
+        self._open_rows: list[_OpenRow] = []
 
     def add(self, document: Columns) -> Iterator[Columns]:
         """Add a document, and yield the rows that no document can be added to any more.
@@ -58,34 +58,34 @@ class Packer:
         for start in range(0, count, self._size):
             end = start + self._size
             piece = {name: values[start:end] for name, values in document.items()}
-            yield from self._placed(piece, min(count - start, self._size))
+            yield from self._add_piece(piece, min(count - start, self._size))
 
     def rest(self) -> Iterator[Columns]:
         """Yield the rows that are still open."""
-        for each in self._open:
-            yield _row(each)
-        self._open = []
+        for row in self._open_rows:
+            yield _finished_row(row)
+        self._open_rows = []
 
-    def _placed(self, piece: Columns, count: int) -> Iterator[Columns]:
-        fitting = [each for each in self._open if each.room >= count]
+    def _add_piece(self, piece: Columns, count: int) -> Iterator[Columns]:
+        candidates = [row for row in self._open_rows if row.room >= count]
         # `min` returns the first of several equal sequences: the oldest.
-        place = min(fitting, key=lambda each: each.room, default=None)
-        if place is None:
-            if len(self._open) == OPEN:
-                fullest = min(self._open, key=lambda each: each.room)
-                self._open.remove(fullest)
-                yield _row(fullest)
-            place = _Open(self._size, {name: [] for name in piece})
-            self._open.append(place)
+        best = min(candidates, key=lambda row: row.room, default=None)
+        if best is None:
+            if len(self._open_rows) == OPEN:
+                fullest = min(self._open_rows, key=lambda row: row.room)
+                self._open_rows.remove(fullest)
+                yield _finished_row(fullest)
+            best = _OpenRow(self._size, {name: [] for name in piece})
+            self._open_rows.append(best)
         for name, values in piece.items():
-            place.columns[name] += values
-        place.lengths.append(count)
-        place.room -= count
-        if place.room == 0:
-            self._open.remove(place)
-            yield _row(place)
+            best.columns[name] += values
+        best.lengths.append(count)
+        best.room -= count
+        if best.room == 0:
+            self._open_rows.remove(best)
+            yield _finished_row(best)
 
 
-def _row(packed: _Open) -> Columns:
-    positions = [place for length in packed.lengths for place in range(length)]
-    return {**packed.columns, POSITIONS: positions, LENGTHS: packed.lengths}
+def _finished_row(row: _OpenRow) -> Columns:
+    positions = [position for length in row.lengths for position in range(length)]
+    return {**row.columns, POSITIONS: positions, LENGTHS: row.lengths}

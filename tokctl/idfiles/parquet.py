@@ -21,16 +21,16 @@ GROUP_IDS = 1 << 22
 GROUP_DOCUMENTS = 1 << 20
 
 #: Largest number of ids in a row group: positions in it are 32-bit numbers.
-_LONGEST = 2**31 - 1
+_MAX_GROUP_IDS = 2**31 - 1
 
 #: Ids read at a time, as nearly as whole rows allow, and the largest number of rows.
-_IDS = 1 << 20
+_BATCH_IDS = 1 << 20
 _MOST_ROWS = 1 << 16
 
 _ARROW_MAGIC = b"ARROW1"
 
 #: Errors beside pyarrow's own that it raises for a damaged file.
-_DAMAGE = (OSError, ValueError, LookupError, OverflowError)
+_DAMAGE_ERRORS = (OSError, ValueError, LookupError, OverflowError)
 
 
 WRITING_NEEDS_PYARROW = "writing Parquet needs pyarrow"
@@ -65,26 +65,26 @@ class ParquetWriter(IdFileWriter):
         """Add a chunk to the row group, and write the groups that it completes."""
         ids = end = 0
         while True:
-            wanted = bisect_left(chunk.ends, ids + GROUP_IDS - self._group_ids, lo=end)
-            wanted = min(wanted, end + GROUP_DOCUMENTS - len(self._offsets))
-            if wanted >= len(chunk.ends):
-                self._keep(chunk.part(ids, end))
+            last = bisect_left(chunk.ends, ids + GROUP_IDS - self._group_ids, lo=end)
+            last = min(last, end + GROUP_DOCUMENTS - len(self._offsets))
+            if last >= len(chunk.ends):
+                self._add_to_group(chunk.part(ids, end))
                 return
-            stop = chunk.ends[wanted]
-            self._keep(chunk.part(ids, end, stop, wanted + 1))
+            stop = chunk.ends[last]
+            self._add_to_group(chunk.part(ids, end, stop, last + 1))
             self._write_group()
-            ids, end = stop, wanted + 1
+            ids, end = stop, last + 1
 
-    def _keep(self, chunk: Chunk) -> None:
-        before = self._group_ids
+    def _add_to_group(self, chunk: Chunk) -> None:
+        ids_before = self._group_ids
         self._group_ids += chunk.count
-        if self._group_ids > _LONGEST:
+        if self._group_ids > _MAX_GROUP_IDS:
             raise Unsupported(
                 "a document has about two billion ids, too many for a row of Parquet",
                 "make each line a document with --lines, or take another form",
             )
         self._parts.append(chunk.data)
-        self._offsets.extend([before + end for end in chunk.ends])
+        self._offsets.extend([ids_before + end for end in chunk.ends])
 
     def _write_group(self) -> None:
         pa = self._pa
@@ -120,18 +120,18 @@ class CountedFile:
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
-        self._place = 0
+        self._position = 0
 
     def write(self, data: Any) -> int:
         """Write data unless the file was abandoned, and return its size."""
         if self.is_open:
             self._out.write(data)
-        self._place += len(data)
+        self._position += len(data)
         return len(data)
 
     def tell(self) -> int:
         """Return the number of bytes written."""
-        return self._place
+        return self._position
 
     def flush(self) -> None:
         """Flush the output."""
@@ -156,7 +156,7 @@ class CountedFile:
 
 
 #: Schema of a table, and a function that yields a column of it in record batches.
-_Table = tuple[Any, Callable[[str], Iterator[Any]]]
+_OpenTable = tuple[Any, Callable[[str], Iterator[Any]]]
 
 
 def read_parquet(file: InputFile, field: str | None) -> Iterator[IdPart]:
@@ -169,7 +169,7 @@ def read_parquet(file: InputFile, field: str | None) -> Iterator[IdPart]:
     Raises:
         TokctlError: the file is damaged, or the column is missing or does not hold lists of ids.
     """
-    return _read(file, field, _parquet_table)
+    return _read_table(file, field, _parquet_table)
 
 
 def read_arrow(file: InputFile, field: str | None) -> Iterator[IdPart]:
@@ -182,25 +182,25 @@ def read_arrow(file: InputFile, field: str | None) -> Iterator[IdPart]:
     Raises:
         TokctlError: as `read_parquet`.
     """
-    return _read(file, field, _arrow_table)
+    return _read_table(file, field, _arrow_table)
 
 
-def _read(
-    file: InputFile, field: str | None, open_table: Callable[[Any, RandomAccessFile], _Table]
+def _read_table(
+    file: InputFile, field: str | None, open_table: Callable[[Any, RandomAccessFile], _OpenTable]
 ) -> Iterator[IdPart]:
     pa = pyarrow(f"reading {file.name} needs the package pyarrow")
     with file.opened() as opened:
         name, meter = opened.name, opened.meter
-        row, before = 1, meter.done
+        row, bytes_before = 1, meter.bytes_read
         try:
             schema, batches = open_table(pa, opened)
-            column = _column(name, schema.names, field)
+            column = _find_column(name, schema.names, field)
             _check_type(pa, name, column, schema.field(schema.get_field_index(column)).type)
             for lists in batches(column):
-                meter.done = before + opened.file.tell()
-                yield from _parts(pa, name, lists, row)
+                meter.bytes_read = bytes_before + opened.file.tell()
+                yield from _row_parts(pa, name, lists, row)
                 row += len(lists)
-        except (pa.ArrowException, *_DAMAGE) as error:
+        except (pa.ArrowException, *_DAMAGE_ERRORS) as error:
             reason = str(error).strip().partition("\n")[0]
             raise BadInput(
                 f"{name} can't be read from row {row:,} on: {reason}",
@@ -209,7 +209,7 @@ def _read(
             ) from None
 
 
-def _parquet_table(pa: Any, opened: RandomAccessFile) -> _Table:
+def _parquet_table(pa: Any, opened: RandomAccessFile) -> _OpenTable:
     from pyarrow import parquet
 
     opened.file.seek(0)
@@ -219,35 +219,39 @@ def _parquet_table(pa: Any, opened: RandomAccessFile) -> _Table:
 
     def batches(column: str) -> Iterator[Any]:
         for group in range(file.num_row_groups):
-            rows = _rows(file.metadata.row_group(group), column_chunks(file, group, column))
+            rows = _rows_per_batch(
+                file.metadata.row_group(group), column_chunks(file, group, column)
+            )
             for batch in file.iter_batches(rows, row_groups=[group], columns=[column]):
                 yield batch.column(0)
 
     return file.schema_arrow, batches
 
 
-def _arrow_table(pa: Any, opened: RandomAccessFile) -> _Table:
+def _arrow_table(pa: Any, opened: RandomAccessFile) -> _OpenTable:
     is_file = opened.size >= 6 and opened.read(0, 6) == _ARROW_MAGIC
     opened.file.seek(0)
     file = pa.PythonFile(opened.file, mode="r")
     reader = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
     def batches(column: str) -> Iterator[Any]:
-        place = reader.schema.get_field_index(column)
+        index = reader.schema.get_field_index(column)
         for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
             batch.validate()
-            yield batch.column(place)
+            yield batch.column(index)
 
     return reader.schema, batches
 
 
-def _column(name: str, names: list[str], field: str | None) -> str:
-    wanted = FIELDS if field is None else (field,)
-    found = next((each for each in wanted if names.count(each) == 1), None)
-    if found is None:
+def _find_column(name: str, names: list[str], field: str | None) -> str:
+    candidates = FIELDS if field is None else (field,)
+    column = next((candidate for candidate in candidates if names.count(candidate) == 1), None)
+    if column is None:
         hint = f"it has: {', '.join(names[:20]) or 'none'}; --ids-field names one"
-        raise BadInput(f"{name} has no column {' or '.join(map(repr, wanted))}", hint, "bad-record")
-    return found
+        raise BadInput(
+            f"{name} has no column {' or '.join(map(repr, candidates))}", hint, "bad-record"
+        )
+    return column
 
 
 def _check_type(pa: Any, name: str, column: str, kind: Any) -> None:
@@ -261,34 +265,34 @@ def _check_type(pa: Any, name: str, column: str, kind: Any) -> None:
         )
 
 
-def _rows(group: Any, chunks: list[Any]) -> int:
-    """Return the number of rows of a row group that have about `_IDS` ids."""
+def _rows_per_batch(group: Any, chunks: list[Any]) -> int:
+    """Return the number of rows of a row group that have about `_BATCH_IDS` ids."""
     ids = sum(chunk.num_values for chunk in chunks)
-    rows: int = _IDS * group.num_rows // max(ids, 1)
+    rows: int = _BATCH_IDS * group.num_rows // max(ids, 1)
     return max(1, min(_MOST_ROWS, rows))
 
 
-def _parts(pa: Any, name: str, lists: Any, first: int) -> Iterator[IdPart]:
+def _row_parts(pa: Any, name: str, lists: Any, first_row: int) -> Iterator[IdPart]:
     """Yield the ids of each row of a record batch's column, without copying them."""
     values = lists.values
     if lists.null_count or values.null_count:
-        _refuse_nulls(name, lists, first)
+        _refuse_nulls(name, lists, first_row)
     dtype = DTYPES[str(values.type)]
     width = dtype.width
     data = values.buffers()[1]
     view = memoryview(data if data is not None else b"")
     view = view[values.offset * width : (values.offset + len(values)) * width]
-    ends = _ends(pa, lists)
+    ends = _row_ends(pa, lists)
     begin = next(ends)
-    for row, end in enumerate(ends, first):
+    for row, end in enumerate(ends, first_row):
         if not 0 <= begin <= end <= len(values):
             raise ValueError(f"a list from {begin} to {end} of {len(values)} numbers")
         ids = numbers(view[begin * width : end * width], dtype)
-        yield IdPart(ids, lambda at, row=row: f"{name}: row {row}, number {1 + at}", ends=True)  # type: ignore[misc]
+        yield IdPart(ids, lambda i, row=row: f"{name}: row {row}, number {1 + i}", ends=True)  # type: ignore[misc]
         begin = end
 
 
-def _ends(pa: Any, lists: Any) -> Iterator[int]:
+def _row_ends(pa: Any, lists: Any) -> Iterator[int]:
     """Yield the index of the first value, then the index after the last value of each row."""
     if pa.types.is_fixed_size_list(lists.type):
         size = lists.type.list_size
@@ -304,8 +308,8 @@ def _ends(pa: Any, lists: Any) -> Iterator[int]:
     yield from numbers(buffer[begin:end], dtype)
 
 
-def _refuse_nulls(name: str, lists: Any, first: int) -> None:
-    for row, ids in enumerate(lists, first):
+def _refuse_nulls(name: str, lists: Any, first_row: int) -> None:
+    for row, ids in enumerate(lists, first_row):
         if not ids.is_valid or ids.values.null_count:
             raise BadInput(
                 f"{name}: row {row} has no ids, or a number is missing in it",

@@ -21,11 +21,11 @@ from tokctl import _native
 from tokctl.core.errors import BadInput
 from tokctl.idfiles.chunks import Chunk
 from tokctl.idfiles.dtypes import DTYPES, little_endian, numbers
-from tokctl.idfiles.places import ShardStore
+from tokctl.idfiles.shard_stores import ShardStore
 from tokctl.idfiles.writer import Encoder, NativeEncoder
 from tokctl.model.parts import native_parts
 from tokctl.sources import Document, Records, flat
-from tokctl.sources.parts import FindBorder, SourcePart, TextPart, behind_line_feed
+from tokctl.sources.parts import FindSplit, SourcePart, TextPart, after_line_feed
 
 if TYPE_CHECKING:
     from tokctl.tokenizer.documents import DocumentEncoder
@@ -88,7 +88,7 @@ def write_piece(folder: ShardStore, file: str, chunks: Iterable[Chunk], width: i
         TokctlError: the file can't be written.
     """
     with folder.writer(file) as out:
-        rows = [_write_frame(out, chunk) for chunk in _joined(chunks, width)]
+        rows = [_write_frame(out, chunk) for chunk in _join_chunks(chunks, width)]
         table = b"".join(_ROW.pack(*row) for row in rows)
         out.write(table)
         size = sum(row.whole_size(width) for row in rows) + len(table)
@@ -110,33 +110,33 @@ class _FrameRow(NamedTuple):
         return self.size + self.documents * _OFFSETS.width * (1 if width else 2)
 
 
-def _joined(chunks: Iterable[Chunk], width: int) -> Iterator[Chunk]:
+def _join_chunks(chunks: Iterable[Chunk], width: int) -> Iterator[Chunk]:
     """Yield the chunks joined to chunks of about the size of a frame."""
     data: list[bytes | memoryview] = []
-    ends, lines = array("q"), array("q")
+    ends, byte_ends = array("q"), array("q")
     size = count = 0
     for chunk in chunks:
         ends.extend([end + count for end in chunk.ends] if count else chunk.ends)
-        lines.extend([end + size for end in chunk.byte_ends] if size else chunk.byte_ends)
+        byte_ends.extend([end + size for end in chunk.byte_ends] if size else chunk.byte_ends)
         data.append(chunk.data)
         size, count = size + len(chunk.data), count + chunk.count
         if size + _OFFSETS.width * len(ends) >= _FRAME:
-            yield Chunk(b"".join(data), count, ends, width, lines)
-            data, ends, lines = [], array("q"), array("q")
+            yield Chunk(b"".join(data), count, ends, width, byte_ends)
+            data, ends, byte_ends = [], array("q"), array("q")
             size = count = 0
     if count or ends:
-        yield Chunk(b"".join(data), count, ends, width, lines)
+        yield Chunk(b"".join(data), count, ends, width, byte_ends)
 
 
 def _write_frame(out: BinaryIO, chunk: Chunk) -> _FrameRow:
     digest = hashlib.sha256()
-    for data in (chunk.data, *(little_endian(array("q", each)) for each in _offsets(chunk))):
+    for data in (chunk.data, *(little_endian(array("q", ends)) for ends in _end_columns(chunk))):
         out.write(data)
         digest.update(data)
     return _FrameRow(len(chunk.data), chunk.count, len(chunk.ends), digest.digest())
 
 
-def _offsets(chunk: Chunk) -> Sequence[Sequence[int]]:
+def _end_columns(chunk: Chunk) -> Sequence[Sequence[int]]:
     return [chunk.ends] if chunk.width else [chunk.ends, chunk.byte_ends]
 
 
@@ -149,64 +149,64 @@ class PlacedPiece:
         file: name of the file.
         piece: facts about the piece.
         width: bytes of an id; 0: the piece holds lines.
-        first: number of ids of all sources before the piece.
+        first_id: number of ids of all sources before the piece.
     """
 
     folder: ShardStore
     file: str
     piece: StoredPiece
     width: int
-    first: int
+    first_id: int
 
     @property
     def end(self) -> int:
         """Number of ids of all sources up to the end of the piece."""
-        return self.first + self.piece.ids
+        return self.first_id + self.piece.ids
 
-    def frames(self, wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, Chunk]]:
+    def frames(self, is_wanted: Callable[[int, int], bool]) -> Iterator[tuple[int, Chunk]]:
         """Yield the wanted frames, each with the number of ids before it; check their SHA-256.
 
         Args:
-            wanted: function of two numbers of ids over all sources: before the frame, and up to its
-                end.
+            is_wanted: function of two numbers of ids over all sources: before the frame, and up to
+                its end.
 
         Raises:
             DamagedPieceError: the file is not as it was written.
         """
         try:
             with self.folder.reader(self.file) as file:
-                place, first = 0, self.first
-                for row in self._table(file):
-                    if wanted(first, first + row.ids):
-                        file.seek(place)
-                        yield first, self._read(file, row)
-                    place, first = place + row.whole_size(self.width), first + row.ids
+                offset, first_id = 0, self.first_id
+                for row in self._read_table(file):
+                    if is_wanted(first_id, first_id + row.ids):
+                        file.seek(offset)
+                        yield first_id, self._read_frame(file, row)
+                    offset, first_id = offset + row.whole_size(self.width), first_id + row.ids
         except OSError as error:
-            raise self._damaged(error.strerror or str(error)) from None
+            raise self._damage_error(error.strerror or str(error)) from None
 
-    def _damaged(self, problem: str) -> DamagedPieceError:
+    def _damage_error(self, problem: str) -> DamagedPieceError:
         return DamagedPieceError(self.folder, self.file, problem)
 
-    def _table(self, file: BinaryIO) -> list[_FrameRow]:
+    def _read_table(self, file: BinaryIO) -> list[_FrameRow]:
         size = self.piece.frames * _ROW.size
         start = self.piece.bytes - size
         if file.seek(0, 2) != self.piece.bytes or file.seek(start) != start:
-            raise self._damaged(f"it had {self.piece.bytes:,} bytes")
+            raise self._damage_error(f"it had {self.piece.bytes:,} bytes")
         table = file.read(size)
         if hashlib.sha256(table).hexdigest() != self.piece.sha256:
-            raise self._damaged("its table has another checksum")
+            raise self._damage_error("its table has another checksum")
         return [_FrameRow(*row) for row in _ROW.iter_unpack(table)]
 
-    def _read(self, file: BinaryIO, row: _FrameRow) -> Chunk:
+    def _read_frame(self, file: BinaryIO, row: _FrameRow) -> Chunk:
         data = file.read(row.whole_size(self.width))
         if hashlib.sha256(data).digest() != row.sha256:
-            raise self._damaged("a part of it has another checksum")
+            raise self._damage_error("a part of it has another checksum")
         view = memoryview(data)
         ends = numbers(view[row.size :], _OFFSETS)
-        lines: Sequence[int] = ()
+        byte_ends: Sequence[int] = ()
         if not self.width:
-            ends, lines = ends[: row.documents], ends[row.documents :]
-        return Chunk(view[: row.size], row.ids, ends, self.width, lines)
+            ends, byte_ends = ends[: row.documents], ends[row.documents :]
+        return Chunk(view[: row.size], row.ids, ends, self.width, byte_ends)
 
 
 class Slice:
@@ -216,33 +216,34 @@ class Slice:
     `start` is 0.
 
     Attributes:
-        begun: whether the first id continues a document; known once the first chunk was made.
+        continues_document: whether the first id continues a document; known once the first chunk
+            was made.
     """
 
     def __init__(self, pieces: Sequence[PlacedPiece], start: int, stop: int) -> None:
-        self.begun = start > 0
+        self.continues_document = start > 0
         self._pieces = pieces
         self._start, self._stop = start, stop
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the chunks of the stretch; raise DamagedPieceError if a piece has changed."""
 
-        def wanted(first: int, end: int) -> bool:
-            return first <= self._stop and end >= self._start
+        def overlaps(first_id: int, last_end: int) -> bool:
+            return first_id <= self._stop and last_end >= self._start
 
         for piece in self._pieces:
-            for first, whole in piece.frames(wanted):
-                start, stop = self._start - first, self._stop - first
-                begin = bisect_right(whole.ends, start) if self._start else 0
-                if begin > bisect_left(whole.ends, start):
-                    self.begun = False
-                end = bisect_right(whole.ends, stop)
-                part = whole.part(max(start, 0), begin, min(stop, whole.count), end)
+            for first_id, chunk in piece.frames(overlaps):
+                start, stop = self._start - first_id, self._stop - first_id
+                first_end = bisect_right(chunk.ends, start) if self._start else 0
+                if first_end > bisect_left(chunk.ends, start):
+                    self.continues_document = False
+                last_end = bisect_right(chunk.ends, stop)
+                part = chunk.part(max(start, 0), first_end, min(stop, chunk.count), last_end)
                 if part.count or part.ends:
                     yield part
 
 
-def borders(pieces: Sequence[PlacedPiece], size: int) -> Iterator[int]:
+def shard_ends(pieces: Sequence[PlacedPiece], size: int) -> Iterator[int]:
     """Yield the ends of shards of whole documents, as numbers of ids.
 
     A shard ends with the document that reaches `size` ids. If the last document does, the end of
@@ -257,24 +258,24 @@ def borders(pieces: Sequence[PlacedPiece], size: int) -> Iterator[int]:
     """
     target = size
 
-    def wanted(_first: int, end: int) -> bool:
+    def reaches_target(_first_id: int, end: int) -> bool:
         return end >= target
 
     for piece in pieces:
         if piece.end < target:
             continue
-        for first, chunk in piece.frames(wanted):
-            at = 0
-            while (at := bisect_left(chunk.ends, target - first, lo=at)) < len(chunk.ends):
-                border = first + chunk.ends[at]
-                yield border
-                target = border + size
+        for first_id, chunk in piece.frames(reaches_target):
+            index = 0
+            while (index := bisect_left(chunk.ends, target - first_id, lo=index)) < len(chunk.ends):
+                shard_end = first_id + chunk.ends[index]
+                yield shard_end
+                target = shard_end + size
 
 
 # -- parts of sources to chunks -------------------------------------------------------------
 
 
-def chunks_of(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
+def encode_part(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
     """Yield the ids of a part of a source.
 
     Args:
@@ -285,17 +286,17 @@ def chunks_of(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
         TokctlError: as `Encoder.chunks`; lines and rows are counted from the start of the part.
     """
     source = part.source
-    if not part.places:
-        for one in flat([source]):
-            yield from encoder.chunks(one)
+    if not part.boundaries:
+        for whole_source in flat([source]):
+            yield from encoder.chunks(whole_source)
         return
-    assert isinstance(source, (Document, Records)) and source.places
-    between = source.places().between
+    assert isinstance(source, (Document, Records)) and source.splitter
+    read_between = source.splitter().read
     if isinstance(source, Records):
-        batches = partial(between, part.places, part.number)
+        batches = partial(read_between, part.boundaries, part.number)
         yield from encoder.chunks(Records(source.name, None, batches, lambda: 0, unit=source.unit))
         return
-    text: TextPart = between(part.places, part.number, _border(encoder.documents))
+    text: TextPart = read_between(part.boundaries, part.number, _border_finder(encoder.documents))
     document = Document(source.name, None, text.blocks)
     if encoder.documents.lines or text.closes:
         yield from encoder.chunks(document)
@@ -304,8 +305,8 @@ def chunks_of(part: SourcePart, encoder: Encoder) -> Iterator[Chunk]:
         yield from encoder.open_chunks(document)
 
 
-def _border(documents: DocumentEncoder) -> FindBorder:
+def _border_finder(documents: DocumentEncoder) -> FindSplit:
     if documents.lines:
-        return behind_line_feed
+        return after_line_feed
     parts = native_parts(documents.tokenizer.recipe.pre_tokenizers)
     return _native.Counter(parts, [], 1).cut

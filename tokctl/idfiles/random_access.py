@@ -26,10 +26,10 @@ class ByteMeter:
     """Counter of the bytes read.
 
     Attributes:
-        done: number of bytes.
+        bytes_read: number of bytes.
     """
 
-    done: int = 0
+    bytes_read: int = 0
 
     def watch(self, blocks: Iterator[bytes], tell: Callable[[], int] | None) -> Iterator[bytes]:
         """Yield the blocks, and count their bytes.
@@ -39,9 +39,9 @@ class ByteMeter:
             tell: function that returns the bytes read of the file itself, which may be compressed;
                 None: the blocks are counted instead.
         """
-        before = self.done
+        bytes_before = self.bytes_read
         for block in blocks:
-            self.done = before + tell() if tell else self.done + len(block)
+            self.bytes_read = bytes_before + tell() if tell else self.bytes_read + len(block)
             yield block
 
 
@@ -73,7 +73,7 @@ class InputFile:
             try:
                 file = open(self.path, "rb", buffering=0)  # noqa: PTH123, SIM115
             except OSError as error:
-                raise _unreadable(self.path, error) from None
+                raise _read_error(self.path, error) from None
             with file:
                 yield RandomAccessFile(self.name, file, self.meter)
             return
@@ -122,19 +122,19 @@ class RandomAccessFile:
                 parts.append(part)
                 start, size = start + len(part), size - len(part)
         except OSError as error:
-            raise _unreadable(self.name, error) from None
+            raise _read_error(self.name, error) from None
         return b"".join(parts)
 
     def numbers(self, start: int, count: int, dtype: Dtype) -> Iterator[int]:
         """Yield `count` numbers from byte `start` on, reading a block at a time."""
         size = count * dtype.width
         step = BLOCK // dtype.width * dtype.width
-        for done in range(0, size, step):
-            self.meter.done += min(step, size - done)
-            yield from numbers(self.read(start + done, min(step, size - done)), dtype)
+        for offset in range(0, size, step):
+            self.meter.bytes_read += min(step, size - offset)
+            yield from numbers(self.read(start + offset, min(step, size - offset)), dtype)
 
 
-def _unreadable(name: str, error: OSError) -> TokctlError:
+def _read_error(name: str, error: OSError) -> TokctlError:
     return BadInput(
         f"can't read {name}: {error.strerror or error}", "check that file", "unreadable"
     )
@@ -174,36 +174,38 @@ class Window:
         from tokctl.idfiles.chunks import IdPart
 
         name, width = self._file.name, self._dtype.width
-        place = begin
+        position = begin
         while True:
-            stop = self._fill(place, end)
-            data = self._data[(place - self._begin) * width : (stop - self._begin) * width]
-            before = place - begin
+            stop = self._fill(position, end)
+            data = self._data[(position - self._begin) * width : (stop - self._begin) * width]
+            numbers_before = position - begin
             yield IdPart(
                 numbers(data, self._dtype),
-                lambda at, before=before: f"{name}: {unit} {number}, number {1 + before + at}",  # type: ignore[misc]
+                lambda index, numbers_before=numbers_before: (
+                    f"{name}: {unit} {number}, number {1 + numbers_before + index}"
+                ),  # type: ignore[misc]
                 ends=ends and stop == end,
             )
             if stop == end:
                 return
-            place = stop
+            position = stop
 
-    def _fill(self, place: int, end: int) -> int:
-        """Return the index up to which `_data` has the numbers from `place` to `end`.
+    def _fill(self, position: int, end: int) -> int:
+        """Return the index up to which `_data` has the numbers from `position` to `end`.
 
-        If the number at `place` is not in `_data`, the next block is read.
+        If the number at `position` is not in `_data`, the next block is read.
         """
         width = self._dtype.width
-        known = self._begin + len(self._data) // width
-        if place == end or (self._begin <= place and end <= known):
+        filled_end = self._begin + len(self._data) // width
+        if position == end or (self._begin <= position and end <= filled_end):
             return end
-        if not self._begin <= place < known:
-            size = min(BLOCK // width, self.count - place)
-            self._begin = place
-            self._data = memoryview(self._file.read(self._start + place * width, size * width))
-            known = place + size
-            self._file.meter.done += size * width
-        return min(end, known)
+        if not self._begin <= position < filled_end:
+            size = min(BLOCK // width, self.count - position)
+            self._begin = position
+            self._data = memoryview(self._file.read(self._start + position * width, size * width))
+            filled_end = position + size
+            self._file.meter.bytes_read += size * width
+        return min(end, filled_end)
 
     def documents(self, offsets: Iterable[int]) -> Iterator[IdPart]:
         """Yield documents of which each begins where the one before ends, as in Arrow's lists.

@@ -39,10 +39,11 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
     Raises:
         TokctlError: the file does not hold a whole number of ids. Raised after the last id.
     """
-    done = yield from read_numbers(stream, name, dtype, 0)
-    if left := stream.read(dtype.width):
+    position = yield from read_numbers(stream, name, dtype, 0)
+    if remainder := stream.read(dtype.width):
         raise BadInput(
-            f"{name}: {done + len(left)} bytes are no whole number of ids of {dtype.width} bytes "
+            f"{name}: {position + len(remainder)} bytes are no whole number of ids of "
+            f"{dtype.width} bytes "
             "each",
             "is it cut off, or not what tokctl encode --as bin writes with this model? --dtype "
             "says how wide ids are",
@@ -69,19 +70,19 @@ def read_numbers(
         The byte of the file after the last whole number.
     """
     width = dtype.width
-    done, rest = start, b""
+    position, rest = start, b""
     for block in stream.rest():
         data = rest + block if rest else block
-        behind = b""
-        if end is not None and done + len(data) >= end:
-            data, behind = data[: end - done], data[end - done :]
-        whole = len(data) - len(data) % width
-        rest = data[whole:] + behind
-        if whole:
-            ids = numbers(memoryview(data)[:whole], dtype)
-            yield IdPart(ids, lambda at, done=done: f"{name}: byte {done + at * width}")  # type: ignore[misc]
-        done += whole
-        if done == end:
+        beyond = b""
+        if end is not None and position + len(data) >= end:
+            data, beyond = data[: end - position], data[end - position :]
+        whole_size = len(data) - len(data) % width
+        rest = data[whole_size:] + beyond
+        if whole_size:
+            ids = numbers(memoryview(data)[:whole_size], dtype)
+            yield IdPart(ids, lambda i, position=position: f"{name}: byte {position + i * width}")  # type: ignore[misc]
+        position += whole_size
+        if position == end:
             break
     stream.put_back(rest)
-    return done
+    return position

@@ -54,12 +54,12 @@ _MAGICS = {
 }
 
 #: Number of first bytes that distinguish all forms.
-_HEAD = 16
+_MAGIC_LENGTH = 16
 #: Bytes that ids in decimal consist of.
 _DECIMAL = b"0123456789 \t\r\n"
 
 #: Bytes of text that are joined before they are yielded, so that small documents share a block.
-_PORTION = 1 << 18
+_OUTPUT_BLOCK = 1 << 18
 
 
 def read_text(tokenizer: Tokenizer, path: str | Path, **options: Any) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ class IdReadOptions:
         field: field of objects, column or tensor that holds the ids; None: the one that encode
             writes.
         skip_special: whether to leave special tokens out.
-        separator: bytes after each document; see `text_of`.
+        separator: bytes after each document; see `decode_parts`.
         eos: text of the token that ends each document, and that is left out. Not for forms of
             lines.
 
@@ -170,8 +170,8 @@ class IdSource:
                 self.size = self._shards.size
                 return
             self._path = name
-            if pair := _megatron_pair(name):
-                self.size = sum(Path(path).stat().st_size for path in pair)
+            if megatron_files := _megatron_pair(name):
+                self.size = sum(Path(path).stat().st_size for path in megatron_files)
                 return
         document = documents([name], stdin=stdin, raw=_is_raw(name, options))[0]
         self.name, self.size = document.name, document.size
@@ -196,8 +196,10 @@ class IdSource:
         if self._file is None:  # the name is the prefix of Megatron's two files
             file = InputFile(self.name, meter=self.meter)
             dtype = self._options.bin_dtype(tokenizer)
-            none = BlockStream(iter(()))
-            return self._decode(tokenizer, read_parts("megatron", file, none, self._path, dtype))
+            no_stream = BlockStream(iter(()))
+            return self._decode(
+                tokenizer, read_parts("megatron", file, no_stream, self._path, dtype)
+            )
         return self._text_of_file(tokenizer, self._file)
 
     def _text_of_file(self, tokenizer: Tokenizer, file: InputFile) -> Iterator[bytes]:
@@ -205,7 +207,7 @@ class IdSource:
         stream = BlockStream(file.blocks())
         form = options.form
         if form == "auto":
-            form = _form_of(stream, self._path)
+            form = _detect_form(stream, self._path)
             if options.dtype is not None and form in ("ids", "jsonl"):
                 form = "bin"  # a dtype is only for numbers
         self._check_eos(file.name, form)
@@ -216,45 +218,45 @@ class IdSource:
         elif form == "jsonl":
             yield from self._from_jsonl(tokenizer, file.name, stream.rest())
         else:
-            path = self._path if self._path and _is_plain(self._path, stream) else None
+            path = self._path if self._path and _is_uncompressed_file(self._path, stream) else None
             file = InputFile(file.name, stream.rest, path, file.meter)
             dtype = options.bin_dtype(tokenizer)
             parts = read_parts(form, file, stream, self._path, dtype, options.field)
             yield from self._decode(tokenizer, parts)
 
-    def _text_of_shards(self, tokenizer: Tokenizer, found: ShardList) -> Iterator[bytes]:
+    def _text_of_shards(self, tokenizer: Tokenizer, shard_list: ShardList) -> Iterator[bytes]:
         options = self._options
-        if options.form not in ("auto", found.form):
+        if options.form not in ("auto", shard_list.form):
             raise BadOption(
-                f"{self.name} holds {found.form}, not {options.form}",
+                f"{self.name} holds {shard_list.form}, not {options.form}",
                 "leave --from out",
                 "conflict",
             )
-        if found.form not in FORMS[1:]:
+        if shard_list.form not in FORMS[1:]:
             raise BadInput(
-                f"{self.name} holds {found.form!r}, which is no form of ids",
+                f"{self.name} holds {shard_list.form!r}, which is no form of ids",
                 f"its manifest must name one of: {', '.join(FORMS[1:])}",
                 "damaged",
             )
-        self._check_eos(self.name, found.form)
+        self._check_eos(self.name, shard_list.form)
         files = (
-            InputFile(path, partial(self._blocks_of, path), path, self.meter)
-            for path in found.verified()
+            InputFile(path, partial(self._shard_blocks, path), path, self.meter)
+            for path in shard_list.verified()
         )
-        if found.form == "jsonl":
+        if shard_list.form == "jsonl":
             for file in files:
                 yield from self._from_jsonl(tokenizer, file.name, file.blocks())
             return
-        dtype = options.bin_dtype(tokenizer, found.dtype)
+        dtype = options.bin_dtype(tokenizer, shard_list.dtype)
 
         def parts(file: InputFile) -> Iterator[IdPart]:
             stream = BlockStream(file.blocks())
-            return read_parts(found.form, file, stream, file.path, dtype, options.field)
+            return read_parts(shard_list.form, file, stream, file.path, dtype, options.field)
 
         # A document may continue in the next shard.
         yield from self._decode(tokenizer, chain.from_iterable(map(parts, files)))
 
-    def _blocks_of(self, path: str) -> Iterator[bytes]:
+    def _shard_blocks(self, path: str) -> Iterator[bytes]:
         """Yield the bytes of a shard."""
         from tokctl.sources import documents
 
@@ -279,8 +281,8 @@ class IdSource:
         if options.eos is not None:
             from tokctl.tokenizer.documents import end_id
 
-            parts = separated(parts, end_id(tokenizer, options.eos))
-        return text_of(
+            parts = split_documents(parts, end_id(tokenizer, options.eos))
+        return decode_parts(
             tokenizer, parts, skip_special=options.skip_special, separator=options.separator
         )
 
@@ -337,12 +339,12 @@ def _is_raw(name: str, options: IdReadOptions) -> bool:
     The first ids can look like the beginning of a compressed file, so only the name decides whether
     a file of the form `bin` is compressed.
     """
-    numbers = options.form == "bin" or options.dtype is not None
-    numbers = numbers or (options.form == "auto" and name.endswith(".bin"))
-    return numbers and not name.endswith(COMPRESSION_SUFFIXES)
+    is_numeric = options.form == "bin" or options.dtype is not None
+    is_numeric = is_numeric or (options.form == "auto" and name.endswith(".bin"))
+    return is_numeric and not name.endswith(COMPRESSION_SUFFIXES)
 
 
-def _is_plain(path: str, stream: BlockStream) -> bool:
+def _is_uncompressed_file(path: str, stream: BlockStream) -> bool:
     """Return whether a path is a regular file and the stream yields its bytes undecompressed."""
     if not Path(path).is_file():
         return False
@@ -358,31 +360,31 @@ def _megatron_pair(name: str) -> tuple[str, str] | None:
     """Return Megatron's two files if a name is not a file but the prefix of both; else None."""
     if Path(name).exists():
         return None
-    from tokctl.idfiles.megatron import pair
+    from tokctl.idfiles.megatron import find_pair
 
-    return pair(name)
+    return find_pair(name)
 
 
-def _form_of(stream: BlockStream, path: str | None) -> str:
+def _detect_form(stream: BlockStream, path: str | None) -> str:
     """Return the form of a stream; `ids` if nothing shows another form.
 
     The first bytes decide, if ids in decimal can't begin with them. Otherwise the endings `.bin`
-    and `.arrow` of the name do. At most `_HEAD` bytes of the stream are read for this.
+    and `.arrow` of the name do. At most `_MAGIC_LENGTH` bytes of the stream are read for this.
     """
     head = stream.peek(1)
     if head and head not in (bytes([byte]) for byte in _DECIMAL):
-        head = stream.peek(_HEAD)
+        head = stream.peek(_MAGIC_LENGTH)
     for magic, form in _MAGICS.items():
         if head.startswith(magic):
             return form
     name = without_compression_suffix(path or "")
     if name.endswith(".arrow"):
         return "arrow"
-    if name.endswith(".bin") and stream.peek(_HEAD).strip(_DECIMAL):
+    if name.endswith(".bin") and stream.peek(_MAGIC_LENGTH).strip(_DECIMAL):
         from tokctl.idfiles import megatron
 
-        pair = megatron.pair(path) if path else None
-        return "megatron" if pair and megatron.is_index(pair[1]) else "bin"
+        megatron_files = megatron.find_pair(path) if path else None
+        return "megatron" if megatron_files and megatron.is_index(megatron_files[1]) else "bin"
     if _is_safetensors(head):
         return "safetensors"
     return "jsonl" if head.lstrip().startswith(b"{") else "ids"
@@ -397,7 +399,7 @@ def _is_safetensors(head: bytes) -> bool:
     return len(head) >= 10 and 2 <= size < 1 << 32 and head[8:10] in (b'{"', b"{ ", b"{}")
 
 
-def text_of(
+def decode_parts(
     tokenizer: Tokenizer,
     parts: Iterable[IdPart],
     *,
@@ -423,37 +425,39 @@ def text_of(
     # The text of a token can depend on its neighbours; the stream holds back text until it is
     # certain.
     stream: DecodeStream | None = None  # of a document that has not ended
-    gathered: list[bytes] = []
+    blocks: list[bytes] = []
     size = 0
-    last = b""  # last byte of the document so far
+    last_byte = b""  # last byte of the document so far
     for part in parts:
         if part.ends and stream is None:
-            text = _text(tokenizer, part, decode)
+            text = _decode_part(tokenizer, part, decode)
         else:
             stream = stream or DecodeStream(tokenizer.decoder, skip_special)
-            text = _text(tokenizer, part, stream.push)
+            text = _decode_part(tokenizer, part, stream.push)
             if part.ends:
                 text += stream.finish()
                 stream = None
-        gathered.append(text)
+        blocks.append(text)
         size += len(text)
-        last = text[-1:] or last
+        last_byte = text[-1:] or last_byte
         if part.ends:
             if separator is not None:
-                gathered.append(separator)
-            elif last != b"\n":
-                gathered.append(b"\n")
-            last = b""
-        if size >= _PORTION or not part.ends:
-            yield b"".join(gathered)
-            gathered.clear()
+                blocks.append(separator)
+            elif last_byte != b"\n":
+                blocks.append(b"\n")
+            last_byte = b""
+        if size >= _OUTPUT_BLOCK or not part.ends:
+            yield b"".join(blocks)
+            blocks.clear()
             size = 0
     if stream is not None:
-        gathered.append(stream.finish())
-    yield b"".join(gathered)
+        blocks.append(stream.finish())
+    yield b"".join(blocks)
 
 
-def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], bytes]) -> bytes:
+def _decode_part(
+    tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], bytes]
+) -> bytes:
     """Return `decode` of the ids; raise TokctlError if an id is outside the vocabulary."""
     try:
         return decode(part.ids)
@@ -462,52 +466,52 @@ def _text(tokenizer: Tokenizer, part: IdPart, decode: Callable[[Sequence[int]], 
             raise
     except OverflowError:  # the number is too large or negative for any id
         pass
-    raise _outside(tokenizer, part)
+    raise _unknown_id_error(tokenizer, part)
 
 
-def _outside(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
+def _unknown_id_error(tokenizer: Tokenizer, part: IdPart) -> TokctlError:
     """Return the error for the first number of a part that is not an id of the model."""
     size = tokenizer.vocab_size
-    place, id_ = next((at, id_) for at, id_ in enumerate(part.ids) if not 0 <= id_ < size)
+    index, id_ = next((i, id_) for i, id_ in enumerate(part.ids) if not 0 <= id_ < size)
     return BadInput(
-        f"{part.place(place)}: id {id_} is outside the vocabulary",
-        lines.known_ids(tokenizer),
+        f"{part.locate(index)}: id {id_} is outside the vocabulary",
+        lines.id_range_hint(tokenizer),
         "bad-ids",
     )
 
 
-def separated(parts: Iterable[IdPart], last: int) -> Iterator[IdPart]:
-    """Yield the parts, cut after each id `last`, which ends a document and is left out.
+def split_documents(parts: Iterable[IdPart], eos_id: int) -> Iterator[IdPart]:
+    """Yield the parts, cut after each id `eos_id`, which ends a document and is left out.
 
     Args:
         parts: the ids.
-        last: id of the token that ends a document.
+        eos_id: id of the token that ends a document.
     """
     from tokctl.idfiles.chunks import IdPart
 
-    between = False  # no id since the last end of a document
+    at_boundary = False  # no id since the last end of a document
     for part in parts:
         view: Any = memoryview(part.ids)  # type: ignore[arg-type]
         begin = 0
-        for place in _places(view, last):
-            yield IdPart(view[begin:place], partial(_place, part, begin), ends=True)
-            begin, between = place + 1, True
+        for index in _indexes_of(view, eos_id):
+            yield IdPart(view[begin:index], partial(_locate_in_rest, part, begin), ends=True)
+            begin, at_boundary = index + 1, True
         rest = view[begin:]
-        if len(rest) or (part.ends and not between):
-            yield IdPart(rest, partial(_place, part, begin), part.ends)
-            between = part.ends
+        if len(rest) or (part.ends and not at_boundary):
+            yield IdPart(rest, partial(_locate_in_rest, part, begin), part.ends)
+            at_boundary = part.ends
         elif part.ends:
-            between = True
+            at_boundary = True
 
 
-def _place(part: IdPart, begin: int, at: int) -> str:
-    return part.place(begin + at)
+def _locate_in_rest(part: IdPart, begin: int, index: int) -> str:
+    return part.locate(begin + index)
 
 
-def _places(view: Any, wanted: int) -> Iterator[int]:
+def _indexes_of(view: Any, id_: int) -> Iterator[int]:
     """Yield the ascending indexes of a number in a view; makes no object for each number."""
     try:
-        pattern = struct.pack(f"={view.format}", wanted)
+        pattern = struct.pack(f"={view.format}", id_)
     except struct.error:  # the type of the view can't hold the wanted number
         return
     if not len(view):
@@ -515,6 +519,6 @@ def _places(view: Any, wanted: int) -> Iterator[int]:
     width = view.itemsize
     # Lookahead finds overlapping matches: an unaligned match must not hide the aligned one after
     # it.
-    for found in re.finditer(b"(?=" + re.escape(pattern) + b")", view.cast("B")):
-        if found.start() % width == 0:
-            yield found.start() // width
+    for match in re.finditer(b"(?=" + re.escape(pattern) + b")", view.cast("B")):
+        if match.start() % width == 0:
+            yield match.start() // width

@@ -24,7 +24,7 @@ from tokctl.idfiles.random_access import BLOCK, InputFile, RandomAccessFile, Win
 IDS, OFFSETS = "input_ids", "offsets"
 
 #: Bytes before the first tensor in written files; enough for a header with the longest numbers.
-_FRONT = 512
+_HEADER_ROOM = 512
 
 #: Field of the header with texts by name, beside the tensors.
 _METADATA = "__metadata__"
@@ -69,13 +69,13 @@ class SafetensorsWriter(IdFileWriter):
         self._out = out
         self._offsets = spool
         spool.write(bytes(8))
-        out.write(bytes(_FRONT))
+        out.write(bytes(_HEADER_ROOM))
 
     def write(self, chunk: Chunk) -> None:
         """Write the ids of a chunk, and keep the ends of its documents."""
         self._out.write(chunk.data)
-        before = self.ids
-        self._offsets.write(little_endian(array("q", [before + end for end in chunk.ends])))
+        ids_before = self.ids
+        self._offsets.write(little_endian(array("q", [ids_before + end for end in chunk.ends])))
 
     def finish(self) -> None:
         """Append the offsets, and write the header."""
@@ -83,24 +83,24 @@ class SafetensorsWriter(IdFileWriter):
         padding = -size % 8
         offsets = 8 * (self.documents + 1)
         tensors: dict[str, dict[str, Any]] = {
-            IDS: described(self.dtype.safetensors, self.ids, 0, size)
+            IDS: describe_tensor(self.dtype.safetensors, self.ids, 0, size)
         }
         if padding:
-            tensors["padding"] = described("U8", padding, size, size + padding)
+            tensors["padding"] = describe_tensor("U8", padding, size, size + padding)
         begin = size + padding
-        tensors[OFFSETS] = described("I64", self.documents + 1, begin, begin + offsets)
+        tensors[OFFSETS] = describe_tensor("I64", self.documents + 1, begin, begin + offsets)
         self._out.write(bytes(padding))
         self._offsets.seek(0)
         shutil.copyfileobj(self._offsets, self._out, 1 << 20)
         from tokctl.core import orjson
 
         self._out.seek(0)
-        self._out.write((_FRONT - 8).to_bytes(8, "little"))
-        self._out.write(orjson.dumps(tensors).ljust(_FRONT - 8))
+        self._out.write((_HEADER_ROOM - 8).to_bytes(8, "little"))
+        self._out.write(orjson.dumps(tensors).ljust(_HEADER_ROOM - 8))
         self._out.seek(0, 2)
 
 
-def described(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
+def describe_tensor(dtype: str, count: int, begin: int, end: int) -> dict[str, Any]:
     """Return the description of a one-dimensional tensor for the header.
 
     Args:
@@ -131,7 +131,7 @@ class StoredTensor:
     @property
     def numbers(self) -> Dtype | None:
         """Type of the numbers; None if they are not whole numbers."""
-        return next((each for each in DTYPES.values() if each.safetensors == self.dtype), None)
+        return next((dtype for dtype in DTYPES.values() if dtype.safetensors == self.dtype), None)
 
 
 def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPart]:
@@ -147,28 +147,28 @@ def read_safetensors(input_file: InputFile, field: str | None) -> Iterator[IdPar
     with input_file.opened() as file:
         tensors = stored_tensors(file, _HINT)
         name = field or IDS
-        ids = _row(file, tensors, name)
-        assert ids.numbers is not None
-        window = Window(file, ids.begin, math.prod(ids.shape), ids.numbers)
-        if len(ids.shape) == 2:
-            rows, size = ids.shape
+        id_tensor = _id_tensor(file, tensors, name)
+        assert id_tensor.numbers is not None
+        window = Window(file, id_tensor.begin, math.prod(id_tensor.shape), id_tensor.numbers)
+        if len(id_tensor.shape) == 2:
+            rows, size = id_tensor.shape
             offsets: Any = range(0, rows * size + 1, size) if size else [0] * (rows + 1)
         elif OFFSETS in tensors and name != OFFSETS:
-            found = _row(file, tensors, OFFSETS)
-            assert found.numbers is not None
-            count = math.prod(found.shape)
-            offsets = file.numbers(found.begin, count, found.numbers)
+            end_tensor = _id_tensor(file, tensors, OFFSETS)
+            assert end_tensor.numbers is not None
+            count = math.prod(end_tensor.shape)
+            offsets = file.numbers(end_tensor.begin, count, end_tensor.numbers)
         else:
             yield from window.parts(0, window.count, "row", 1, ends=False)
             return
         yield from window.documents(offsets)
 
 
-def _row(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: str) -> StoredTensor:
+def _id_tensor(file: RandomAccessFile, tensors: dict[str, StoredTensor], name: str) -> StoredTensor:
     """Return the tensor of this name; raise TokctlError if it does not hold whole numbers."""
     if name not in tensors:
-        known = ", ".join(sorted(tensors)[:20]) or "none"
-        hint = f"it has: {known}; --ids-field names one"
+        names = ", ".join(sorted(tensors)[:20]) or "none"
+        hint = f"it has: {names}; --ids-field names one"
         raise BadInput(f"{file.name} has no tensor {name!r}", hint, "bad-record")
     tensor = tensors[name]
     dimensions = (1, 2) if name != OFFSETS else (1,)
@@ -191,27 +191,27 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
     Raises:
         TokctlError: the file is not a safetensors file, is damaged, or was cut off.
     """
-    size, header = _header(file, hint)
+    size, header = _read_header(file, hint)
     tensors = {
-        name: StoredTensor(one["dtype"], tuple(one["shape"]), *one["data_offsets"])
-        for name, one in header.items()
+        name: StoredTensor(entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"])
+        for name, entry in header.items()
         if name != _METADATA
     }
-    place = 0
+    offset = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
         bits = math.prod(tensor.shape) * _BITS[tensor.dtype]
-        if tensor.begin != place or bits != 8 * (tensor.end - tensor.begin):
+        if tensor.begin != offset or bits != 8 * (tensor.end - tensor.begin):
             raise BadInput(
                 f"{file.name}: the tensor {name!r}, {tensor.dtype} of shape "
                 f"{list(tensor.shape)}, can't lie at bytes {tensor.begin} to {tensor.end}",
                 hint,
                 "damaged",
             )
-        place = tensor.end
-    if 8 + size + place != file.size:
+        offset = tensor.end
+    if 8 + size + offset != file.size:
         raise BadInput(
             f"{file.name}: it has {file.size:,} bytes, and its tensors end at byte "
-            f"{8 + size + place:,}",
+            f"{8 + size + offset:,}",
             "is it cut off, or still being written?",
             "damaged",
         )
@@ -221,7 +221,7 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
     }
 
 
-def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
+def _read_header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
     """Return the size of the header in bytes, and the header; the offsets in it are not checked."""
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
@@ -236,7 +236,7 @@ def _header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]]:
     except ValueError as error:
         raise BadInput(f"{unreadable}: {error}", hint, "damaged") from None
     check(header, {f"{_METADATA}?": {str: str}}, unreadable, hint)
-    tensors = {name: one for name, one in header.items() if name != _METADATA}
+    tensors = {name: entry for name, entry in header.items() if name != _METADATA}
     check(tensors, {str: _TENSOR}, unreadable, hint)
     return size, header
 
@@ -253,7 +253,9 @@ class NewTensor(NamedTuple):
     blocks: Iterable[bytes]
 
 
-def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) -> Iterator[bytes]:
+def replace_tensors(
+    file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str
+) -> Iterator[bytes]:
     """Yield the bytes of a file with some tensors replaced, block by block.
 
     The header keeps all other fields, including `__metadata__`. Tensors with wider numbers come
@@ -271,24 +273,24 @@ def copied(file: RandomAccessFile, changed: Mapping[str, NewTensor], hint: str) 
     from tokctl.core import orjson
 
     tensors = stored_tensors(file, hint)
-    _, header = _header(file, hint)
+    _, header = _read_header(file, hint)
     order = sorted(tensors, key=lambda name: (-_BITS[tensors[name].dtype], tensors[name].begin))
-    place = 0
+    offset = 0
     for name in order:
         size = tensors[name].end - tensors[name].begin
         if name in changed:
             size = math.prod(changed[name].shape) * _BITS[tensors[name].dtype] // 8
             header[name]["shape"] = list(changed[name].shape)
-        header[name]["data_offsets"] = [place, place + size]
-        place += size
+        header[name]["data_offsets"] = [offset, offset + size]
+        offset += size
     try:
-        written = orjson.dumps(header)
+        header_bytes = orjson.dumps(header)
     except TypeError as error:  # an unknown field that is nested too deeply
         raise BadInput(
             f"{file.name}: its header can't be written: {error}", hint, "damaged"
         ) from None
-    written = written.ljust(len(written) + -len(written) % 8)
-    yield len(written).to_bytes(8, "little") + written
+    header_bytes = header_bytes.ljust(len(header_bytes) + -len(header_bytes) % 8)
+    yield len(header_bytes).to_bytes(8, "little") + header_bytes
     for name in order:
         if name in changed:
             yield from changed[name].blocks

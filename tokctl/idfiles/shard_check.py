@@ -11,10 +11,10 @@ from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.idfiles import SHARDED
 from tokctl.idfiles.dtypes import WRITTEN, dtype_named
 from tokctl.idfiles.npy import read_npy
-from tokctl.idfiles.places import LocalPlace, ShardStore
 from tokctl.idfiles.random_access import InputFile
 from tokctl.idfiles.reader import read_parts
 from tokctl.idfiles.shard_journal import check_manifest, files_in, totals_of
+from tokctl.idfiles.shard_stores import LocalStore, ShardStore
 from tokctl.idfiles.shards import EXACT, file_fault, manifest_at, read_manifest, unlisted
 from tokctl.sources.blocks import BlockStream, file_source
 
@@ -55,43 +55,48 @@ def check_shards(path: str | Path) -> ShardCheck:
     Raises:
         TokctlError: the manifest is missing, or is not one of a folder of shards.
     """
-    place, name = manifest_at(str(path))
-    manifest = place.file(name)
-    found = check_manifest(read_manifest(place, name), manifest)
-    shards, totals, size, form = (found[key] for key in ("shards", "totals", "shard_size", "form"))
-    if form not in SHARDED or not (found["dtype"] in WRITTEN or form == "jsonl"):
+    store, name = manifest_at(str(path))
+    manifest = store.file(name)
+    content = check_manifest(read_manifest(store, name), manifest)
+    shards, totals, size, form = (
+        content[key] for key in ("shards", "totals", "shard_size", "form")
+    )
+    if form not in SHARDED or not (content["dtype"] in WRITTEN or form == "jsonl"):
         raise Unsupported(
-            f"{manifest} is of the form {form} and the dtype {found['dtype']}, which this release "
+            f"{manifest} is of the form {form} and the dtype {content['dtype']}, which this "
+            "release "
             "does not know",
             "check it with the release of tokctl that made it",
         )
-    sources = {key: sum(one[key] for one in found["sources"]) for key in ("documents", "ids")}
+    sources = {
+        key: sum(source[key] for source in content["sources"]) for key in ("documents", "ids")
+    }
     faults: list[str] = []
     for number, shard in enumerate(shards):
-        with place.fetched(file["file"] for file in files_in([shard])) as folder:
-            faults += _faults(place, folder, form, found["dtype"], shard)
-        ids, last = shard["ids"], number == len(shards) - 1
-        if (ids < size and not last) or (form in EXACT and ids > size):
+        with store.fetched(file["file"] for file in files_in([shard])) as folder:
+            faults += _find_faults(store, folder, form, content["dtype"], shard)
+        ids, is_last = shard["ids"], number == len(shards) - 1
+        if (ids < size and not is_last) or (form in EXACT and ids > size):
             faults.append(
-                f"{place.file(shard['file'])} has {ids:,} ids, where shards have {size:,}"
+                f"{store.file(shard['file'])} has {ids:,} ids, where shards have {size:,}"
             )
-    for key, there in totals_of(shards).items():
-        if there != totals[key]:
-            faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its shards {there:,}")
-    for key, there in sources.items():
-        if there != totals[key]:
-            faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its sources {there:,}")
-    faults += unlisted(place, shards, manifest)
+    for key, total in totals_of(shards).items():
+        if total != totals[key]:
+            faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its shards {total:,}")
+    for key, total in sources.items():
+        if total != totals[key]:
+            faults.append(f"{manifest} has {totals[key]:,} {key} in all, and its sources {total:,}")
+    faults += unlisted(store, shards, manifest)
     return ShardCheck(form, **{key: totals[key] for key in ShardCheck._fields[1:5]}, faults=faults)
 
 
-def _faults(
-    place: ShardStore, folder: Path, form: str, dtype: str | None, shard: dict[str, Any]
+def _find_faults(
+    store: ShardStore, folder: Path, form: str, dtype: str | None, shard: dict[str, Any]
 ) -> Iterator[str]:
     """Yield the faults of a shard.
 
     Args:
-        place: folder of the shards; its name is used in messages.
+        store: folder of the shards; its name is used in messages.
         folder: folder on the disk with the files of the shard.
         form: form of the shards.
         dtype: name of the type of the ids; None for `jsonl`.
@@ -99,37 +104,37 @@ def _faults(
     """
     files = files_in([shard])
     if (form in EXACT or form == "megatron") != (len(files) == 2):
-        yield f"{place.file(shard['file'])} has {len(files)} files, which {form} has not"
+        yield f"{store.file(shard['file'])} has {len(files)} files, which {form} has not"
         return
-    here = LocalPlace(folder)
-    found = [file_fault(here, file, place.file(file["file"])) for file in files]
-    if any(found):
-        yield from filter(None, found)
+    local_store = LocalStore(folder)
+    file_faults = [file_fault(local_store, file, store.file(file["file"])) for file in files]
+    if any(file_faults):
+        yield from filter(None, file_faults)
         return
-    name = place.file(shard["file"])
+    name = store.file(shard["file"])
     try:
-        ids, documents = _counted(form, str(folder / shard["file"]), dtype)
+        ids, documents = _count_shard(form, str(folder / shard["file"]), dtype)
         if form in EXACT:
             documents = 0
-            before = 0
+            last_start = 0
             index = str(folder / shard["index"]["file"])
-            for part in read_npy(_stream(index), index):
-                for start in part.ids:
+            for starts in read_npy(_open_stream(index), index):
+                for start in starts.ids:
                     documents += 1
-                    if not before <= start <= ids:
-                        where = place.file(shard["index"]["file"])
+                    if not last_start <= start <= ids:
+                        where = store.file(shard["index"]["file"])
                         yield f"{where}: document {documents} begins with id {start:,} of {ids:,}"
                         return
-                    before = start
+                    last_start = start
     except TokctlError as error:
-        yield error.message.replace(str(folder), str(place))
+        yield error.message.replace(str(folder), str(store))
         return
-    for key, there in (("ids", ids), ("documents", documents)):
-        if there != shard[key]:
-            yield f"{name} has {there:,} {key}, and the manifest says {shard[key]:,}"
+    for key, count in (("ids", ids), ("documents", documents)):
+        if count != shard[key]:
+            yield f"{name} has {count:,} {key}, and the manifest says {shard[key]:,}"
 
 
-def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
+def _count_shard(form: str, name: str, dtype: str | None) -> tuple[int, int]:
     """Return the number of ids of a shard, and of documents if the form stores where they end."""
     ids = documents = 0
     if form == "jsonl":
@@ -147,7 +152,7 @@ def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
         return ids, documents
     assert dtype is not None
     parts = read_parts(
-        form, InputFile(name, path=name), _stream(name), name, dtype_named(dtype), None
+        form, InputFile(name, path=name), _open_stream(name), name, dtype_named(dtype), None
     )
     for part in parts:
         ids += len(part.ids)
@@ -155,5 +160,5 @@ def _counted(form: str, name: str, dtype: str | None) -> tuple[int, int]:
     return ids, documents
 
 
-def _stream(path: str) -> BlockStream:
+def _open_stream(path: str) -> BlockStream:
     return BlockStream(file_source(path).blocks())

@@ -2,8 +2,8 @@
 
 The first line of the journal describes the sources and the job. Every other line describes a shard
 and is written when its files have their names. An incomplete last line was being written when the
-process ended, and is ignored. The manifest and each line hold their own SHA-256 (see `sealed`), so
-that damage to them is detected, too.
+process ended, and is ignored. The manifest and each line hold their own SHA-256 (see `add_digest`),
+so that damage to them is detected, too.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tokctl.core import orjson
 from tokctl.core.errors import BadInput, BadOption, TokctlError
 from tokctl.core.schema import COUNT, PLAIN_NAME, AnyOf, OneOf, Satisfies, Whole, check, fits
 from tokctl.idfiles.chunks import ResumePoint, SourceIndex, StreamPosition
-from tokctl.idfiles.places import JOURNAL, ShardStore
+from tokctl.idfiles.shard_stores import JOURNAL, ShardStore
 from tokctl.sources import Source
 
 #: Version of the manifest's layout.
 MANIFEST_VERSION = 1
 
 #: Field of a manifest, and of a line of a journal, with its own SHA-256.
-_SEAL = "sha256"
+_DIGEST_KEY = "sha256"
 
 _DIGEST = Satisfies("a SHA-256", lambda value: bool(re.fullmatch("[0-9a-f]{64}", str(value))))
 _FILE = {"file": PLAIN_NAME, "bytes": COUNT, "sha256": _DIGEST}
@@ -89,7 +89,7 @@ MANIFEST = {
     ],
     "shards": [SHARD],
     "totals": dict.fromkeys(("shards", "documents", "ids", "bytes"), COUNT),
-    _SEAL: _DIGEST,
+    _DIGEST_KEY: _DIGEST,
 }
 
 
@@ -113,7 +113,7 @@ class Provenance:
         from tokctl import __version__
 
         return cls(
-            sources, [name_of(source.name) for source in sources], {"tokctl": __version__, **job}
+            sources, [json_name(source.name) for source in sources], {"tokctl": __version__, **job}
         )
 
     def header(self) -> dict[str, Any]:
@@ -131,30 +131,33 @@ class Provenance:
             return [source.size, None]
         return [status.st_size, status.st_mtime_ns]
 
-    def check_same(self, folder: str, before: dict[str, Any], *, what: str) -> None:
+    def check_same(self, folder: str, earlier: dict[str, Any], *, what: str) -> None:
         """Compare this run with an earlier one.
 
         Args:
             folder: name of the folder for messages.
-            before: header or manifest of the earlier run.
+            earlier: header or manifest of the earlier run.
             what: verb for messages, such as `was made`.
 
         Raises:
             TokctlError: the sources or the job differ; names the first difference.
         """
         hint = "give the same as before, or write to another folder"
-        if found := _difference(before, self.job):
-            key, old, new = found
+        if difference := _first_difference(earlier, self.job):
+            key, old, new = difference
             raise BadOption(
                 f"{folder} {what} with {key} {old}, and now it is {new}", hint, "conflict"
             )
-        known = before["sources"]
-        names = [one["name"] if isinstance(one, dict) and "name" in one else one for one in known]
+        sources = earlier["sources"]
+        names = [
+            source["name"] if isinstance(source, dict) and "name" in source else source
+            for source in sources
+        ]
         for number, (old, new) in enumerate(zip_longest(names, self.names), 1):
             if old != new:
                 raise BadOption(
-                    f"{folder} {what} from other sources: number {number} was {_shown(old)}, and "
-                    f"now it is {_shown(new)}",
+                    f"{folder} {what} from other sources: number {number} was {_as_text(old)}, and "
+                    f"now it is {_as_text(new)}",
                     hint,
                     "conflict",
                 )
@@ -182,16 +185,17 @@ class Provenance:
             if self._check_size(folder, number, size) != changed:
                 raise BadInput(
                     f"{self.sources[number].name} was changed after it was read",
-                    _as_it_was(folder),
+                    _changed_hint(folder),
                 )
 
     def _check_size(self, folder: str, number: int, size: int | None) -> int | None:
         """Return the time of a source's last change; raise TokctlError if its size differs."""
-        now, changed = self.facts(number)
-        if now != size:
+        size_now, changed = self.facts(number)
+        if size_now != size:
             raise BadInput(
-                f"{self.sources[number].name} has {now} bytes now; it had {size} when it was read",
-                _as_it_was(folder),
+                f"{self.sources[number].name} has {size_now} bytes now; it had {size} when it was "
+                "read",
+                _changed_hint(folder),
             )
         return changed
 
@@ -217,7 +221,7 @@ class Provenance:
         return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
 
 
-def name_of(name: str) -> str | dict[str, str]:
+def json_name(name: str) -> str | dict[str, str]:
     """Return a source's name for JSON: text if it is UTF-8, else `{"bytes": base64}`.
 
     `./a.txt` becomes `a.txt`, so that a run can be resumed under either name.
@@ -230,35 +234,37 @@ def name_of(name: str) -> str | dict[str, str]:
     return name
 
 
-def _difference(
-    before: dict[str, Any], now: dict[str, Any], *, every: bool = False
+def _first_difference(
+    before: dict[str, Any], now: dict[str, Any], *, all_keys: bool = False
 ) -> tuple[str, str, str] | None:
     """Return the first key that differs, with the old and the new value as text; None if none does.
 
-    With `every`, keys that only `before` has are compared, too.
+    With `all_keys`, keys that only `before` has are compared, too.
     """
-    for key in dict.fromkeys([*now, *(before if every else ())]):
+    for key in dict.fromkeys([*now, *(before if all_keys else ())]):
         old, new = before.get(key), now.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
-            if found := _difference(old, new, every=True):
-                return found[0] if key == "options" else f"{key} {found[0]}", *found[1:]
-        elif _if_on(old) != _if_on(new):
-            return key, _shown(old), _shown(new)
+            if difference := _first_difference(old, new, all_keys=True):
+                return difference[0] if key == "options" else f"{key} {difference[0]}", *difference[
+                    1:
+                ]
+        elif _none_if_off(old) != _none_if_off(new):
+            return key, _as_text(old), _as_text(new)
     return None
 
 
-def _if_on(value: Any) -> Any:
+def _none_if_off(value: Any) -> Any:
     """Return None for options that are off: not every caller passes every option."""
     return None if value is False or value == [] else value
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(map(_shown, value)) or "none"
+        return ", ".join(map(_as_text, value)) or "none"
     return str(value)
 
 
@@ -274,7 +280,7 @@ def _status(source: Source) -> os.stat_result | None:
         return None
 
 
-def _as_it_was(folder: str) -> str:
+def _changed_hint(folder: str) -> str:
     return f"it is in the shards of {folder} as it was: write to another folder"
 
 
@@ -283,67 +289,67 @@ class JournalLines:
     """Lines of a journal.
 
     Attributes:
-        place: folder of the journal.
+        store: folder of the journal.
         header: first line: the sources and the job.
         lines: the other lines, as they were when the run began.
         added: number of lines added since.
     """
 
-    place: ShardStore
+    store: ShardStore
     header: dict[str, Any]
     lines: list[dict[str, Any]]
     added: int = 0
 
     def __post_init__(self) -> None:
-        self._last = ""
+        self._last_digest = ""
         for line in (self.header, *self.lines):
-            self._last = digest_of(line, self._last)
+            self._last_digest = digest_of(line, self._last_digest)
 
     @classmethod
-    def read(cls, place: ShardStore) -> JournalLines | None:
+    def read(cls, store: ShardStore) -> JournalLines | None:
         """Return the journal of a place, or None; an incomplete last line is cut off.
 
         Raises:
             TokctlError: another line is damaged.
         """
-        data = place.read_journal()
+        data = store.read_journal()
         if data is None:
             return None
         lines = data.split(b"\n")[:-1]
-        found: list[dict[str, Any]] = []
-        last = ""
+        documents: list[dict[str, Any]] = []
+        digest = ""
         for number, line in enumerate(lines, 1):
             try:
-                found.append(unsealed(orjson.loads(line), last))
+                documents.append(remove_digest(orjson.loads(line), digest))
             except ValueError:
                 if number < len(lines) or number == 1:
-                    raise _damaged(place, number) from None
+                    raise _damaged_line_error(store, number) from None
             else:
-                last = digest_of(found[-1], last)
-        if not found or not fits(found[0], HEADER):
-            raise _damaged(place, 1)
-        whole = sum(len(line) + 1 for line in lines[: len(found)])
-        if whole < len(data):
-            place.cut_journal(data[:whole])
-        return cls(place, found[0], found[1:])
+                digest = digest_of(documents[-1], digest)
+        if not documents or not fits(documents[0], HEADER):
+            raise _damaged_line_error(store, 1)
+        valid_size = sum(len(line) + 1 for line in lines[: len(documents)])
+        if valid_size < len(data):
+            store.cut_journal(data[:valid_size])
+        return cls(store, documents[0], documents[1:])
 
-    def each(self, schema: Any, take: Callable[[dict[str, Any]], None]) -> None:
-        """Call `take` with each line.
+    def for_each(self, schema: Any, handle: Callable[[dict[str, Any]], None]) -> None:
+        """Call `handle` with each line.
 
         Args:
             schema: schema that each line must fit.
-            take: function that raises ValueError for a line that can't be right.
+            handle: function that raises ValueError for a line that can't be right.
 
         Raises:
-            TokctlError: a line does not fit the schema, or `take` raised ValueError.
+            TokctlError: a line does not fit the schema, or `handle` raised ValueError.
         """
         for number, line in enumerate(self.lines, 2):
             try:
                 if not fits(line, schema):
                     raise ValueError
-                take(line)
+                handle(line)
             except ValueError:
-                raise _damaged(self.place, number) from None
+                raise _damaged_line_error(self.store, number) from None
 
     def keep(self, lines: list[dict[str, Any]]) -> None:
         """Keep only these lines, and rewrite the journal if any line is dropped."""
@@ -353,19 +359,19 @@ class JournalLines:
 
     def write(self) -> None:
         """Rewrite the whole journal."""
-        self._last = ""
-        every = [self.header, *self.lines]
-        self.place.write_journal(b"".join(map(self._next_line, every)))
+        self._last_digest = ""
+        documents = [self.header, *self.lines]
+        self.store.write_journal(b"".join(map(self._next_line, documents)))
 
     def add(self, line: dict[str, Any]) -> None:
         """Append a line; it is on the disk when the method returns."""
         self.added += 1
-        self.place.add_to_journal(len(self.lines) + self.added, self._next_line(line))
+        self.store.add_to_journal(len(self.lines) + self.added, self._next_line(line))
 
     def _next_line(self, line: dict[str, Any]) -> bytes:
-        found = sealed(line, self._last)
-        self._last = found[_SEAL]
-        return orjson.dumps(found) + b"\n"
+        sealed_line = add_digest(line, self._last_digest)
+        self._last_digest = sealed_line[_DIGEST_KEY]
+        return orjson.dumps(sealed_line) + b"\n"
 
 
 class Journal:
@@ -385,7 +391,7 @@ class Journal:
         self.position = StreamPosition()
         self.facts: dict[int, list[int | None]] = {}
         self._sources: list[Iterable[int]] = []
-        file.each(_LINE, self._take)
+        file.for_each(_LINE, self._apply)
 
     def sources_after(self, count: int) -> set[int]:
         """Return the numbers of the sources in the shards after the first `count`."""
@@ -412,12 +418,12 @@ class Journal:
             "before": list(position.resume),
             "documents": position.documents,
             "ids": position.ids,
-            "sources": {str(number): one for number, one in facts.items()},
+            "sources": {str(number): source_facts for number, source_facts in facts.items()},
         }
         self._file.add(line)
-        self._take(line)
+        self._apply(line)
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _apply(self, line: dict[str, Any]) -> None:
         shard = line["shard"]
         position = StreamPosition(
             SourceIndex(*line["place"]),
@@ -425,12 +431,12 @@ class Journal:
             line["documents"],
             line["ids"],
         )
-        facts = {int(number): one for number, one in line["sources"].items()}
-        begun = position.resume  # a resume point is never after its position
-        if (begun.documents, begun.ids) > (position.documents, position.ids):
+        facts = {int(number): source_facts for number, source_facts in line["sources"].items()}
+        resume = position.resume  # a resume point is never after its position
+        if (resume.documents, resume.ids) > (position.documents, position.ids):
             raise ValueError
-        known = len(self._file.header["sources"])
-        if any(not 0 <= number < known for number in facts):
+        source_count = len(self._file.header["sources"])
+        if any(not 0 <= number < source_count for number in facts):
             raise ValueError
         self.shards.append(shard)
         self._sources.append(facts.keys())
@@ -438,58 +444,58 @@ class Journal:
         self.facts |= facts
 
 
-def digest_of(document: dict[str, Any], before: str = "") -> str:
-    """Return the SHA-256 of a document that follows a document with the digest `before`.
+def digest_of(document: dict[str, Any], previous: str = "") -> str:
+    """Return the SHA-256 of a document that follows a document with the digest `previous`.
 
     The chain of digests shows a missing or moved line. White space in the JSON does not count.
     """
-    return hashlib.sha256(before.encode() + orjson.dumps(document)).hexdigest()
+    return hashlib.sha256(previous.encode() + orjson.dumps(document)).hexdigest()
 
 
-def sealed(document: dict[str, Any], before: str = "") -> dict[str, Any]:
+def add_digest(document: dict[str, Any], previous: str = "") -> dict[str, Any]:
     """Return the document with its digest."""
-    return {**document, _SEAL: digest_of(document, before)}
+    return {**document, _DIGEST_KEY: digest_of(document, previous)}
 
 
-def unsealed(document: Any, before: str = "") -> dict[str, Any]:
+def remove_digest(document: Any, previous: str = "") -> dict[str, Any]:
     """Return the document without its digest; raise ValueError if the digest is wrong."""
     if not isinstance(document, dict):
         raise ValueError
-    rest = {key: value for key, value in document.items() if key != _SEAL}
+    rest = {key: value for key, value in document.items() if key != _DIGEST_KEY}
     try:
-        digest = digest_of(rest, before)
+        digest = digest_of(rest, previous)
     except TypeError:  # nested too deeply to be a document that tokctl wrote
         raise ValueError from None
-    if document.get(_SEAL) != digest:
+    if document.get(_DIGEST_KEY) != digest:
         raise ValueError
     return rest
 
 
-def check_manifest(found: Any, name: str) -> dict[str, Any]:
+def check_manifest(content: Any, name: str) -> dict[str, Any]:
     """Return a manifest if it is as `manifest_of` made it.
 
     Args:
-        found: the parsed JSON.
+        content: the parsed JSON.
         name: name of the manifest for messages.
 
     Raises:
         TokctlError: a value has another type, or has been changed.
     """
-    check(found, MANIFEST, f"{name} is not a manifest of shards", MANIFEST_HINT)
+    check(content, MANIFEST, f"{name} is not a manifest of shards", MANIFEST_HINT)
     try:
-        unsealed(found)
+        remove_digest(content)
     except ValueError:
         raise BadInput(
             f"{name} was changed after it was written", MANIFEST_HINT, "damaged"
         ) from None
-    manifest: dict[str, Any] = found
+    manifest: dict[str, Any] = content
     return manifest
 
 
-def _damaged(place: ShardStore, line: int) -> TokctlError:
+def _damaged_line_error(store: ShardStore, line: int) -> TokctlError:
     """Return the error for a damaged line of a journal."""
     return BadInput(
-        f"{place.file(JOURNAL)}: line {line} is damaged", "begin again in another folder", "damaged"
+        f"{store.file(JOURNAL)}: line {line} is damaged", "begin again in another folder", "damaged"
     )
 
 
@@ -512,7 +518,7 @@ def manifest_of(
     for number, name in enumerate(provenance.names):
         size, _, documents, ids = facts.get(number) or [*provenance.facts(number), 0, 0]
         sources.append({"name": name, "bytes": size, "documents": documents, "ids": ids})
-    return sealed(
+    return add_digest(
         {
             "manifest": MANIFEST_VERSION,
             **provenance.job,

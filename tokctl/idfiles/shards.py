@@ -24,7 +24,6 @@ from tokctl.core import orjson
 from tokctl.core.errors import BadInput, BadModel, BadOption, TokctlError, Unsupported
 from tokctl.core.schema import check
 from tokctl.idfiles.chunks import SOURCE_START, Chunk, IdFileWriter, ResumePoint, StreamPosition
-from tokctl.idfiles.places import ELSEWHERE, JOURNAL, LocalPlace, ShardStore, cannot, place_at
 from tokctl.idfiles.shard_journal import (
     LISTED,
     MANIFEST_HINT,
@@ -34,6 +33,14 @@ from tokctl.idfiles.shard_journal import (
     check_manifest,
     files_in,
     manifest_of,
+)
+from tokctl.idfiles.shard_stores import (
+    JOURNAL,
+    OTHER_FOLDER_HINT,
+    LocalStore,
+    ShardStore,
+    access_error,
+    open_store,
 )
 from tokctl.idfiles.writer import Target, Written, files_of, open_writer
 
@@ -72,9 +79,9 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
     """
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(place_at(target.path), stream.progress, stream.tell) as folder:
-        if target.resume and (done := folder.finished(provenance)) is not None:
-            return done
+    with ShardFolder(open_store(target.path), stream.progress, stream.tell) as folder:
+        if target.resume and (earlier := folder.finished(provenance)) is not None:
+            return earlier
         journal = folder.journal(provenance, resume=target.resume)
         kept = len(journal.shards)
         try:
@@ -83,17 +90,17 @@ def write_shards(stream: ChunkStream, target: Target) -> Written:
                     writer.add(chunk)
                 writer.finish()
         except TokctlError as error:
-            raise StoppedError.by(error) from error
-        made = manifest_of(provenance, journal.facts, journal.shards)
-        folder.finish(made)
-        return folder.written(made, kept=kept)
+            raise StoppedError.from_error(error) from error
+        manifest = manifest_of(provenance, journal.facts, journal.shards)
+        folder.finish(manifest)
+        return folder.written(manifest, kept=kept)
 
 
 class StoppedError(TokctlError):
     """An error during the work: complete shards stay in the folder, and a later run can resume."""
 
     @staticmethod
-    def by(error: TokctlError) -> StoppedError:
+    def from_error(error: TokctlError) -> StoppedError:
         """Return a StoppedError of the same kind, with the message and the code of the error."""
         hint = error.hint
         if error.message.startswith("can't write"):
@@ -125,18 +132,18 @@ class ShardWriter:
         shards: the complete shards, as in the manifest.
     """
 
-    def __init__(self, place: ShardStore, target: Target, number: int = 0, ids: int = 0) -> None:
-        """Write to `place`, starting with an empty shard.
+    def __init__(self, store: ShardStore, target: Target, number: int = 0, ids: int = 0) -> None:
+        """Write to `store`, starting with an empty shard.
 
         Args:
-            place: folder of the shards.
+            store: folder of the shards.
             target: form, type of the ids and size of a shard.
             number: number of the first shard.
             ids: ids before the first shard of the document that continues in it.
         """
         self.shards: list[dict[str, Any]] = []
-        self._place = place
-        self._around = ExitStack()
+        self._store = store
+        self._staging = ExitStack()
         self._number = number
         self._form = target.form
         self._dtype = target.dtype
@@ -149,9 +156,9 @@ class ShardWriter:
 
     def __enter__(self) -> Self:
         try:
-            self._folder = self._around.enter_context(self._place.staged())
+            self._folder = self._staging.enter_context(self._store.staged())
         except OSError as error:
-            raise cannot("the folder of temporary files", error) from None
+            raise access_error("the folder of temporary files", error) from None
         return self
 
     def __exit__(
@@ -161,20 +168,20 @@ class ShardWriter:
         traceback: TracebackType | None,
     ) -> None:
         # An incomplete shard is removed; complete ones stay.
-        with self._around:
+        with self._staging:
             self._stack.__exit__(kind, error, traceback)
 
     def add(self, chunk: Chunk) -> None:
         """Write a chunk, cut at the ends of shards."""
         ids = end = 0
-        while (full := self._full_at(chunk, ids, end)) is not None:
-            last = bisect_right(chunk.ends, full, lo=end)
-            self._write(chunk.part(ids, end, full, last))
+        while (full := self._ids_to_complete(chunk, ids, end)) is not None:
+            last_end = bisect_right(chunk.ends, full, lo=end)
+            self._write(chunk.part(ids, end, full, last_end))
             self._close(chunk.resume)
-            ids, end = full, last
+            ids, end = full, last_end
         self._write(chunk.part(ids, end))
 
-    def _full_at(self, chunk: Chunk, ids: int, end: int) -> int | None:
+    def _ids_to_complete(self, chunk: Chunk, ids: int, end: int) -> int | None:
         """Return how many ids of the chunk complete the shard; None if it is not complete.
 
         A shard is complete only when the chunk has another id after it.
@@ -185,15 +192,15 @@ class ShardWriter:
             end: number of its document ends that have been written.
         """
         written = self._writer.ids if self._writer else 0
-        lacking = max(self._size - written, 0)
-        if self._exact or (lacking == 0 and self._ids == 0):
-            place = ids + lacking
+        missing = max(self._size - written, 0)
+        if self._exact or (missing == 0 and self._ids == 0):
+            needed = ids + missing
         else:
-            number = bisect_left(chunk.ends, ids + lacking, lo=end)
-            if number == len(chunk.ends):
+            index = bisect_left(chunk.ends, ids + missing, lo=end)
+            if index == len(chunk.ends):
                 return None
-            place = chunk.ends[number]
-        return place if chunk.count > place else None
+            needed = chunk.ends[index]
+        return needed if chunk.count > needed else None
 
     def _write(self, chunk: Chunk) -> None:
         if not chunk.count and not chunk.ends:
@@ -233,14 +240,14 @@ class ShardWriter:
         self._stack.close()
         self._writer = None
         documents = writer.documents if writer.index is None else writer.index.count
-        first, *more = [Path(name) for name in files_of(self._form, target)]
-        shard = described(first)
+        ids_file, *further_files = [Path(name) for name in files_of(self._form, target)]
+        shard = describe_file(ids_file)
         shard |= {"ids": writer.ids, "documents": documents}
-        others = [*more, *([index] if index else [])]
-        for second in others:
-            shard["index"] = described(second)
-        for file in (first, *others):
-            self._place.deliver(file)
+        extra_files = [*further_files, *([index] if index else [])]
+        for extra_file in extra_files:
+            shard["index"] = describe_file(extra_file)
+        for file in (ids_file, *extra_files):
+            self._store.deliver(file)
         self._number += 1
         self._record(shard, resume)
 
@@ -259,19 +266,19 @@ class _JournaledWriter(ShardWriter):
         self, folder: ShardFolder, journal: Journal, provenance: Provenance, target: Target
     ) -> None:
         position = journal.position
-        super().__init__(folder.place, target, len(journal.shards), position.ids)
+        super().__init__(folder.store, target, len(journal.shards), position.ids)
         self._journal = journal
         self._provenance = provenance
         self._source = position.source
         self._documents = position.documents  # documents that have ended in the source
         self._facts = dict(journal.facts)
-        self._touched: set[int] = set()
+        self._sources_in_shard: set[int] = set()
 
     def add(self, chunk: Chunk) -> None:
         if chunk.source != self._source:
             self._source, self._documents, self._ids = chunk.source, 0, 0
         number = chunk.source.source
-        self._touched.add(number)
+        self._sources_in_shard.add(number)
         if number not in self._facts:
             self._facts[number] = [*self._provenance.facts(number), 0, 0]
         super().add(chunk)
@@ -286,43 +293,43 @@ class _JournaledWriter(ShardWriter):
     def _record(self, shard: dict[str, Any], resume: ResumePoint) -> None:
         position = StreamPosition(self._source, resume, self._documents, self._ids)
         # A source that was opened, but gave no id and no document, may still be corrected.
-        touched = {
+        shard_facts = {
             number: facts
-            for number in sorted(self._touched)
+            for number in sorted(self._sources_in_shard)
             if any((facts := self._facts[number])[2:])
         }
-        self._journal.add(shard, position, touched)
-        self._touched = {self._source.source}
+        self._journal.add(shard, position, shard_facts)
+        self._sources_in_shard = {self._source.source}
 
 
-def described(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> dict[str, Any]:
     """Return the name, the size and the SHA-256 of a file, as in the manifest."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {"file": path.name, "bytes": file.tell(), "sha256": digest}
 
 
-def file_fault(place: ShardStore, file: dict[str, Any], name: str | None = None) -> str | None:
+def file_fault(store: ShardStore, file: dict[str, Any], name: str | None = None) -> str | None:
     """Return a sentence about the fault of a file of a shard, or None.
 
     A file is right if it has the size and the SHA-256 in `file`; a value that is missing there is
     not checked.
 
     Args:
-        place: folder of the shards.
-        file: the file as in the manifest or the journal; see `described`.
-        name: name for messages, if it differs from the name in `place`.
+        store: folder of the shards.
+        file: the file as in the manifest or the journal; see `describe_file`.
+        name: name for messages, if it differs from the name in `store`.
     """
-    name = name or place.file(file["file"])
+    name = name or store.file(file["file"])
     try:
-        size = place.size(file["file"])
+        size = store.size(file["file"])
         if size is None:
             return f"{name} is missing"
         if size != file.get("bytes", size):
             return f"{name} has {size:,} bytes, not {file['bytes']:,}"
         if file.get("sha256") is not None:
-            with place.reader(file["file"]) as opened:
-                digest = hashlib.file_digest(opened, "sha256")  # type: ignore[arg-type]
+            with store.reader(file["file"]) as stream:
+                digest = hashlib.file_digest(stream, "sha256")  # type: ignore[arg-type]
                 if digest.hexdigest() != file["sha256"]:
                     return f"{name} has another checksum (SHA-256)"
     except OSError as error:
@@ -335,26 +342,26 @@ class ShardFolder:
 
     def __init__(
         self,
-        place: ShardStore,
+        store: ShardStore,
         progress: Progress | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         """Set the folder, without locking it.
 
         Args:
-            place: the folder.
+            store: the folder.
             progress: called with the phase `verify`, the bytes checked and their total.
             tell: called with a sentence for each damaged shard that is encoded again.
         """
-        self.place = place
-        self.name = place.name
+        self.store = store
+        self.name = store.name
         self._progress = progress
-        self._tell = tell
+        self._on_event = tell
         self._damaged: list[str] = []
 
     def __enter__(self) -> Self:
         self._lock = ExitStack()
-        self._lock.enter_context(self.place.locked())
+        self._lock.enter_context(self.store.locked())
         return self
 
     def __exit__(
@@ -378,14 +385,14 @@ class ShardFolder:
             TokctlError: the shards were made from other sources or with another job, or are
                 damaged.
         """
-        if self.place.size(MANIFEST) is None:
+        if self.store.size(MANIFEST) is None:
             return None
-        manifest = self.place.file(MANIFEST)
-        found = check_manifest(read_manifest(self.place, MANIFEST), manifest)
-        provenance.check_same(self.name, found, what="was made")
-        provenance.check_finished(self.name, found)
-        shards = found["shards"]
-        for extra in unlisted(self.place, shards, manifest):
+        manifest = self.store.file(MANIFEST)
+        content = check_manifest(read_manifest(self.store, MANIFEST), manifest)
+        provenance.check_same(self.name, content, what="was made")
+        provenance.check_finished(self.name, content)
+        shards = content["shards"]
+        for extra in unlisted(self.store, shards, manifest):
             raise BadInput(extra, "remove it", "damaged")
         for fault in self.faults(shards):
             if fault is not None:
@@ -396,7 +403,7 @@ class ShardFolder:
                     "damaged",
                 )
         self.clean(keep=None)
-        return self.written(found, kept=len(shards), was_there=True)
+        return self.written(content, kept=len(shards), was_there=True)
 
     def written(self, manifest: dict[str, Any], *, kept: int, was_there: bool = False) -> Written:
         """Return the result of `write_shards` for a finished folder.
@@ -423,27 +430,27 @@ class ShardFolder:
         Raises:
             TokctlError: the folder is not empty and `resume` is False, or its run can't be resumed.
         """
-        file = self.lines(provenance, resume=resume)
+        file = self.open_lines(provenance, resume=resume)
         journal = Journal(file)
         if journal.shards:
             provenance.check_same(self.name, file.header, what="was begun")
             provenance.check_sources(self.name, journal.facts)
-            journal = self._whole_part(journal, provenance)
+            journal = self._intact_part(journal, provenance)
             provenance.check_readable_again(self.name, journal.position)
         self.clean(keep={file["file"] for file in files_in(journal.shards)})
         return journal
 
-    def _whole_part(self, journal: Journal, provenance: Provenance) -> Journal:
+    def _intact_part(self, journal: Journal, provenance: Provenance) -> Journal:
         """Return the journal without the first damaged shard and the shards after it."""
         for number, fault in enumerate(self.faults(journal.shards)):
             if fault is None:
                 continue
-            lost = journal.sources_after(number)
-            if any(map(provenance.is_stream, lost)):
+            lost_sources = journal.sources_after(number)
+            if any(map(provenance.is_stream, lost_sources)):
                 raise BadInput(
                     fault, "begin again in another folder: stdin can't be read again", "damaged"
                 )
-            self.tell_damage(fault, "it and the shards after it are encoded again")
+            self.report_damage(fault, "it and the shards after it are encoded again")
             return journal.keep(number)
         return journal
 
@@ -453,13 +460,13 @@ class ShardFolder:
         done = 0
         for shard in shards:
             files = files_in([shard])
-            faults = (file_fault(self.place, file) for file in files)
+            faults = (file_fault(self.store, file) for file in files)
             yield next((fault for fault in faults if fault is not None), None)
             done += sum(file["bytes"] for file in files)
             if self._progress is not None:
                 self._progress("verify", done, total)
 
-    def tell_damage(self, fault: str, what: str) -> None:
+    def report_damage(self, fault: str, what: str) -> None:
         """Report that a damaged shard is encoded again.
 
         Args:
@@ -467,37 +474,41 @@ class ShardFolder:
             what: the rest of the report: which shards are encoded again.
         """
         self._damaged.append(fault)
-        if self._tell is not None:
-            self._tell(f"{fault}: {what}")
+        if self._on_event is not None:
+            self._on_event(f"{fault}: {what}")
 
-    def lines(self, provenance: Provenance, *, resume: bool, **more: Any) -> JournalLines:
+    def open_lines(
+        self, provenance: Provenance, *, resume: bool, **extra_header: Any
+    ) -> JournalLines:
         """Return the lines of the earlier run's journal, or a new journal without lines.
 
         Args:
             provenance: the sources and the job of this run.
             resume: whether to continue an earlier run.
-            more: more fields for the header of a new journal.
+            extra_header: more fields for the header of a new journal.
 
         Raises:
             TokctlError: as `journal`, or one run was on a cluster and the other on one machine.
         """
-        _check_empty(self.place, resume=resume)
-        header = provenance.header() | more
+        _check_empty(self.store, resume=resume)
+        header = provenance.header() | extra_header
         try:
-            journal = JournalLines.read(self.place)
-            self.place.begin()
+            journal = JournalLines.read(self.store)
+            self.store.begin()
             if journal is None or not journal.lines:
                 # No shard is complete yet, so this run may have other sources and options.
-                journal = JournalLines(self.place, header, [])
+                journal = JournalLines(self.store, header, [])
                 journal.write()
                 return journal
         except OSError as error:
-            raise cannot(self.place.file(JOURNAL), error) from None
+            raise access_error(self.store.file(JOURNAL), error) from None
         if (PART_SIZE in journal.header) != (PART_SIZE in header):
             where = "on a cluster" if PART_SIZE in journal.header else "on one machine"
             verb = "add" if PART_SIZE in journal.header else "leave out"
             raise BadOption(
-                f"{self.name} was begun {where}", f"{verb} --engine, or {ELSEWHERE}", "conflict"
+                f"{self.name} was begun {where}",
+                f"{verb} --engine, or {OTHER_FOLDER_HINT}",
+                "conflict",
             )
         return journal
 
@@ -509,15 +520,15 @@ class ShardFolder:
                 stay and the journal is removed.
             pieces: whether to keep the pieces of a cluster.
         """
-        for entry in self.place.entries() or ():
-            shard = keep is not None and SHARD.fullmatch(entry) and entry not in keep
-            finished = keep is None and entry == JOURNAL
+        for entry in self.store.entries() or ():
+            is_unrecorded = keep is not None and SHARD.fullmatch(entry) and entry not in keep
+            is_old_journal = keep is None and entry == JOURNAL
             if entry == PIECES:
                 if pieces:
                     continue
-                self.place.folder(entry).clear()
-            elif shard or finished or _TEMPORARY.fullmatch(entry):
-                self.place.remove(entry)
+                self.store.folder(entry).clear()
+            elif is_unrecorded or is_old_journal or _TEMPORARY.fullmatch(entry):
+                self.store.remove(entry)
 
     def check_sizes(self, shards: list[dict[str, Any]]) -> None:
         """Check that shards that were just written are in the folder with the right sizes.
@@ -525,10 +536,10 @@ class ShardFolder:
         Raises:
             TokctlError: a file is missing or has another size.
         """
-        sizes = self.place.sizes()
+        sizes = self.store.sizes()
         for file in files_in(shards):
             if sizes.get(file["file"]) != file["bytes"]:
-                path = self.place.file(file["file"])
+                path = self.store.file(file["file"])
                 raise BadInput(
                     f"{path} is not as it was written",
                     "repeat the command with --resume",
@@ -537,14 +548,14 @@ class ShardFolder:
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Write the manifest, and remove the journal and the pieces."""
-        with self.place.writer(MANIFEST) as file:
+        with self.store.writer(MANIFEST) as file:
             file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
-        self.place.folder(PIECES).clear()
-        self.place.remove(JOURNAL)
+        self.store.folder(PIECES).clear()
+        self.store.remove(JOURNAL)
         try:
-            self.place.sync()
+            self.store.sync()
         except OSError as error:
-            raise cannot(self.name, error) from None
+            raise access_error(self.name, error) from None
 
 
 def check_folder(name: str | Path, *, resume: bool) -> None:
@@ -559,43 +570,43 @@ def check_folder(name: str | Path, *, resume: bool) -> None:
     """
     if not str(name):
         raise BadOption("-o is empty", "name a folder for the shards", "bad-value")
-    place = place_at(name)
-    if isinstance(place, LocalPlace) and place.path.is_dir():
-        with place.locked():
-            _check_empty(place, resume=resume)
+    store = open_store(name)
+    if isinstance(store, LocalStore) and store.path.is_dir():
+        with store.locked():
+            _check_empty(store, resume=resume)
     else:
-        _check_empty(place, resume=resume)
+        _check_empty(store, resume=resume)
 
 
-def _check_empty(place: ShardStore, *, resume: bool) -> None:
+def _check_empty(store: ShardStore, *, resume: bool) -> None:
     """Check that shards can be written to a place.
 
     Raises:
         TokctlError: it is not a folder, or it is not empty. With `resume`, the folder of a finished
             or unfinished run is allowed.
     """
-    entries = place.entries() or []
-    known = JOURNAL in entries or MANIFEST in entries
-    lasting = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
-    if resume and not known:
-        entries = lasting
-    if lasting == [JOURNAL] and not place.has_lines():
+    entries = store.entries() or []
+    has_run = JOURNAL in entries or MANIFEST in entries
+    lasting_entries = [entry for entry in entries if not _TEMPORARY.fullmatch(entry)]
+    if resume and not has_run:
+        entries = lasting_entries
+    if lasting_entries == [JOURNAL] and not store.has_lines():
         # The earlier run stopped before its first shard: a new run loses nothing.
         return
-    if not entries or (resume and known):
+    if not entries or (resume and has_run):
         return
-    if known:
-        begun = (
+    if has_run:
+        state = (
             "holds finished shards" if MANIFEST in entries else "holds shards of a run that stopped"
         )
         hint = "continue with --resume" if MANIFEST not in entries else "remove it first"
-        raise BadOption(f"{place} {begun}", f"{hint}, or {ELSEWHERE}", "output-taken")
-    raise BadOption(f"{place} is not empty", ELSEWHERE, "output-taken")
+        raise BadOption(f"{store} {state}", f"{hint}, or {OTHER_FOLDER_HINT}", "output-taken")
+    raise BadOption(f"{store} is not empty", OTHER_FOLDER_HINT, "output-taken")
 
 
 def has_shards(path: str | Path) -> bool:
     """Return whether the journal of an unfinished folder records a shard, to resume from."""
-    return place_at(path).has_lines()
+    return open_store(path).has_lines()
 
 
 @dataclass(frozen=True)
@@ -627,11 +638,11 @@ class ShardList:
         Raises:
             TokctlError: a shard is damaged.
         """
-        place = LocalPlace(self.folder)
+        store = LocalStore(self.folder)
         for shard in self.shards:
             for file in files_in([shard]) if self.form == "megatron" else [shard]:
                 if "sha256" in file:
-                    _check_shard(place, file)
+                    _check_shard(store, file)
             yield str(self.folder / shard["file"])
 
 
@@ -644,12 +655,12 @@ def list_shards(path: str) -> ShardList:
     Raises:
         TokctlError: the manifest is missing or can't be read, or a shard is missing.
     """
-    place, name = manifest_at(path)
-    found = read_manifest(place, name)
-    folder = Path(place.file(name)).parent
-    for shard in found["shards"]:
-        _check_shard(LocalPlace(folder), {**shard, "sha256": None})
-    return ShardList(found["form"], found.get("dtype"), folder, found["shards"])
+    store, name = manifest_at(path)
+    content = read_manifest(store, name)
+    folder = Path(store.file(name)).parent
+    for shard in content["shards"]:
+        _check_shard(LocalStore(folder), {**shard, "sha256": None})
+    return ShardList(content["form"], content.get("dtype"), folder, content["shards"])
 
 
 def manifest_at(path: str) -> tuple[ShardStore, str]:
@@ -661,13 +672,13 @@ def manifest_at(path: str) -> tuple[ShardStore, str]:
     Raises:
         TokctlError: `path` is a folder without a manifest.
     """
-    place, name = place_at(path), MANIFEST
-    is_folder = place.path.is_dir() if isinstance(place, LocalPlace) else bool(place.entries())
+    store, name = open_store(path), MANIFEST
+    is_folder = store.path.is_dir() if isinstance(store, LocalStore) else bool(store.entries())
     if not is_folder:
-        above, _, name = path.replace(os.sep, "/").rstrip("/").rpartition("/")
-        return place_at(above if "://" in above else Path(path).parent), name
-    if place.size(MANIFEST) is None:
-        if place.size(JOURNAL) is not None:
+        parent, _, name = path.replace(os.sep, "/").rstrip("/").rpartition("/")
+        return open_store(parent if "://" in parent else Path(path).parent), name
+    if store.size(MANIFEST) is None:
+        if store.size(JOURNAL) is not None:
             raise BadInput(
                 f"{path} holds shards of a run that stopped",
                 "finish it: tokctl encode --resume",
@@ -676,53 +687,53 @@ def manifest_at(path: str) -> tuple[ShardStore, str]:
         raise BadInput(
             f"{path} is a folder without {MANIFEST}", "name the files in it", "unreadable"
         )
-    return place, name
+    return store, name
 
 
-def read_manifest(place: ShardStore, name: str) -> dict[str, Any]:
+def read_manifest(store: ShardStore, name: str) -> dict[str, Any]:
     """Return the content of a manifest.
 
     Args:
-        place: folder of the manifest.
+        store: folder of the manifest.
         name: its name.
 
     Raises:
         TokctlError: the file can't be read, or is not a manifest of shards.
     """
-    manifest = place.file(name)
-    data = place.read(name)
+    manifest = store.file(name)
+    data = store.read(name)
     if data is None:
         raise BadInput(
             f"can't read {manifest}: No such file or directory", "check that file", "unreadable"
         )
     try:
-        found = orjson.loads(data)
+        content = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{manifest} is no JSON: {error}", MANIFEST_HINT, "damaged") from None
-    said: dict[str, Any] = check(
-        found, LISTED, f"{manifest} is not a manifest of shards", MANIFEST_HINT
+    checked: dict[str, Any] = check(
+        content, LISTED, f"{manifest} is not a manifest of shards", MANIFEST_HINT
     )
-    return said
+    return checked
 
 
-def unlisted(place: ShardStore, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
+def unlisted(store: ShardStore, shards: list[dict[str, Any]], manifest: str) -> Iterator[str]:
     """Yield a fault for each shard file in the folder that the manifest does not list.
 
     Args:
-        place: folder of the shards.
+        store: folder of the shards.
         shards: the shards of the manifest.
         manifest: name of the manifest for messages.
     """
     listed = {file["file"] for file in files_in(shards)}
-    for entry in place.entries() or ():
+    for entry in store.entries() or ():
         if SHARD.fullmatch(entry) and entry not in listed:
-            yield f"{place.file(entry)} is in the folder and not in {manifest}"
+            yield f"{store.file(entry)} is in the folder and not in {manifest}"
 
 
 _SHARD_HINT = "copy it again from where it came, or make the shards again"
 
 
-def _check_shard(place: ShardStore, file: dict[str, Any]) -> None:
+def _check_shard(store: ShardStore, file: dict[str, Any]) -> None:
     """Raise TokctlError if a file of a shard has a fault."""
-    if (fault := file_fault(place, file)) is not None:
+    if (fault := file_fault(store, file)) is not None:
         raise BadInput(f"the shard {fault}", _SHARD_HINT, "damaged")

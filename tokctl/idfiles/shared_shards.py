@@ -35,11 +35,10 @@ from tokctl.idfiles.pieces import (
     PlacedPiece,
     Slice,
     StoredPiece,
-    borders,
-    chunks_of,
+    encode_part,
+    shard_ends,
     write_piece,
 )
-from tokctl.idfiles.places import ShardStore, place_at
 from tokctl.idfiles.shard_journal import (
     FACTS,
     SHARD,
@@ -48,6 +47,7 @@ from tokctl.idfiles.shard_journal import (
     files_in,
     manifest_of,
 )
+from tokctl.idfiles.shard_stores import ShardStore, open_store
 from tokctl.idfiles.shards import (
     EXACT,
     PART_SIZE,
@@ -65,13 +65,13 @@ from tokctl.idfiles.writer import (
     check_target,
 )
 from tokctl.sources import Archive, Records
-from tokctl.sources.parts import SourcePart, named, parts_of
+from tokctl.sources.parts import SourcePart, joint_name, parts_of
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 #: Smallest number of ids in a group of shards, except for the last group.
-_GROUP = 1 << 24
+_IDS_PER_GROUP = 1 << 24
 
 
 class Workers(Protocol):
@@ -102,13 +102,13 @@ class Job:
     """Data that every task needs.
 
     Attributes:
-        place: folder of the shards, under a name that every process can use.
+        store: folder of the shards, under a name that every process can use.
         target: form, type of the ids and size of a shard.
         encoder: encoder of the sources.
         cache_memory: limit of the cache of each encoder, in bytes.
     """
 
-    place: ShardStore
+    store: ShardStore
     target: Target
     encoder: Encoder
     cache_memory: int
@@ -121,21 +121,21 @@ class Job:
     @property
     def pieces(self) -> ShardStore:
         """Folder of the pieces."""
-        return self.place.folder(PIECES)
+        return self.store.folder(PIECES)
 
-    def packed(self) -> bytes:
-        """Return the job as bytes for another process; see `unpacked`."""
+    def pack(self) -> bytes:
+        """Return the job as bytes for another process; see `unpack`."""
         return pickle.dumps(self)
 
     @staticmethod
     @lru_cache(maxsize=1)
-    def unpacked(data: bytes) -> Job:
+    def unpack(data: bytes) -> Job:
         """Return a packed job, set to one thread.
 
         It is cached, because a process gets many tasks of a job.
 
         Args:
-            data: what `packed` returned.
+            data: what `pack` returned.
         """
         job: Job = pickle.loads(data)
         documents = job.encoder.documents
@@ -214,16 +214,16 @@ def encode_piece(job: Job, task: PieceTask) -> tuple[StoredPiece, list[UnitCount
     def chunks() -> Iterator[Chunk]:
         nonlocal failed
         for number, part in task.units:
-            before, ids, ends = documents.bytes_read, 0, 0
+            bytes_before, ids, document_count = documents.bytes_read, 0, 0
             try:
-                for chunk in chunks_of(part, job.encoder):
-                    ids, ends = ids + chunk.count, ends + len(chunk.ends)
+                for chunk in encode_part(part, job.encoder):
+                    ids, document_count = ids + chunk.count, document_count + len(chunk.ends)
                     yield chunk
             except TokctlError:
                 failed = True
                 raise
-            read = documents.bytes_read - before
-            counts.append(UnitCounts(number, part.number, ends, ids, read))
+            read = documents.bytes_read - bytes_before
+            counts.append(UnitCounts(number, part.number, document_count, ids, read))
 
     try:
         return write_piece(job.pieces, task.file, chunks(), job.width), counts
@@ -267,22 +267,24 @@ def write_group(job: Job, task: GroupTask) -> list[dict[str, Any]] | Failure:
         The shards, as in the manifest; or the failure.
     """
     group = task.group
-    stretch = Slice(task.pieces, group.start, group.stop)
-    chunks = stretch.chunks()
+    group_slice = Slice(task.pieces, group.start, group.stop)
+    chunks = group_slice.chunks()
     try:
-        first = next(chunks)  # sets `stretch.begun`
-        with ShardWriter(job.place, job.target, group.shard, int(stretch.begun)) as writer:
-            for chunk in chain([first], chunks):
+        first_chunk = next(chunks)  # sets `continues_document`
+        with ShardWriter(
+            job.store, job.target, group.shard, int(group_slice.continues_document)
+        ) as writer:
+            for chunk in chain([first_chunk], chunks):
                 writer.add(chunk)
             writer.finish()
     except TokctlError as error:
         return Failure.of(error)
-    ids, planned = sum(shard["ids"] for shard in writer.shards), group.stop - group.start
-    if (len(writer.shards), ids) != (group.shards, planned):
+    ids, planned_ids = sum(shard["ids"] for shard in writer.shards), group.stop - group.start
+    if (len(writer.shards), ids) != (group.shards, planned_ids):
         return Failure.of(
             BadInput(
-                f"{job.place}: {len(writer.shards):,} shards from number {group.shard} on have "
-                f"{ids:,} ids; {planned:,} in {group.shards:,} are planned",
+                f"{job.store}: {len(writer.shards):,} shards from number {group.shard} on have "
+                f"{ids:,} ids; {planned_ids:,} in {group.shards:,} are planned",
                 "begin again in another folder",
                 "damaged",
             )
@@ -305,34 +307,36 @@ def write_shards(stream: ChunkStream, target: Target, workers: Workers) -> Writt
     check_target(target)
     assert isinstance(target.path, (str, Path))
     provenance = Provenance.of(stream.sources, target.job)
-    with ShardFolder(place_at(target.path), stream.progress, stream.tell) as folder:
-        if target.resume and (done := folder.finished(provenance)) is not None:
-            return done
-        more = {PART_SIZE: workers.part_size}
-        record = _Record(folder.lines(provenance, resume=target.resume, **more))
-        if record.lines:
-            provenance.check_same(folder.name, record.header, what="was begun")
+    with ShardFolder(open_store(target.path), stream.progress, stream.tell) as folder:
+        if target.resume and (earlier := folder.finished(provenance)) is not None:
+            return earlier
+        extra_header = {PART_SIZE: workers.part_size}
+        journal = _ClusterJournal(
+            folder.open_lines(provenance, resume=target.resume, **extra_header)
+        )
+        if journal.lines:
+            provenance.check_same(folder.name, journal.header, what="was begun")
         encoder = stream.encoder
         cache_memory = encoder.documents.tokenizer.encoder.cache_memory
-        job = Job(folder.place.absolute(), replace(target, job={}), encoder, cache_memory)
+        job = Job(folder.store.absolute(), replace(target, job={}), encoder, cache_memory)
         try:
-            run = _Run(folder, record, provenance, stream, job, workers)
-            made = run.manifest()
+            run = _ClusterRun(folder, journal, provenance, stream, job, workers)
+            manifest = run.manifest()
         except TokctlError as error:
-            raise StoppedError.by(error) from error
-        folder.finish(made)
-        return folder.written(made, kept=run.kept)
+            raise StoppedError.from_error(error) from error
+        folder.finish(manifest)
+        return folder.written(manifest, kept=run.kept)
 
 
 def sweep(target: Target) -> None:
     """Remove the unfinished files of workers that were killed."""
     assert isinstance(target.path, (str, Path))
-    place = place_at(target.path)
-    for one in (place, place.folder(PIECES)):
-        one.sweep()
+    store = open_store(target.path)
+    for folder in (store, store.folder(PIECES)):
+        folder.sweep()
 
 
-class _Known(NamedTuple):
+class _RecordedPiece(NamedTuple):
     """A recorded piece; `facts` identify its sources (see `Provenance.facts`)."""
 
     piece: StoredPiece
@@ -351,7 +355,7 @@ _PLAN_LINE = {"plan": [(COUNT,) * len(ShardRange._fields)]}
 _GROUP_LINE = {"group": COUNT, "shards": [SHARD]}
 
 
-class _Record:
+class _ClusterJournal:
     """Journal of a cluster's run.
 
     Attributes:
@@ -363,10 +367,10 @@ class _Record:
     def __init__(self, file: JournalLines) -> None:
         """Read the lines; raise TokctlError if one is damaged."""
         self._file = file
-        self.pieces: dict[str, _Known] = {}
+        self.pieces: dict[str, _RecordedPiece] = {}
         self.plan: list[ShardRange] | None = None
         self.groups: dict[int, list[dict[str, Any]]] = {}
-        file.each(AnyOf(_PIECE_LINE, _PLAN_LINE, _GROUP_LINE), self._take)
+        file.for_each(AnyOf(_PIECE_LINE, _PLAN_LINE, _GROUP_LINE), self._apply)
 
     @property
     def header(self) -> dict[str, Any]:
@@ -399,36 +403,38 @@ class _Record:
     def add(self, **line: Any) -> None:
         """Record a piece, the plan or a complete group."""
         self._file.add(line)
-        self._take(line)
+        self._apply(line)
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _apply(self, line: dict[str, Any]) -> None:
         if "piece" in line:
-            facts = {int(number): one for number, one in line["facts"].items()}
+            facts = {int(number): source_facts for number, source_facts in line["facts"].items()}
             units = [UnitCounts(*unit) for unit in line["units"]]
-            known = len(self.header["sources"])
-            if not units or any(unit.source >= known or unit.source not in facts for unit in units):
+            source_count = len(self.header["sources"])
+            if not units or any(
+                unit.source >= source_count or unit.source not in facts for unit in units
+            ):
                 raise ValueError
-            self.pieces[line["piece"]] = _Known(StoredPiece(*line["is"]), units, facts)
+            self.pieces[line["piece"]] = _RecordedPiece(StoredPiece(*line["is"]), units, facts)
         elif "plan" in line:
             self.plan = [ShardRange(*group) for group in line["plan"]]
         else:
             self.groups[line["group"]] = line["shards"]
 
 
-class _Run:
+class _ClusterRun:
     """State of a run, from the folder and its journal to the manifest."""
 
     def __init__(
         self,
         folder: ShardFolder,
-        record: _Record,
+        record: _ClusterJournal,
         provenance: Provenance,
         stream: ChunkStream,
         job: Job,
         workers: Workers,
     ) -> None:
         self._folder = folder
-        self._record = record
+        self._journal = record
         self._provenance = provenance
         self._stream = stream
         self._job = job
@@ -439,7 +445,7 @@ class _Run:
 
     def manifest(self) -> dict[str, Any]:
         """Write all shards, and return the content of `manifest.json`."""
-        record = self._record
+        record = self._journal
         self._pieces.make()
         self._clean()
         self._encode()
@@ -450,22 +456,22 @@ class _Run:
         shards = [shard for number in sorted(record.groups) for shard in record.groups[number]]
         self._folder.check_sizes(shards)
         facts: dict[int, list[int]] = {}
-        for known in record.pieces.values():
-            for unit in known.units:
-                one = facts.setdefault(unit.source, [*known.facts[unit.source], 0, 0])  # type: ignore[list-item]
-                one[2] += unit.documents
-                one[3] += unit.ids
-        made = manifest_of(self._provenance, facts, shards)
-        totals = made["totals"]
+        for recorded in record.pieces.values():
+            for unit in recorded.units:
+                source_facts = facts.setdefault(unit.source, [*recorded.facts[unit.source], 0, 0])  # type: ignore[list-item]
+                source_facts[2] += unit.documents
+                source_facts[3] += unit.ids
+        content = manifest_of(self._provenance, facts, shards)
+        totals = content["totals"]
         for key in ("documents", "ids"):
-            if totals[key] != sum(source[key] for source in made["sources"]):
+            if totals[key] != sum(source[key] for source in content["sources"]):
                 raise BadInput(
                     f"{self._folder.name}: the shards have {totals[key]:,} {key}, and the sources "
                     "another number",
                     "begin again in another folder",
                     "damaged",
                 )
-        return made
+        return content
 
     # -- files of an earlier run -----------------------------------------------------------
 
@@ -475,10 +481,10 @@ class _Run:
         Damaged shards are forgotten; so are pieces that are missing, changed, or made from sources
         that changed. If shards were made from changed sources, TokctlError is raised.
         """
-        record, provenance = self._record, self._provenance
+        record, provenance = self._journal, self._provenance
         if record.groups:
-            for known in record.pieces.values():
-                provenance.check_sources(self._folder.name, known.facts)
+            for recorded in record.pieces.values():
+                provenance.check_sources(self._folder.name, recorded.facts)
         self._forget_damaged()
         shards = [shard for shards in record.groups.values() for shard in shards]
         self.kept = len(shards)
@@ -492,27 +498,29 @@ class _Run:
         record.forget(
             [
                 name
-                for name, known in record.pieces.items()
-                if not self._is_there(name)
-                or any(provenance.facts(number) != facts for number, facts in known.facts.items())
+                for name, recorded in record.pieces.items()
+                if not self._has_recorded_size(name)
+                or any(
+                    provenance.facts(number) != facts for number, facts in recorded.facts.items()
+                )
             ]
         )
 
     def _forget_damaged(self) -> None:
-        groups = self._record.groups
+        groups = self._journal.groups
         numbers = [number for number, shards in groups.items() for _ in shards]
         faults = self._folder.faults([shard for shards in groups.values() for shard in shards])
         damaged: set[int] = set()
         for number, fault in zip(numbers, faults, strict=True):
             if fault is not None:
-                self._folder.tell_damage(fault, "it is encoded again")
+                self._folder.report_damage(fault, "it is encoded again")
                 damaged.add(number)
         if damaged:
-            self._record.forget_groups(damaged)
+            self._journal.forget_groups(damaged)
 
-    def _is_there(self, name: str) -> bool:
+    def _has_recorded_size(self, name: str) -> bool:
         """Return whether the file of a piece had the recorded size when this run began."""
-        return self._sizes.get(name) == self._record.pieces[name].piece.bytes
+        return self._sizes.get(name) == self._journal.pieces[name].piece.bytes
 
     # -- sources to pieces -----------------------------------------------------------------
 
@@ -522,9 +530,9 @@ class _Run:
         done = total - sum(unit.part.size or 0 for task in tasks for unit in task.units)
         documents = ids = 0
         failures: dict[int, tuple[PieceTask, Failure]] = {}
-        ended: set[int] = set()
+        finished: set[int] = set()
 
-        def begun() -> Iterator[PieceTask]:
+        def started_tasks() -> Iterator[PieceTask]:
             for task in tasks:
                 if failures:
                     return
@@ -533,58 +541,64 @@ class _Run:
                         self._facts[unit.source] = self._provenance.facts(unit.source)
                 yield task
 
-        with closing(self._workers.run(encode_piece, self._job, begun())) as results:  # type: ignore[type-var]
+        with closing(self._workers.run(encode_piece, self._job, started_tasks())) as results:  # type: ignore[type-var]
             for task, result in results:
-                ended.add(task.number)
+                finished.add(task.number)
                 if isinstance(result, Failure):
                     failures[task.number] = task, result
                 else:
-                    self._take(task, *result)
+                    self._record_piece(task, *result)
                     documents, ids = documents + result[0].documents, ids + result[0].ids
                 done += sum(unit.part.size or 0 for unit in task.units)
-                self._tell("encode", ProgressCount(done, documents, ids), total)
+                self._report_progress("encode", ProgressCount(done, documents, ids), total)
                 # Report the failure that is first in the order of the sources, as one machine does.
-                if failures and all(number in ended for number in range(min(failures))):
+                if failures and all(number in finished for number in range(min(failures))):
                     break
         if failures:
-            self._fail(*failures[min(failures)])
+            self._raise_located(*failures[min(failures)])
 
     def _piece_tasks(self) -> list[PieceTask]:
         """Return the tasks for all parts of sources that have no piece."""
-        record, sources = self._record, self._stream.sources
+        record, sources = self._journal, self._stream.sources
         runs: list[list[SourceUnit]] = []
         if record.plan is not None:
             needed = {piece.file for task in self._group_tasks() for piece in task.pieces}
-            lost = sorted(name for name in needed if not self._is_there(name))
+            lost_pieces = sorted(name for name in needed if not self._has_recorded_size(name))
             parts = {
                 number: self._parts(number)
-                for number in {unit.source for name in lost for unit in record.pieces[name].units}
+                for number in {
+                    unit.source for name in lost_pieces for unit in record.pieces[name].units
+                }
             }
-            for name in lost:
+            for name in lost_pieces:
                 units = record.pieces[name].units
                 runs.append(
                     [SourceUnit(unit.source, parts[unit.source][unit.part]) for unit in units]
                 )
         else:
-            there = {
-                (unit.source, unit.part) for known in record.pieces.values() for unit in known.units
+            encoded_parts = {
+                (unit.source, unit.part)
+                for recorded in record.pieces.values()
+                for unit in recorded.units
             }
-            size, goes_on = 0, False
+            size, can_extend = 0, False
             for number in range(len(sources)):
                 for part in self._parts(number):
-                    if (number, part.number) in there:
-                        goes_on = False
+                    if (number, part.number) in encoded_parts:
+                        can_extend = False
                         continue
                     # Only small sources share a task.
-                    is_small = not part.places and part.size is not None
-                    if not (goes_on and is_small and size + (part.size or 0) <= record.part_size):
+                    is_small = not part.boundaries and part.size is not None
+                    if not (
+                        can_extend and is_small and size + (part.size or 0) <= record.part_size
+                    ):
                         runs.append([])
                         size = 0
                     runs[-1].append(SourceUnit(number, part))
-                    size, goes_on = size + (part.size or 0), is_small
+                    size, can_extend = size + (part.size or 0), is_small
         return [
             PieceTask(
-                named([unit.part for unit in units]),
+                joint_name([unit.part for unit in units]),
                 number,
                 f"piece-{units[0].source:05}-{units[0].part.number:05}",
                 units,
@@ -595,13 +609,13 @@ class _Run:
     def _parts(self, number: int) -> list[SourcePart]:
         source, cuts = self._stream.sources[number], self._job.encoder.cuts
         if isinstance(source, (Archive, Records)) or cuts != "nowhere":
-            return parts_of(source, self._record.part_size)
+            return parts_of(source, self._journal.part_size)
         return [SourcePart(source, size=source.size)]
 
-    def _take(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
+    def _record_piece(self, task: PieceTask, piece: StoredPiece, units: list[UnitCounts]) -> None:
         """Record a piece that was written."""
         if self._pieces.size(task.file) != piece.bytes:
-            self._folder.place.check_writer()
+            self._folder.store.check_writer()
             raise BadInput(
                 f"{self._pieces.file(task.file)} was written, and is not here",
                 "the folder of the shards must be one that all workers and this machine share",
@@ -610,8 +624,8 @@ class _Run:
         documents = self._job.encoder.documents
         documents.bytes_read += sum(unit.bytes for unit in units)
         documents.tokens += piece.ids
-        if (before := self._record.pieces.get(task.file)) is not None:
-            if (before.piece, before.units) != (piece, units):
+        if (earlier := self._journal.pieces.get(task.file)) is not None:
+            if (earlier.piece, earlier.units) != (piece, units):
                 raise BadInput(
                     f"{task.name} was encoded again, and not to the same ids",
                     "begin again in another folder",
@@ -619,11 +633,11 @@ class _Run:
                 )
             return
         facts = {str(unit.source): self._facts[unit.source] for unit in task.units}
-        self._record.add(
+        self._journal.add(
             piece=task.file, units=list(map(list, units)), facts=facts, **{"is": list(piece)}
         )
 
-    def _fail(self, task: PieceTask, failure: Failure) -> None:
+    def _raise_located(self, task: PieceTask, failure: Failure) -> None:
         """Raise the error of a task, with the number of the line or row in the whole source.
 
         The task counted lines and rows from the start of its part. So this process encodes the
@@ -636,77 +650,77 @@ class _Run:
             encoder, source = self._job.encoder, part.source
             start = ResumePoint()
             if isinstance(encoder, NativeEncoder):
-                before = [
+                earlier_units = [
                     unit
-                    for known in self._record.pieces.values()
-                    for unit in known.units
+                    for recorded in self._journal.pieces.values()
+                    for unit in recorded.units
                     if unit.source == number and unit.part < part.number
                 ]
                 if isinstance(source, Records):
-                    start = ResumePoint(records=sum(unit.documents for unit in before))
+                    start = ResumePoint(records=sum(unit.documents for unit in earlier_units))
                 elif encoder.documents.utf8_errors != "replace":
-                    start = ResumePoint(text=sum(unit.bytes for unit in before))
+                    start = ResumePoint(text=sum(unit.bytes for unit in earlier_units))
             assert not isinstance(source, Archive)
             for _ in encoder.chunks(source, start):
                 pass
         raise failure.error
 
     def _check_unchanged(self) -> None:
-        for known in self._record.pieces.values():
+        for recorded in self._journal.pieces.values():
             try:
-                self._provenance.check_sources(self._folder.name, known.facts)
+                self._provenance.check_sources(self._folder.name, recorded.facts)
             except TokctlError as error:
                 hint = "repeat the command with --resume when nothing writes to it"
                 raise error.reworded(hint=hint) from None
 
     # -- pieces to shards ------------------------------------------------------------------
 
-    def _placed(self) -> list[PlacedPiece]:
+    def _place_pieces(self) -> list[PlacedPiece]:
         """Return all pieces in the order of the sources."""
-        known = sorted(self._record.pieces.items(), key=lambda each: each[1].units[0][:2])
-        firsts = accumulate((one.piece.ids for _, one in known), initial=0)
+        recorded = sorted(self._journal.pieces.items(), key=lambda item: item[1].units[0][:2])
+        first_ids = accumulate((piece.piece.ids for _, piece in recorded), initial=0)
         return [
-            PlacedPiece(self._pieces, name, one.piece, self._job.width, first)
-            for (name, one), first in zip(known, firsts, strict=False)
+            PlacedPiece(self._pieces, name, piece.piece, self._job.width, first_id)
+            for (name, piece), first_id in zip(recorded, first_ids, strict=False)
         ]
 
     def _plan(self) -> list[ShardRange]:
-        pieces = self._placed()
+        pieces = self._place_pieces()
         total = pieces[-1].end if pieces else 0
         if not any(piece.piece.ids or piece.piece.documents for piece in pieces):
             return []
         size = self._job.target.shard_size or 1
         exact = self._job.target.form in EXACT
-        ends = range(size, total, size) if exact else borders(pieces, size)
+        ends = range(size, total, size) if exact else shard_ends(pieces, size)
         groups: list[ShardRange] = []
-        first, start, shard = 0, 0, 0
+        first_shard, start, shard = 0, 0, 0
         try:
             for shard, end in enumerate(ends, 1):
                 if end >= total:
                     break
-                if end - start >= _GROUP:
-                    groups.append(ShardRange(first, shard - first, start, end))
-                    first, start = shard, end
+                if end - start >= _IDS_PER_GROUP:
+                    groups.append(ShardRange(first_shard, shard - first_shard, start, end))
+                    first_shard, start = shard, end
             else:
                 shard += 1
         except DamagedPieceError as error:
-            self._fail_by(Failure.of(error))
-        return [*groups, ShardRange(first, shard - first, start, total)]
+            self._raise_failure(Failure.of(error))
+        return [*groups, ShardRange(first_shard, shard - first_shard, start, total)]
 
     def _group_tasks(self) -> list[GroupTask]:
         """Return a task for each group that is not complete, with the pieces that hold its ids."""
-        pieces = self._placed()
-        firsts = [piece.first for piece in pieces]
+        pieces = self._place_pieces()
+        first_ids = [piece.first_id for piece in pieces]
         ends = [piece.end for piece in pieces]
         return [
             GroupTask(
                 f"shard {group.shard}",
                 number,
                 group,
-                pieces[bisect_left(ends, group.start) : bisect_right(firsts, group.stop)],
+                pieces[bisect_left(ends, group.start) : bisect_right(first_ids, group.stop)],
             )
-            for number, group in enumerate(self._record.plan or ())
-            if number not in self._record.groups
+            for number, group in enumerate(self._journal.plan or ())
+            if number not in self._journal.groups
         ]
 
     def _write(self) -> None:
@@ -717,22 +731,22 @@ class _Run:
         with closing(self._workers.run(write_group, self._job, tasks)) as results:  # type: ignore[type-var]
             for task, result in results:
                 if isinstance(result, Failure):
-                    self._fail_by(result)
-                self._record.add(group=task.number, shards=result)
+                    self._raise_failure(result)
+                self._journal.add(group=task.number, shards=result)
                 for piece in task.pieces:
                     needed[piece.file] -= 1
                     if not needed[piece.file]:
                         self._pieces.remove(piece.file)
                 done += task.group.stop - task.group.start
                 width = self._job.target.dtype.width
-                self._tell("copy", done * width, total * width)
+                self._report_progress("copy", done * width, total * width)
 
-    def _fail_by(self, failure: Failure) -> NoReturn:
+    def _raise_failure(self, failure: Failure) -> NoReturn:
         """Raise the error; a damaged piece is removed, so that a later run makes it again."""
         if failure.piece:
             self._pieces.remove(failure.piece)
         raise failure.error
 
-    def _tell(self, phase: str, done: int, total: int) -> None:
+    def _report_progress(self, phase: str, done: int, total: int) -> None:
         if self._stream.progress is not None:
             self._stream.progress(phase, done, total)

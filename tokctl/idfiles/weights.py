@@ -21,7 +21,7 @@ from tokctl.core.humanize import plural
 from tokctl.core.schema import PLAIN_NAME, Whole, check, fits
 from tokctl.formats.holes import MOST_HOLES
 from tokctl.idfiles.random_access import InputFile, RandomAccessFile
-from tokctl.idfiles.safetensors import NewTensor, StoredTensor, copied, stored_tensors
+from tokctl.idfiles.safetensors import NewTensor, StoredTensor, replace_tensors, stored_tensors
 
 if TYPE_CHECKING:
     import numpy
@@ -37,7 +37,7 @@ _OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "ff_out.weigh
 #: Types that are read, with NumPy's type of the bytes in the file.
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 #: Bytes of rows read at a time.
-_PIECE = 1 << 21
+_BLOCK_SIZE = 1 << 21
 #: Numbers must be smaller: then a sum of squares is finite. Numbers of single precision always are.
 TOO_LARGE = 1e100
 #: Most numbers of a row; no model has more.
@@ -67,7 +67,8 @@ class Weights:
     Attributes:
         path: the path that was given.
         files: file of each tensor, by the tensor's name.
-        whole: whether these are all tensors of the model, as far as the names of the files show.
+        is_complete: whether these are all tensors of the model, as far as the names of the files
+            show.
     """
 
     def __init__(self, path: Path, stack: ExitStack) -> None:
@@ -76,20 +77,20 @@ class Weights:
         self._opened: dict[Path, tuple[RandomAccessFile, dict[str, StoredTensor]]] = {}
         if path.is_dir():
             names = ("model.safetensors", _INDEX)
-            found = [path / name for name in names if (path / name).exists()]
-            if not found:
+            candidates = [path / name for name in names if (path / name).exists()]
+            if not candidates:
                 raise BadInput(f"{path} has no model.safetensors", _HINT, "unreadable")
-            path = found[0]
+            path = candidates[0]
         note_read(path)
-        self.whole = True
-        self._list = path if path.suffix == ".json" else None
-        if self._list is not None:
-            self.files = _index(path)
+        self.is_complete = True
+        self._index_path = path if path.suffix == ".json" else None
+        if self._index_path is not None:
+            self.files = _read_index(path)
             for file in set(self.files.values()):
                 note_read(file)
         else:
             self.files = dict.fromkeys(self._tensors(path), path)
-            self.whole = not _SHARD.search(path.name)
+            self.is_complete = not _SHARD.search(path.name)
 
     def _tensors(self, path: Path) -> dict[str, StoredTensor]:
         if path not in self._opened:
@@ -115,22 +116,22 @@ class Weights:
             TokctlError: no tensor or several tensors fit; or other files of the model are missing,
                 so that tied tensors can't be found.
         """
-        outputs = self._called(_OUTPUTS)
+        outputs = self._named_like(_OUTPUTS)
         if name is None:
-            inputs = self._called(_INPUTS) or outputs
+            inputs = self._named_like(_INPUTS) or outputs
             if len(inputs) != 1:
-                found = f"has {len(inputs)}" if inputs else "has no"
+                count_phrase = f"has {len(inputs)}" if inputs else "has no"
                 raise BadOption(
-                    f"{self.path} {found} tensors that are called as embeddings are",
-                    f"name one with --tensor: {self._names(inputs or None)}",
+                    f"{self.path} {count_phrase} tensors that are called as embeddings are",
+                    f"name one with --tensor: {self._name_list(inputs or None)}",
                     "missing-option",
                 )
             name = inputs[0]
         chosen = self.matrix(name, size)
         others = [other for other in outputs if other != name]
         if self.is_output(name):
-            others = self._called(_INPUTS)
-        if not (others or self.whole or indicator):
+            others = self._named_like(_INPUTS)
+        if not (others or self.is_complete or indicator):
             raise BadInput(
                 f"{self.path} is one of several files: whether {name!r} is input and output can't "
                 "be told",
@@ -140,21 +141,21 @@ class Weights:
 
     def is_output(self, name: str) -> bool:
         """Return whether a matrix has a usual name of output embeddings."""
-        return name in self._called(_OUTPUTS)
+        return name in self._named_like(_OUTPUTS)
 
-    def same(self, name: str, other: str) -> bool:
+    def have_equal_content(self, name: str, other: str) -> bool:
         """Return whether two tensors have equal content: some files hold a tied matrix twice."""
-        (file, tensor), (other_file, other_tensor) = map(self._place, (name, other))
+        (file, tensor), (other_file, other_tensor) = map(self._locate, (name, other))
         if (tensor.dtype, tensor.shape) != (other_tensor.dtype, other_tensor.shape):
             return False
         size = tensor.end - tensor.begin
         return all(
-            file.read(tensor.begin + at, min(_PIECE, size - at))
-            == other_file.read(other_tensor.begin + at, min(_PIECE, size - at))
-            for at in range(0, size, _PIECE)
+            file.read(tensor.begin + offset, min(_BLOCK_SIZE, size - offset))
+            == other_file.read(other_tensor.begin + offset, min(_BLOCK_SIZE, size - offset))
+            for offset in range(0, size, _BLOCK_SIZE)
         )
 
-    def _place(self, name: str) -> tuple[RandomAccessFile, StoredTensor]:
+    def _locate(self, name: str) -> tuple[RandomAccessFile, StoredTensor]:
         path = self.files[name]
         tensor = self._tensors(path).get(name)
         if tensor is None:
@@ -163,7 +164,7 @@ class Weights:
             )
         return self._opened[path][0], tensor
 
-    def _called(self, endings: Sequence[str]) -> list[str]:
+    def _named_like(self, endings: Sequence[str]) -> list[str]:
         """Return the sorted names of tensors outside the layers that end with one of `endings`."""
         return sorted(
             name
@@ -171,7 +172,7 @@ class Weights:
             if any(f".{name}".endswith(f".{end}") for end in endings) and not _LAYER.search(name)
         )
 
-    def _names(self, names: Sequence[str] | None) -> str:
+    def _name_list(self, names: Sequence[str] | None) -> str:
         if not names:
             outer = [name for name in sorted(self.files) if not _LAYER.search(name)]
             names = outer or sorted(self.files)
@@ -186,11 +187,11 @@ class Weights:
         Raises:
             TokctlError: no tensor has such a name, or one is not an embedding matrix of this size.
         """
-        names = [*self._called(_INPUTS), *self._called(_OUTPUTS)]
+        names = [*self._named_like(_INPUTS), *self._named_like(_OUTPUTS)]
         if not names:
             raise BadOption(
                 f"{self.path} has no tensors that are called as embeddings are",
-                f"name one with --tensor: {self._names(None)}",
+                f"name one with --tensor: {self._name_list(None)}",
                 "missing-option",
             )
         return [self.matrix(name, size) for name in names]
@@ -210,15 +211,15 @@ class Weights:
         if name not in self.files:
             raise BadOption(
                 f"{self.path} has no tensor {name!r}",
-                f"it has: {self._names(None)}",
+                f"it has: {self._name_list(None)}",
                 "unknown-name",
             )
         path = self.files[name]
-        file, tensor = self._place(name)
+        file, tensor = self._locate(name)
         if len(tensor.shape) not in dimensions or tensor.dtype not in _TYPES:
             raise BadInput(
                 f"{path}: the tensor {name!r} is {tensor.dtype} of shape {list(tensor.shape)}",
-                f"embeddings are a table of {', '.join(_TYPES)}: {self._names(None)}",
+                f"embeddings are a table of {', '.join(_TYPES)}: {self._name_list(None)}",
                 "bad-record",
             )
         rows, width = tensor.shape[0], math.prod(tensor.shape[1:])
@@ -235,17 +236,17 @@ class Weights:
             )
         return EmbeddingMatrix(name, file, tensor)
 
-    def with_side(self, rows: int) -> list[str]:
-        """Return the sorted names of tensors with a dimension of `rows`."""
-        places = ((name, self._place(name)[1]) for name in sorted(self.files))
-        return [name for name, tensor in places if rows in tensor.shape]
+    def with_dimension(self, size: int) -> list[str]:
+        """Return the sorted names of tensors with a dimension of `size`."""
+        tensors = ((name, self._locate(name)[1]) for name in sorted(self.files))
+        return [name for name, tensor in tensors if size in tensor.shape]
 
     # -- writing new files ---------------------------------------------------------------
 
     def target(self, output: str | Path) -> Path:
         """Return where `copy` writes: a file, or the folder if there are several files."""
         path = Path(output)
-        if self._list is None and path.is_dir():
+        if self._index_path is None and path.is_dir():
             return path / next(iter(self.files.values()), self.path).name
         return path
 
@@ -271,47 +272,47 @@ class Weights:
             TokctlError: a file can't be read or written; for several files, `output` is a file.
         """
         target = self.target(output)
-        if self._list is None:
-            with whole_files() as together:
-                self._write(dict.fromkeys(self.files.values(), target), changed, together, progress)
+        if self._index_path is None:
+            with whole_files() as files:
+                self._write(dict.fromkeys(self.files.values(), target), changed, files, progress)
             return [target]
         if target.exists() and not target.is_dir():
             raise BadOption(
                 f"can't write the folder {target}: a file has that name",
-                f"{self._list} names several files: name a folder for them",
+                f"{self._index_path} names several files: name a folder for them",
                 "output-taken",
             )
         paths = sorted(set(self.files.values()))
         try:
-            made = nullcontext(target) if target.is_dir() else whole_folder(target)
-            with made as folder, whole_files() as together:
+            folder_context = nullcontext(target) if target.is_dir() else whole_folder(target)
+            with folder_context as folder, whole_files() as files:
                 # The index is opened first, and so appears last: it promises that the other files
                 # exist.
-                together.open(folder / self._list.name).write(self._new_index(changed))
+                files.open(folder / self._index_path.name).write(self._new_index(changed))
                 targets = {path: folder / path.name for path in paths}
-                self._write(targets, changed, together, progress)
+                self._write(targets, changed, files, progress)
         except OSError as error:
             raise BadInput(
                 f"can't write the folder {target}: {error.strerror or error}",
                 "name another one",
                 "unreadable",
             ) from None
-        return [target / path.name for path in (self._list, *paths)]
+        return [target / path.name for path in (self._index_path, *paths)]
 
     def _write(
         self,
         targets: Mapping[Path, Path],
         changed: Mapping[str, NewTensor],
-        together: WholeFiles,
+        files: WholeFiles,
         progress: Callable[[str, int, int | None], None] | None,
     ) -> None:
         total = sum(path.stat().st_size for path in targets)
         done = 0
         for path, target in targets.items():
             self._tensors(path)
-            out = together.open(target)
-            mine = {name: new for name, new in changed.items() if self.files[name] == path}
-            for block in copied(self._opened[path][0], mine, _HINT):
+            out = files.open(target)
+            changed_here = {name: new for name, new in changed.items() if self.files[name] == path}
+            for block in replace_tensors(self._opened[path][0], changed_here, _HINT):
                 out.write(block)
                 done += len(block)
                 if progress is not None:
@@ -321,38 +322,38 @@ class Weights:
         """Return the index with the new size of all tensors."""
         from tokctl.core import orjson
 
-        assert self._list is not None
-        document = orjson.loads(self._list.read_bytes())
-        facts = document.get("metadata")
-        if fits(facts, {"total_size": Whole(0, 1 << 62)}):
+        assert self._index_path is not None
+        document = orjson.loads(self._index_path.read_bytes())
+        metadata = document.get("metadata")
+        if fits(metadata, {"total_size": Whole(0, 1 << 62)}):
             for name, new in changed.items():
-                tensor = self._place(name)[1]
+                tensor = self._locate(name)[1]
                 size = tensor.end - tensor.begin
-                facts["total_size"] += size // max(tensor.shape[0], 1) * new.shape[0] - size
+                metadata["total_size"] += size // max(tensor.shape[0], 1) * new.shape[0] - size
         try:
             return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         except TypeError as error:  # an unknown field that is nested too deeply
             raise BadInput(
-                f"{self._list} can't be written anew: {error}", _HINT, "damaged"
+                f"{self._index_path} can't be written anew: {error}", _HINT, "damaged"
             ) from None
 
 
-def _index(path: Path) -> dict[str, Path]:
+def _read_index(path: Path) -> dict[str, Path]:
     """Return the file of each tensor from an index."""
     from tokctl.core import orjson
 
-    none = f"{path} is not an index of safetensors files"
+    problem = f"{path} is not an index of safetensors files"
     try:
         if path.stat().st_size > _LONGEST_INDEX:
-            raise BadInput(f"{none}: it has over {_LONGEST_INDEX:,} bytes", _HINT, "too-large")
+            raise BadInput(f"{problem}: it has over {_LONGEST_INDEX:,} bytes", _HINT, "too-large")
         document = orjson.loads(path.read_bytes())
     except OSError as error:
         raise BadInput(
             f"can't read {path}: {error.strerror or error}", _HINT, "unreadable"
         ) from None
     except ValueError as error:
-        raise BadInput(f"{none}: {error}", _HINT, "damaged") from None
-    check(document, {"weight_map": {str: PLAIN_NAME}}, none, _HINT)
+        raise BadInput(f"{problem}: {error}", _HINT, "damaged") from None
+    check(document, {"weight_map": {str: PLAIN_NAME}}, problem, _HINT)
     return {name: path.parent / file for name, file in document["weight_map"].items()}
 
 
@@ -381,7 +382,7 @@ class EmbeddingMatrix:
     @property
     def step(self) -> int:
         """Number of rows that are read or written at a time."""
-        return max(1, _PIECE // self.width)
+        return max(1, _BLOCK_SIZE // self.width)
 
     def stored(self, first: int, count: int) -> bytes:
         """Return the bytes of `count` rows from row `first` on, as they are in the file."""
@@ -402,9 +403,9 @@ class EmbeddingMatrix:
         if self.tensor.dtype == "BF16":  # a BF16 is the upper half of an F32
             numbers = (numbers.astype("<u4") << 16).view("<f4")
         rows: Matrix = numbers.reshape(count, self.dimensions).astype(numpy.float64)
-        sound = (abs(rows) < TOO_LARGE).all(axis=1)  # False for NaN, too
-        if not sound.all():
-            row = first + int(numpy.argmin(sound))
+        is_finite = (abs(rows) < TOO_LARGE).all(axis=1)  # False for NaN, too
+        if not is_finite.all():
+            row = first + int(numpy.argmin(is_finite))
             raise BadInput(
                 f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
                 f"finite number, or one beyond {TOO_LARGE:g}",
@@ -425,15 +426,15 @@ class EmbeddingMatrix:
         """
         numpy = numpy_module()
         if self.tensor.dtype != "BF16":
-            found: bytes = rows.astype(_TYPES[self.tensor.dtype]).tobytes()
-            return found
+            data: bytes = rows.astype(_TYPES[self.tensor.dtype]).tobytes()
+            return data
         # First round to F32 "to odd": truncate, and set the last bit if anything was cut off.
         # Rounding this result gives the same as rounding once (Boldo and Melquiond 2008).
         with numpy.errstate(over="ignore"):
-            near = rows.astype("<f4")
-        bits = near.view("<u4").copy()
-        bits -= (abs(near.astype(numpy.float64)) > abs(rows)).astype("<u4")
-        bits |= (near != rows).astype("<u4")
+            as_float32 = rows.astype("<f4")
+        bits = as_float32.view("<u4").copy()
+        bits -= (abs(as_float32.astype(numpy.float64)) > abs(rows)).astype("<u4")
+        bits |= (as_float32 != rows).astype("<u4")
         upper = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
         rounded: bytes = upper.astype("<u2").tobytes()
         return rounded

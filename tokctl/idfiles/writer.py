@@ -30,7 +30,7 @@ from tokctl.idfiles.chunks import (
     ResumePoint,
     SourceIndex,
     StreamPosition,
-    without,
+    skip_leading,
 )
 from tokctl.idfiles.dtypes import Dtype, dtype_for
 from tokctl.sources import Document, Records, Source
@@ -155,33 +155,33 @@ def write(
         raise BadOption(
             f"there is no form {form!r}", f"choose one of: {', '.join(FORMS)}", "unknown-name"
         )
-    kind = dtype_for(form, tokenizer.vocab_size, dtype)
+    id_dtype = dtype_for(form, tokenizer.vocab_size, dtype)
     last_id = None if eos is None else end_id(tokenizer, eos)
     tokenizer.special_matcher(special)  # reports an unknown token before any other error
     documents = DocumentEncoder(
         tokenizer, lines=lines, special=special, errors=errors, threads=threads
     )
-    encoder = NativeEncoder(documents, kind.width, last_id)
+    encoder = NativeEncoder(documents, id_dtype.width, last_id)
     job: dict[str, Any] = {}
     if shard_size is not None:
-        how = reading or AUTO
+        read_options = reading or AUTO
         options = {
-            "special": _listed(special),
+            "special": _special_list(special),
             "errors": errors,
             "lines": lines,
-            "format": how.format,
-            "text_field": how.text_field,
+            "format": read_options.format,
+            "text_field": read_options.text_field,
         }
         job = job_description(
-            model_facts(tokenizer), form, kind, eos=eos, shard_size=shard_size, options=options
+            model_facts(tokenizer), form, id_dtype, eos=eos, shard_size=shard_size, options=options
         )
-    where = Target(target, form, kind, index, shard_size, resume, job)
+    output = Target(target, form, id_dtype, index, shard_size, resume, job)
     with watched():
-        opened = _noted_sources(sources, reading or AUTO)
-        return write_stream(ChunkStream(opened, encoder, progress), where, engine)
+        noted_sources = _open_noted(sources, reading or AUTO)
+        return write_stream(ChunkStream(noted_sources, encoder, progress), output, engine)
 
 
-def _noted_sources(sources: Sequence[Source | str | Path], reading: ReadOptions) -> list[Source]:
+def _open_noted(sources: Sequence[Source | str | Path], reading: ReadOptions) -> list[Source]:
     """Open the paths among the sources, and note every file that is read."""
     from tokctl.sources import open_sources
 
@@ -296,7 +296,7 @@ def job_description(
     return job
 
 
-def _listed(special: Special) -> list[str]:
+def _special_list(special: Special) -> list[str]:
     """Return special tokens as the command line passes them: a list, empty for `none`."""
     if isinstance(special, str):
         return [] if special == "none" else [special]
@@ -366,12 +366,12 @@ class NativeEncoder:
         """
         self.documents = documents
         self.end_id = end_id
-        self._given = width, names
+        self._arguments = width, names
         self.width = 0 if names else width
         self._form = names() if names else str(8 * width)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        width, names = self._given
+        width, names = self._arguments
         return NativeEncoder, (self.documents, width, self.end_id, names)
 
     @property
@@ -406,14 +406,14 @@ class NativeEncoder:
         self, source: Document | Records, start: ResumePoint, end_id: int | None
     ) -> Iterator[Chunk]:
         is_text = isinstance(source, Document)
-        found = self.documents.encode(
+        encoded = self.documents.encode(
             source,
             self._form,
             end_id=end_id,
             skipped=start.text if is_text else start.records,
         )
         documents, ids = start.documents, start.ids
-        for data, count, ends, position in found:
+        for data, count, ends, position in encoded:
             if not is_text:
                 resume = ResumePoint(records=position, documents=position)
             elif self.documents.lines:
@@ -426,7 +426,7 @@ class NativeEncoder:
                 yield Chunk(data, count, ends, self.width, resume=resume)
             elif data:
                 lines = data if data.endswith(b"\n") else data + b"\n"
-                byte_ends = array("q", (found.end() for found in re.finditer(b"\n", lines)))
+                byte_ends = array("q", (encoded.end() for encoded in re.finditer(b"\n", lines)))
                 yield Chunk(lines, count, ends, 0, byte_ends, resume=resume)
             documents += len(ends)
             ids += count
@@ -462,16 +462,16 @@ class ChunkStream:
         for number, member, source in self._tracked.each(*start.source):
             index = SourceIndex(number, member)
             if index == start.source and start != STREAM_START:
-                point = start.resume
-                same = start.documents == point.documents
-                found = without(
-                    self.encoder.chunks(source, point),
-                    start.documents - point.documents,
-                    start.ids - point.ids if same else start.ids,
+                resume = start.resume
+                is_same_document = start.documents == resume.documents
+                source_chunks = skip_leading(
+                    self.encoder.chunks(source, resume),
+                    start.documents - resume.documents,
+                    start.ids - resume.ids if is_same_document else start.ids,
                 )
             else:
-                found = self.encoder.chunks(source)
-            for chunk in found:
+                source_chunks = self.encoder.chunks(source)
+            for chunk in source_chunks:
                 yield replace(chunk, source=index)
                 documents, ids = documents + len(chunk.ends), ids + chunk.count
                 self._tracked.documents, self._tracked.ids = documents, ids
@@ -479,7 +479,7 @@ class ChunkStream:
 
 
 #: Forms whose header is written last.
-_HEADER_LAST = ("npy", "safetensors")
+_HEADER_WRITTEN_LAST = ("npy", "safetensors")
 
 
 @contextlib.contextmanager
@@ -514,20 +514,20 @@ def open_writer(
         with open_writer("npy", "ids.npy", dtype_for("npy", 50_257)) as writer:
             writer.add(Chunk.of([[1, 2], [3]], writer.dtype))
     """
-    with whole_files() as together, ExitStack() as stack:
+    with whole_files() as files, ExitStack() as stack:
         # The file that is opened first is renamed last.
-        found = None
+        index_writer = None
         if index is not None:
             from tokctl.idfiles.npy import Index
 
-            found = Index(together.open(index), starts=starts, begun=begun)
-        writer = _opened(together, stack, form, target, dtype)
-        writer.index = found
+            index_writer = Index(files.open(index), starts=starts, begun=begun)
+        writer = _create_writer(files, stack, form, target, dtype)
+        writer.index = index_writer
         try:
             yield writer
             writer.finish()
-            if found is not None:
-                found.finish()
+            if index_writer is not None:
+                index_writer.finish()
         except BaseException:
             writer.abandon()
             raise
@@ -538,8 +538,8 @@ def files_of(form: str, target: str | Path) -> list[str]:
     return [f"{target}.bin", f"{target}.idx"] if form == "megatron" else [str(target)]
 
 
-def _opened(
-    together: WholeFiles,
+def _create_writer(
+    files: WholeFiles,
     stack: ExitStack,
     form: str,
     target: str | Path | BinaryIO,
@@ -551,15 +551,17 @@ def _opened(
         if not isinstance(target, (str, Path)):
             raise BadOption("Megatron's files are two", "name them: -o PREFIX", "missing-option")
         data, idx = files_of(form, target)
-        second = together.open(idx)
-        first = together.open(data)
-        return MegatronWriter(first, second, stack.enter_context(_beside(target)), dtype)
+        idx_file = files.open(idx)
+        data_file = files.open(data)
+        return MegatronWriter(
+            data_file, idx_file, stack.enter_context(_temporary_file(target)), dtype
+        )
     if isinstance(target, (str, Path)):
-        out = together.open(target)
+        out = files.open(target)
         is_file = out.seekable()
     else:
         out, is_file = target, False
-    if form in _HEADER_LAST:
+    if form in _HEADER_WRITTEN_LAST:
         out = out if is_file else stack.enter_context(spooled(out))
     if form == "npy":
         from tokctl.idfiles.npy import NpyWriter
@@ -568,7 +570,7 @@ def _opened(
     if form == "safetensors":
         from tokctl.idfiles.safetensors import SafetensorsWriter
 
-        return SafetensorsWriter(out, stack.enter_context(_beside(target)), dtype)
+        return SafetensorsWriter(out, stack.enter_context(_temporary_file(target)), dtype)
     if form == "parquet":
         from tokctl.idfiles.parquet import ParquetWriter
 
@@ -578,15 +580,15 @@ def _opened(
     return RawWriter(out, dtype, flush=not is_file)
 
 
-def _beside(target: str | Path | BinaryIO) -> BinaryIO:
+def _temporary_file(target: str | Path | BinaryIO) -> BinaryIO:
     """Return an unnamed temporary file, on the disk of the target if that is a file."""
     folder = None
     if isinstance(target, (str, Path)) and (not Path(target).exists() or Path(target).is_file()):
         folder = Path(target).parent
     # On Windows, TemporaryFile returns a wrapper around the file.
     file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-    beside: BinaryIO = file
-    return beside
+    temporary: BinaryIO = file
+    return temporary
 
 
 @contextlib.contextmanager
@@ -595,7 +597,7 @@ def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
     try:
         spool: Any = tempfile.TemporaryFile()  # noqa: SIM115
     except OSError as error:
-        raise _no_room(error) from None
+        raise _no_space_error(error) from None
     with spool:
         try:
             yield spool
@@ -603,13 +605,13 @@ def spooled(out: BinaryIO) -> Iterator[BinaryIO]:
         except OSError as error:
             if systems.is_closed_pipe(error):
                 raise
-            raise _no_room(error) from None
+            raise _no_space_error(error) from None
         spool.seek(0)
         shutil.copyfileobj(spool, out, 1 << 20)
         out.flush()
 
 
-def _no_room(error: OSError) -> TokctlError:
+def _no_space_error(error: OSError) -> TokctlError:
     return BadInput(
         f"can't keep ids in {tempfile.gettempdir()}: {os.strerror(error.errno or 0)}",
         "name a folder with room in $TMPDIR, or write to a file: -o PATH",

@@ -11,17 +11,17 @@ from tokctl.model.byte_level import BYTE_TOKENS
 from tokctl.model.parts import AddedToken, native_parts
 
 
-def encoder(model: Model, made: frozenset[int] = frozenset()) -> _native.Encoder:
+def encoder(model: Model, produced_ids: frozenset[int] = frozenset()) -> _native.Encoder:
     """Return the native encoder of a model, from normalizers to segmentation.
 
     Args:
         model: the model.
-        made: ids of special tokens that the encoder may also produce from ordinary text.
+        produced_ids: ids of special tokens that the encoder may also produce from ordinary text.
     """
     recipe = model.recipe
-    return _encoder(
+    return _build_encoder(
         model,
-        reserved=model.reserved_ids - made,
+        reserved=model.reserved_ids - produced_ids,
         normalizers=native_parts(recipe.normalizers),
         pre_tokenizers=native_parts(recipe.pre_tokenizers),
         segmentation=recipe.segmentation,
@@ -30,29 +30,29 @@ def encoder(model: Model, made: frozenset[int] = frozenset()) -> _native.Encoder
     )
 
 
-def replayer(model: Model) -> _native.Encoder:
+def replay_encoder(model: Model) -> _native.Encoder:
     """Return an encoder of single pre-tokens that makes the merges in the order learned.
 
     The recipe's own segmentation does not matter. Unknown symbols get no id.
     """
-    return _encoder(
+    return _build_encoder(
         model, normalizers=[], pre_tokenizers=[], segmentation="replay", unknown_id=None
     )
 
 
-def of_pre_tokens(model: Model, made: frozenset[int] = frozenset()) -> _native.Encoder:
+def pre_token_encoder(model: Model, produced_ids: frozenset[int] = frozenset()) -> _native.Encoder:
     """Return an encoder that segments each text as one pre-token.
 
     The text must be normalized, and rewritten by the pre-tokenizers.
 
     Args:
         model: the model.
-        made: ids of special tokens that the encoder may also produce from ordinary text.
+        produced_ids: ids of special tokens that the encoder may also produce from ordinary text.
     """
     recipe = model.recipe
-    return _encoder(
+    return _build_encoder(
         model,
-        reserved=model.reserved_ids - made,
+        reserved=model.reserved_ids - produced_ids,
         normalizers=[],
         pre_tokenizers=[],
         segmentation=recipe.segmentation,
@@ -65,7 +65,7 @@ def _unknown_id(model: Model) -> int | None:
     return None if token is None else model.special_ids[token]
 
 
-def _encoder(
+def _build_encoder(
     model: Model,
     *,
     normalizers: list[dict[str, Any]],
@@ -88,7 +88,7 @@ def _encoder(
         "unknown_id": unknown_id,
         "unknown": recipe.unknown,
         "max_input_chars": recipe.max_input_chars,
-        "events": _events(model),
+        "events": _native_events(model),
         "supermerges": [merge[:3] for merge in supermerges],
     }
     if model.core is not None:
@@ -100,10 +100,12 @@ def _encoder(
             byte_fallback=recipe.byte_fallback,
         )
     if reserved == frozenset(range(len(reserved))):
-        first = len(reserved)
-        ordinary = list(zip(model.tokens[first:], range(first, len(model.tokens)), strict=True))
+        first_id = len(reserved)
+        ordinary = list(
+            zip(model.tokens[first_id:], range(first_id, len(model.tokens)), strict=True)
+        )
     else:
-        ordinary = [(t, id_) for id_, t in enumerate(model.tokens) if id_ not in reserved]
+        ordinary = [(token, id_) for id_, token in enumerate(model.tokens) if id_ not in reserved]
     return _native.Encoder(
         normalizers,
         pre_tokenizers,
@@ -115,7 +117,7 @@ def _encoder(
     )
 
 
-def _events(model: Model) -> tuple[Any, ...] | None:
+def _native_events(model: Model) -> tuple[Any, ...] | None:
     """Return the merges and removals in the form that the native core takes."""
     events = model.events
     if events is None:
@@ -140,36 +142,40 @@ def decoder(model: Model) -> _native.Decoder:
     steps: list[dict[str, Any]] = native_parts(recipe.decoders)
     # The first decoder of a byte-level model gets bytes; every other decoder gets text.
     for step in steps[recipe.is_byte_level :]:
-        step["kind"] = _SPELLED.get(step["kind"], step["kind"])
+        step["kind"] = _DECODER_KINDS.get(step["kind"], step["kind"])
     if not steps:
         kind, text = recipe.marker
         steps = [{"kind": "markers", "marker": kind, "text": text}]
-    changed = _decoded_otherwise(model)
+    other_bytes = _decoded_by_id(model)
     # Like Hugging Face, skip every token that decodes to a special token's text, whatever its id.
     names = {token.text.encode() for token in model.added if token.special and not token.named}
-    special = {t.id for t in model.added if changed.get(t.id, t.text.encode()) in names}
-    if model.core is not None and not changed:
+    special = {
+        added_token.id
+        for added_token in model.added
+        if other_bytes.get(added_token.id, added_token.text.encode()) in names
+    }
+    if model.core is not None and not other_bytes:
         return model.core.decoder(steps, list(special))
-    tokens = [changed.get(id_, token) for id_, token in enumerate(model.tokens)]
+    tokens = [other_bytes.get(id_, token) for id_, token in enumerate(model.tokens)]
     flags = [id_ in special for id_ in range(len(tokens))]
     return _native.Decoder(steps, tokens, flags)
 
 
 #: Decoders that get text and must turn the characters for bytes back into bytes.
-_SPELLED = {"byte-level": "byte-characters"}
+_DECODER_KINDS = {"byte-level": "byte-characters"}
 
 
-def _decoded_otherwise(model: Model) -> dict[int, bytes]:
+def _decoded_by_id(model: Model) -> dict[int, bytes]:
     """Return the tokens that decode to other bytes than their own, by id.
 
     An added token with a normalized spelling decodes to that spelling (`simple_id_to_token` in
     Hugging Face's `added_vocabulary.rs`).
     """
     normalizers = native_parts(model.recipe.normalizers)
-    found = [token for token in model.added if token.normalized and not token.literal]
+    normalized = [token for token in model.added if token.normalized and not token.literal]
     if not normalizers:
         return {}
-    return {token.id: _native.normalize(normalizers, token.text.encode()) for token in found}
+    return {token.id: _native.normalize(normalizers, token.text.encode()) for token in normalized}
 
 
 def searched_tokens(
@@ -186,10 +192,22 @@ def searched_tokens(
         allowed: texts of the special tokens to find.
     """
     added = [token for token in model.added if token.listed]
-    found = [t for t in added if not t.special or t.named or t.text in allowed]
-    texts = {token.text for token in found}
-    searches = {t.normalized for t in found if not (t.special or t.literal or t.longest_first)}
-    return found, [t for t in added if t.normalized in searches and t.text not in texts]
+    matched = [
+        added_token
+        for added_token in added
+        if not added_token.special or added_token.named or added_token.text in allowed
+    ]
+    texts = {token.text for token in matched}
+    searches = {
+        added_token.normalized
+        for added_token in matched
+        if not (added_token.special or added_token.literal or added_token.longest_first)
+    }
+    return matched, [
+        added_token
+        for added_token in added
+        if added_token.normalized in searches and added_token.text not in texts
+    ]
 
 
 def matchers(
@@ -205,8 +223,8 @@ def matchers(
     Returns:
         The matchers; None if there is nothing to find.
     """
-    found, text_only = searched_tokens(model, allowed)
-    if not found:
+    matched, text_only = searched_tokens(model, allowed)
+    if not matched:
         return None
     rows = [
         (
@@ -214,9 +232,9 @@ def matchers(
             token.id,
             (token.single_word, token.strip_left, token.strip_right, token.longest_first),
             (token.normalized, token.literal),
-            refused,
+            stays_text,
         )
-        for tokens, refused in ((found, False), (text_only, True))
+        for tokens, stays_text in ((matched, False), (text_only, True))
         for token in tokens
     ]
     return _native.Matchers(encoder, rows)

@@ -102,10 +102,10 @@ class MergeLog:
         names = data["removed"]
         if not isinstance(names, list) or set(map(type, names)) - {str}:
             raise TypeError("removed")
-        as_bytes = byte_level.unspell if is_byte_level else str.encode
-        merges = [Merge(*row) for row in _rows(data["merges"], len(Merge._fields))]
-        removals = [Removal(*row) for row in _rows(data["removals"], len(Removal._fields))]
-        return cls(tuple(map(as_bytes, names)), merges, removals)
+        to_bytes = byte_level.unspell if is_byte_level else str.encode
+        merges = [Merge(*row) for row in _check_rows(data["merges"], len(Merge._fields))]
+        removals = [Removal(*row) for row in _check_rows(data["removals"], len(Removal._fields))]
+        return cls(tuple(map(to_bytes, names)), merges, removals)
 
     def check(self, tokens: Sequence[bytes]) -> None:
         """Raise an error unless the events lead from initial symbols to the vocabulary.
@@ -117,14 +117,14 @@ class MergeLog:
             TokctlError: names the first merge or removal that does not fit.
         """
         texts = [*tokens, *self.removed]
-        made = {merge.token for merge in self.merges if merge.token < len(texts)}
-        present = set(range(len(texts))) - made
-        ever = set(present)
-        waiting = iter([*self.removals, None])
-        removal = next(waiting)
+        merged_ids = {merge.token for merge in self.merges if merge.token < len(texts)}
+        present = set(range(len(texts))) - merged_ids
+        ever_present = set(present)
+        pending = iter([*self.removals, None])
+        removal = next(pending)
         for step, merge in enumerate(self.merges, 1):
             for side in (merge.left, merge.right):
-                if side not in ever:
+                if side not in ever_present:
                     raise BadModel(
                         f"merge {step} names the token {side}, which is not there",
                         AGAIN,
@@ -143,9 +143,9 @@ class MergeLog:
                     "damaged-model",
                 )
             present.add(merge.token)
-            ever.add(merge.token)
+            ever_present.add(merge.token)
             while removal and removal.step == step:
-                if removal.token not in present or removal.token not in made:
+                if removal.token not in present or removal.token not in merged_ids:
                     raise BadModel(
                         f"after merge {step} the token {removal.token} is removed, which is not "
                         "there or is not a merged one",
@@ -153,7 +153,7 @@ class MergeLog:
                         "damaged-model",
                     )
                 present.remove(removal.token)
-                removal = next(waiting)
+                removal = next(pending)
         if removal:
             raise BadModel(
                 f"a removal is out of order, or after a merge {removal.step} of none",
@@ -174,18 +174,18 @@ class MergeLog:
             ids: new id of each old id.
             size: number of new ids.
         """
-        numbers = [*ids, *range(size, size + len(self.removed))]
+        new_ids = [*ids, *range(size, size + len(self.removed))]
         merges = [
             merge._replace(
-                left=numbers[merge.left], right=numbers[merge.right], token=numbers[merge.token]
+                left=new_ids[merge.left], right=new_ids[merge.right], token=new_ids[merge.token]
             )
             for merge in self.merges
         ]
-        removals = [removal._replace(token=numbers[removal.token]) for removal in self.removals]
+        removals = [removal._replace(token=new_ids[removal.token]) for removal in self.removals]
         return replace(self, merges=merges, removals=removals)
 
 
-def _rows(rows: Any, length: int) -> list[list[int]]:
+def _check_rows(rows: Any, length: int) -> list[list[int]]:
     """Return the rows of a table of counts after checking them.
 
     Raises:

@@ -99,30 +99,30 @@ class ParityRecord:
             The language; empty if all languages chose the merge together; None if the merge is not
             part of this training.
         """
-        place = rank - self.global_merges
-        if place < 0:
+        index = rank - self.global_merges
+        if index < 0:
             return ""
-        return self.languages[self.chosen[place]] if place < len(self.chosen) else None
+        return self.languages[self.chosen[index]] if index < len(self.chosen) else None
 
     def merges_of(self) -> dict[str, int]:
         """Return how many merges each language chose, by language."""
-        times = Counter(self.chosen)
-        return {name: times[place] for place, name in enumerate(self.languages)}
+        counts = Counter(self.chosen)
+        return {name: counts[index] for index, name in enumerate(self.languages)}
 
     def of(self, ranks: Sequence[int]) -> ParityRecord:
         """Return the record for the merges of the given ranks alone, which must ascend."""
-        places = (rank - self.global_merges for rank in ranks)
+        indexes = (rank - self.global_merges for rank in ranks)
         return replace(
             self,
             global_merges=sum(rank < self.global_merges for rank in ranks),
-            chosen=tuple(self.chosen[place] for place in places if 0 <= place < len(self.chosen)),
+            chosen=tuple(self.chosen[index] for index in indexes if 0 <= index < len(self.chosen)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON data, without unused options."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        unused = {entry.name: entry.default for entry in fields(self)}
-        return {name: value for name, value in data.items() if value != unused[name]}
+        defaults = {entry.name: entry.default for entry in fields(self)}
+        return {name: value for name, value in data.items() if value != defaults[name]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], merges: int) -> ParityRecord:
@@ -148,15 +148,15 @@ class ParityRecord:
             }.get(kind, (tuple,))
             if type(value) not in types:
                 raise TypeError(entry.name)
-            inside = value if isinstance(value, tuple) else (value,)
-            numbers = [one for one in inside if one is not None and "int" in kind]
-            texts = [one for one in inside if "str" in kind]
+            items = value if isinstance(value, tuple) else (value,)
+            numbers = [item for item in items if item is not None and "int" in kind]
+            texts = [item for item in items if "str" in kind]
             if set(map(type, numbers)) - {int} or set(map(type, texts)) - {str}:
                 raise TypeError(entry.name)
             if numbers and (min(numbers) < 0 or max(numbers) >= 2**64):
                 raise ValueError(f"one of the numbers of {entry.name} is no count")
         count = len(record.languages)
-        per_language = {len(one) for one in (record.before, record.after, record.lengths)}
+        per_language = {len(item) for item in (record.before, record.after, record.lengths)}
         if record.targets:
             per_language.add(len(record.targets))
         if not count or len(set(record.languages)) < count:
@@ -226,9 +226,9 @@ class TrainingRecord:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON data, without unused options."""
         data = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        unused = {entry.name: entry.default for entry in fields(self)}
-        data = {name: value for name, value in data.items() if value != unused[name]}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in data.items()}
+        defaults = {entry.name: entry.default for entry in fields(self)}
+        data = {name: value for name, value in data.items() if value != defaults[name]}
+        return {key: list(item) if isinstance(item, tuple) else item for key, item in data.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TrainingRecord:
@@ -240,7 +240,7 @@ class TrainingRecord:
         lists = {"weights", "initial_tokens"} & data.keys()
         record = cls(**data | {name: strings(data[name]) for name in lists})
         if data.get("stage_ends"):
-            record = replace(record, stage_ends=_sizes(data["stage_ends"]))
+            record = replace(record, stage_ends=_stage_ends(data["stage_ends"]))
         for entry in fields(cls):
             value = getattr(record, entry.name)
             is_count = type(value) is int
@@ -249,7 +249,7 @@ class TrainingRecord:
         return record
 
 
-def _sizes(values: Any) -> tuple[int, ...]:
+def _stage_ends(values: Any) -> tuple[int, ...]:
     """Return the sizes of `stage_ends` as a tuple.
 
     Raises:
@@ -348,10 +348,10 @@ class Model:
 
         def __getattr__(self, name: str) -> Any:
             """Create one of the lists that the native core holds, on first use."""
-            if name not in _LISTS or self.core is None:
+            if name not in _CORE_LISTS or self.core is None:
                 raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
             with gc_paused():
-                value = _LISTS[name](self.core)
+                value = _CORE_LISTS[name](self.core)
             return self.__dict__.setdefault(name, value)
 
     def __repr__(self) -> str:
@@ -378,10 +378,10 @@ class Model:
 
     def __post_init__(self) -> None:
         size = self.size
-        for name, given in (("scores", "scores"), ("counts", "token_counts")):
-            needed = name == "scores" and self.recipe.traits.has_scores
-            length = len(getattr(self, name)) if self.core is None else self.core.lengths[given]
-            if (length or needed) and length != size:
+        for name, core_name in (("scores", "scores"), ("counts", "token_counts")):
+            is_required = name == "scores" and self.recipe.traits.has_scores
+            length = len(getattr(self, name)) if self.core is None else self.core.lengths[core_name]
+            if (length or is_required) and length != size:
                 raise BadModel(
                     f"there is not one of the {name} for each token", AGAIN, "damaged-model"
                 )
@@ -403,11 +403,11 @@ class Model:
                     "damaged-model",
                 )
         if (self.events is not None) != bool(self.recipe.removal):
-            named = f"{self.recipe.algorithm} segmented by {self.recipe.segmentation}"
+            model_name = f"{self.recipe.algorithm} segmented by {self.recipe.segmentation}"
             raise BadModel(
-                f"{named} needs the events that removed tokens"
+                f"{model_name} needs the events that removed tokens"
                 if self.events is None
-                else f"{named} removes no tokens, and this model has events that do",
+                else f"{model_name} removes no tokens, and this model has events that do",
                 AGAIN,
                 "damaged-model",
             )
@@ -450,26 +450,28 @@ class Model:
         They are the ids of added tokens, and of byte tokens in SentencePiece models. (Hugging
         Face's Unigram finds the text `<0x41>` as a token.)
         """
-        found = {token.id for token in self.added if not token.ordinary}
+        ids = {token.id for token in self.added if not token.ordinary}
         if self.recipe.byte_fallback and self.recipe.precision == "single":
             if self.core is not None:
-                found.update(self.core.byte_tokens())
+                ids.update(self.core.byte_tokens())
             else:
-                found |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
+                ids |= {id_ for id_, token in enumerate(self.tokens) if token in BYTE_TOKENS}
         if self.recipe.is_byte_level:
-            found -= self._bytes_alone(found)
-        return frozenset(found)
+            ids -= self._only_byte_tokens(ids)
+        return frozenset(ids)
 
-    def _bytes_alone(self, ids: set[int]) -> set[int]:
+    def _only_byte_tokens(self, ids: set[int]) -> set[int]:
         """Return the ids, of those given, whose token is the only one for a single byte.
 
         Some models use `!` for padding. Without the id, a text with this byte could not be encoded.
         """
-        short = {id_ for id_ in ids if len(self.token(id_)) == 1}
-        if not short:
-            return short
-        others = {t for id_, t in enumerate(self.tokens) if len(t) == 1 and id_ not in ids}
-        return {id_ for id_ in short if self.tokens[id_] not in others}
+        single_bytes = {id_ for id_ in ids if len(self.token(id_)) == 1}
+        if not single_bytes:
+            return single_bytes
+        others = {
+            token for id_, token in enumerate(self.tokens) if len(token) == 1 and id_ not in ids
+        }
+        return {id_ for id_ in single_bytes if self.tokens[id_] not in others}
 
     @cached_property
     def user_defined(self) -> frozenset[int]:
@@ -480,9 +482,9 @@ class Model:
         """
         if not self.recipe.traits.has_scores or self.recipe.precision != "single":
             return frozenset()
-        high = [id_ for id_, score in enumerate(self.scores) if score > 0]
-        found = (id_ for id_ in high if self.scores[id_] == user_defined_score(self.token(id_)))
-        return frozenset(found) - self.reserved_ids
+        positive = [id_ for id_, score in enumerate(self.scores) if score > 0]
+        ids = (id_ for id_ in positive if self.scores[id_] == user_defined_score(self.token(id_)))
+        return frozenset(ids) - self.reserved_ids
 
     @cached_property
     def spelled(self) -> list[str]:
@@ -509,18 +511,20 @@ class Model:
             return True
         if self.recipe.is_byte_level:
             ids = list(self.reserved_ids)
-            stand_ins = byte_level.spell_all([self.tokens[id_] for id_ in ids])
-            odd = {
-                id_ for id_, text in zip(ids, stand_ins, strict=True) if text != self.spelled[id_]
+            as_characters = byte_level.spell_all([self.tokens[id_] for id_ in ids])
+            differing = {
+                id_
+                for id_, text in zip(ids, as_characters, strict=True)
+                if text != self.spelled[id_]
             }
-            if odd and any(odd & {*merge[:3]} for merge in self.merges):
+            if differing and any(differing & {*merge[:3]} for merge in self.merges):
                 return True
         tokens = tails = self.tokens
         if self.recipe.marker.is_continuation:
-            mark = self.recipe.marker.text.encode()
-            tails = [token.removeprefix(mark) for token in tokens]
+            prefix = self.recipe.marker.text.encode()
+            tails = [token.removeprefix(prefix) for token in tokens]
         return any(
-            tokens[left] + tails[right] != tokens[new] for left, right, new, *_ in self.merges
+            tokens[left] + tails[right] != tokens[merged] for left, right, merged, *_ in self.merges
         )
 
 
@@ -531,7 +535,7 @@ def merges_of(core: StoredModel) -> list[Merge]:
 
 
 #: Constructors of the lists that a model in the native core creates on first use.
-_LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
+_CORE_LISTS: dict[str, Callable[[StoredModel], list[Any]]] = {
     "tokens": lambda core: core.tokens(),
     "merges": merges_of,
     "scores": lambda core: core.scores(),

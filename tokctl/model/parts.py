@@ -35,23 +35,23 @@ class PartOption(NamedTuple):
     may_be_empty: bool = True
     one_character: bool = False
 
-    def check(self, what: str, given: object) -> None:
-        """Raise an error unless `given` is an allowed value of the option.
+    def check(self, what: str, argument: object) -> None:
+        """Raise an error unless `argument` is an allowed value of the option.
 
         Args:
             what: name of the option in error messages.
-            given: value to check.
+            argument: value to check.
 
         Raises:
             TokctlError: the value has the wrong type, is out of range, or is not UTF-8.
         """
-        if type(given) is not self.type:
+        if type(argument) is not self.type:
             raise BadOption(
-                f"{what} is {given!r}, and should be {_TYPES[self.type]}",
+                f"{what} is {argument!r}, and should be {_TYPES[self.type]}",
                 "write a value of that type",
                 "bad-value",
             )
-        value: Any = given
+        value: Any = argument
         if self.choices and value not in self.choices:
             raise BadOption(
                 f"{what} can't be {value!r}",
@@ -130,8 +130,8 @@ class Part(ShortRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the kind, and the options that differ from their default, as JSON data."""
-        known = self.family.kinds[self.kind].options
-        changed = {name: value for name, value in self.options if value != known[name].default}
+        declared = self.family.kinds[self.kind].options
+        changed = {name: value for name, value in self.options if value != declared[name].default}
         return {"kind": self.kind, **changed}
 
     def __str__(self) -> str:
@@ -143,14 +143,20 @@ class Part(ShortRepr):
         del changed["kind"]
         if not changed:
             return self.kind
-        for name, meant in self.family.aliases.items():
-            given = [option for option, value in meant.items() if value is None]
-            text = f"{name}:{self[given[0]]}" if given and given[0] in changed else name
-            if {"kind": self.kind, **changed}.keys() == meant.keys() and self._is(text):
+        for name, alias_options in self.family.aliases.items():
+            open_options = [option for option, value in alias_options.items() if value is None]
+            text = (
+                f"{name}:{self[open_options[0]]}"
+                if open_options and open_options[0] in changed
+                else name
+            )
+            if {"kind": self.kind, **changed}.keys() == alias_options.keys() and self._is_spelled(
+                text
+            ):
                 return text
         values = [_value_text(self[name]) for name in kind.main]
         text = f"{self.kind}:{kind.separator.join(values)}"
-        if changed.keys() <= set(kind.main) and self._is(text):
+        if changed.keys() <= set(kind.main) and self._is_spelled(text):
             return text
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
@@ -159,7 +165,7 @@ class Part(ShortRepr):
         """Return the effect of the part, in one line."""
         return self.family.abouts.get(str(self), self.family.kinds[self.kind].about)
 
-    def _is(self, text: str) -> bool:
+    def _is_spelled(self, text: str) -> bool:
         """Return whether the text form `text` describes this part."""
         try:
             return self.family.parse(text) == self
@@ -205,19 +211,19 @@ class PartFamily:
             TokctlError: the kind or an option is unknown, required but missing, or invalid.
         """
         if not isinstance(kind, str) or kind not in self.kinds:
-            near = did_you_mean(kind, self.names()).rstrip()
-            hint = near or f"choose one of: {', '.join(self.names())}"
+            suggestion = did_you_mean(kind, self.names()).rstrip()
+            hint = suggestion or f"choose one of: {', '.join(self.names())}"
             raise BadOption(f"no {self.name} is called {kind!r}", hint, "unknown-name")
-        known = self.kinds[kind].options
-        if unknown := options.keys() - known.keys():
-            names = ", ".join(known) or "none"
+        declared = self.kinds[kind].options
+        if unknown := options.keys() - declared.keys():
+            names = ", ".join(declared) or "none"
             raise BadOption(
                 f"the {self.name} {kind} has no option {min(unknown)!r}",
                 f"it has: {names}",
                 "unknown-name",
             )
         values = []
-        for name, option in known.items():
+        for name, option in declared.items():
             value = options.get(name, option.default)
             if value is None:
                 raise BadOption(
@@ -238,8 +244,8 @@ class PartFamily:
     def example(self, kind: str) -> str:
         """Return the hint that shows the text form of a kind."""
         main = self.kinds[kind].main
-        shown = self.kinds[kind].separator.join(name.upper() for name in main)
-        return f"write {kind}:{shown}" if main else f"it is called {kind}"
+        placeholders = self.kinds[kind].separator.join(name.upper() for name in main)
+        return f"write {kind}:{placeholders}" if main else f"it is called {kind}"
 
     def from_dict(self, data: Any) -> Part:
         """Return the part that `Part.to_dict` wrote.
@@ -270,16 +276,16 @@ class PartFamily:
             return self._from_json(text)
         name, colon, value = text.partition(":")
         if name in self.aliases:
-            meant = dict(self.aliases[name])
-            for option, given in meant.items():
-                if given is None:
+            alias_options = dict(self.aliases[name])
+            for option, preset in alias_options.items():
+                if preset is None:
                     if not value:
                         raise BadOption(
                             f"the {self.name} {name} needs a value",
                             f"write {name}:VALUE",
                             "missing-option",
                         )
-                    meant[option] = value
+                    alias_options[option] = value
                     colon = ""
             if colon:
                 raise BadOption(
@@ -287,7 +293,7 @@ class PartFamily:
                     f"write {name} alone",
                     "bad-value",
                 )
-            return self.part(meant.pop("kind"), **meant)
+            return self.part(alias_options.pop("kind"), **alias_options)
         if not colon or name not in self.kinds:
             return self.part(name)
         kind = self.kinds[name]
@@ -303,7 +309,13 @@ class PartFamily:
                 f"{text!r} has too many {kind.separator!r}", self.example(name), "bad-value"
             )
         pairs = zip(kind.main, values, strict=False)
-        return self.part(name, **{n: self._value(kind.options[n], v) for n, v in pairs})
+        return self.part(
+            name,
+            **{
+                option_name: self._value(kind.options[option_name], option_text)
+                for option_name, option_text in pairs
+            },
+        )
 
     def _value(self, option: PartOption, text: str) -> Any:
         if option.type is bool:
@@ -333,21 +345,24 @@ class PartFamily:
         parts: list[Part] = []
         while text:
             name = text.split(",", 1)[0].split(":", 1)[0]
-            if text.startswith("{") or self._takes_text(name):
+            if text.startswith("{") or self._needs_free_text(name):
                 return [*parts, self.parse(text)]
-            one, _, text = text.partition(",")
-            if one.strip():
-                parts.append(self.parse(one.strip()))
+            part, _, text = text.partition(",")
+            if part.strip():
+                parts.append(self.parse(part.strip()))
             text = text.lstrip()
         return parts
 
-    def _takes_text(self, name: str) -> bool:
+    def _needs_free_text(self, name: str) -> bool:
         if name in self.aliases:
             return None in self.aliases[name].values()
         if name not in self.kinds:
             return False
         kind = self.kinds[name]
-        return any(kind.options[n].type is str and not kind.options[n].choices for n in kind.main)
+        return any(
+            kind.options[option].type is str and not kind.options[option].choices
+            for option in kind.main
+        )
 
     def steps(self, steps: PartsLike) -> tuple[Part, ...]:
         """Return parts for a sequence of parts, text forms and dictionaries, skipping `none`.
@@ -359,7 +374,7 @@ class PartFamily:
         """
         if isinstance(steps, (str, Part, Mapping)):
             steps = [steps]
-        found: list[Part] = []
+        parts: list[Part] = []
         for step in steps:
             if isinstance(step, Part):
                 if step.family is not self:
@@ -368,12 +383,12 @@ class PartFamily:
                         f"name a {self.name} there",
                         "bad-value",
                     )
-                found.append(step)
+                parts.append(step)
             elif isinstance(step, str):
-                found += [] if step in ("none", "") else [self.parse(step)]
+                parts += [] if step in ("none", "") else [self.parse(step)]
             else:
-                found.append(self.from_dict(step))
-        return tuple(found)
+                parts.append(self.from_dict(step))
+        return tuple(parts)
 
 
 #: The forms in which callers can give a sequence of parts.
@@ -686,17 +701,25 @@ def with_invalid_bytes(decoders: Iterable[Part], invalid: str) -> tuple[Part, ..
 
 def bert_template(cls: str = "[CLS]", sep: str = "[SEP]") -> Part:
     """Return the template of Hugging Face's BertProcessing."""
-    c, s, pair = _word(cls), _word(sep), _word(sep, 1)
-    return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} $B:1 {pair}")
+    cls_word, sep_word, pair_sep = _template_word(cls), _template_word(sep), _template_word(sep, 1)
+    return POST_PROCESSORS.part(
+        "template",
+        single=f"{cls_word} $A {sep_word}",
+        pair=f"{cls_word} $A {sep_word} $B:1 {pair_sep}",
+    )
 
 
 def roberta_template(cls: str = "<s>", sep: str = "</s>") -> Part:
     """Return the template of Hugging Face's RobertaProcessing, with type id 0 everywhere."""
-    c, s = _word(cls), _word(sep)
-    return POST_PROCESSORS.part("template", single=f"{c} $A {s}", pair=f"{c} $A {s} {s} $B {s}")
+    cls_word, sep_word = _template_word(cls), _template_word(sep)
+    return POST_PROCESSORS.part(
+        "template",
+        single=f"{cls_word} $A {sep_word}",
+        pair=f"{cls_word} $A {sep_word} {sep_word} $B {sep_word}",
+    )
 
 
-def _word(token: str, type_id: int = 0) -> str:
+def _template_word(token: str, type_id: int = 0) -> str:
     """Return a special token as a template spells it.
 
     Raises:
@@ -726,9 +749,9 @@ def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> N
     for template, texts in ((single, ["A"]), (pair, ["A", "B"])):
         pieces = template_pieces(template)
         if sorted(piece.sequence for piece in pieces if piece.sequence) != texts:
-            wanted = " and ".join(f"${text}" for text in texts)
+            expected = " and ".join(f"${text}" for text in texts)
             raise BadOption(
-                f"the template {template!r} should hold {wanted}, once",
+                f"the template {template!r} should hold {expected}, once",
                 "for instance: [CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1",
                 "bad-value",
             )
@@ -753,10 +776,10 @@ CHARS_MAPS = {
 
 def native_parts(parts: Iterable[Part]) -> list[dict[str, Any]]:
     """Return the kind and all options of each part, in the form that the native core takes."""
-    return [_native(part) for part in parts]
+    return [_native_part(part) for part in parts]
 
 
-def _native(part: Part) -> dict[str, Any]:
+def _native_part(part: Part) -> dict[str, Any]:
     if part.kind in CHARS_MAPS:
         return {"kind": "chars-map", "name": CHARS_MAPS[part.kind], "keep": list(part["keep"])}
     if part.kind == "precompiled":
@@ -770,8 +793,8 @@ def _native(part: Part) -> dict[str, Any]:
                 "take them from a model file as they are",
                 "bad-value",
             ) from None
-        found = {"kind": "chars-map", "blob": blob, "keep": list(part["keep"])}
-        return {**found, "graphemes": part["graphemes"]}
+        native = {"kind": "chars-map", "blob": blob, "keep": list(part["keep"])}
+        return {**native, "graphemes": part["graphemes"]}
     return {"kind": part.kind, **dict(part.options)}
 
 
@@ -834,16 +857,20 @@ def check_added(tokens: Sequence[AddedToken]) -> None:
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        wrong = next(text for text in texts if any("\ud800" <= c <= "\udfff" for c in text))
+        invalid = next(
+            text for text in texts if any("\ud800" <= character <= "\udfff" for character in text)
+        )
         raise BadOption(
-            f"the added token {wrong!r} is not UTF-8",
+            f"the added token {invalid!r} is not UTF-8",
             _ADDED_TOKENS,
             "bad-value",
         ) from None
     if set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= 2**32 - 1:
-        wrong = next(t for t in tokens if type(t.id) is not int or not 0 <= t.id < 2**32 - 1)
+        invalid = next(
+            token for token in tokens if type(token.id) is not int or not 0 <= token.id < 2**32 - 1
+        )
         raise BadOption(
-            f"the added token {wrong.text!r} can't have the id {wrong.id!r}",
+            f"the added token {invalid.text!r} can't have the id {invalid.id!r}",
             _ADDED_TOKENS,
             "bad-value",
         )
@@ -860,9 +887,9 @@ def check_added(tokens: Sequence[AddedToken]) -> None:
             "conflict",
         )
     if len(set(ids)) != len(ids):
-        twice = next(one for one, two in pairwise(sorted(ids)) if one == two)
+        repeated = next(id_ for id_, next_id in pairwise(sorted(ids)) if id_ == next_id)
         raise BadOption(
-            f"the id {twice} has two added tokens",
+            f"the id {repeated} has two added tokens",
             _ADDED_TOKENS,
             "conflict",
         )

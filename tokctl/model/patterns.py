@@ -65,8 +65,8 @@ def digit_groups(length: int) -> str:
 
 def group_length(pattern: str) -> int | None:
     """Return the length for which `pattern` equals `digit_groups(length)`, else None."""
-    found = re.match(r"\\p\{N\}\{1,([1-9]\d{0,3})\}", pattern)
-    length = int(found[1]) if found else None
+    match = re.match(r"\\p\{N\}\{1,([1-9]\d{0,3})\}", pattern)
+    length = int(match[1]) if match else None
     return length if length and pattern == digit_groups(length) else None
 
 
@@ -119,9 +119,9 @@ def compile_pattern(name: str) -> Any:
 
 #: Most parts of a compiled pattern. `regex` copies a part once per repetition, and nested
 #: quantifiers multiply. This many parts take about 0.1 s and 100 MB.
-_MOST_PARTS = 100_000
+_MAX_PARTS = 100_000
 #: Most characters of a pattern, before compilation.
-_LONGEST = 100_000
+_MAX_LENGTH = 100_000
 #: One syntax element. An unclosed class extends to the end, so scanning takes linear time.
 _PART = re.compile(
     r"\\[pPNgk]\{[^}]{0,99}\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*(?:\]|\\?\Z)|\{(\d*)(?:,(\d*))?\}|.",
@@ -135,28 +135,28 @@ def check_size(pattern: str) -> None:
     Raises:
         TokctlError: the pattern has too many characters, or too many parts after repetition.
     """
-    if len(pattern) > _LONGEST:
+    if len(pattern) > _MAX_LENGTH:
         raise BadOption(
             f"the pattern {pattern[:40]!r}… has {len(pattern):,} characters",
-            f"it can have {_LONGEST:,}; replacements and added tokens find many texts at once",
+            f"it can have {_MAX_LENGTH:,}; replacements and added tokens find many texts at once",
             "bad-value",
         )
-    outer: list[int] = []
+    open_groups: list[int] = []
     total = last = 0
     for part in _PART.finditer(pattern):
         if part[0] == "(":
-            outer.append(total + last)
+            open_groups.append(total + last)
             total = last = 0
         elif part[0] == ")":
-            total, last = outer.pop() if outer else 0, total + last
+            total, last = open_groups.pop() if open_groups else 0, total + last
         elif part[1] is None:
             total, last = total + last, 1
         else:
             last *= max(int(number[:9] or 1) for number in (part[1], part[2] or ""))
-        if total + last > _MOST_PARTS:
+        if total + last > _MAX_PARTS:
             raise BadOption(
                 f"the pattern {pattern!r:.80} is too large to compile",
-                f"its quantifiers make more than {_MOST_PARTS:,} parts of it: count less",
+                f"its quantifiers make more than {_MAX_PARTS:,} parts of it: count less",
                 "bad-value",
             )
 
@@ -171,51 +171,51 @@ def can_backtrack(pattern: str) -> bool:
     """
     if re.search(r"\(\?(?:R|&|P>|[+-]?\d)", pattern):
         return True
-    outer: list[tuple[int, int, bool, bool]] = []
-    loops = most = 0  # repetitions in this alternative; most in an earlier alternative
+    open_groups: list[tuple[int, int, bool, bool]] = []
+    loops = most_loops = 0  # repetitions in this alternative; most in an earlier alternative
     choices = False
     inner: tuple[int, bool] = (0, False)  # loops and choices of the group that just closed
     parts = list(_PART.finditer(pattern))
-    at = 0
-    while at < len(parts):
-        part = parts[at][0]
-        at += 1
+    index = 0
+    while index < len(parts):
+        part = parts[index][0]
+        index += 1
         if part == "(":
-            is_atomic = pattern.startswith("(?>", parts[at - 1].start())
-            outer.append((loops, most, choices, is_atomic))
-            loops, most, choices = 0, 0, False
-            at += pattern.startswith("(?", parts[at - 1].start())
-        elif part == ")" and outer:
-            inner = (max(loops, most), choices)
-            loops, most, choices, is_atomic = outer.pop()
+            is_atomic = pattern.startswith("(?>", parts[index - 1].start())
+            open_groups.append((loops, most_loops, choices, is_atomic))
+            loops, most_loops, choices = 0, 0, False
+            index += pattern.startswith("(?", parts[index - 1].start())
+        elif part == ")" and open_groups:
+            inner = (max(loops, most_loops), choices)
+            loops, most_loops, choices, is_atomic = open_groups.pop()
             inner = (0, False) if is_atomic else inner
             loops, choices = loops + inner[0], choices or inner[1]
             continue
         elif part == "|":
-            loops, most, choices = 0, max(loops, most), True
-        elif part in ("*", "+", "?") or parts[at - 1][1] is not None:
-            least, greatest = parts[at - 1][1], parts[at - 1][2]
-            behind = parts[at][0] if at < len(parts) else ""
-            at += behind in ("+", "?")
+            loops, most_loops, choices = 0, max(loops, most_loops), True
+        elif part in ("*", "+", "?") or parts[index - 1][1] is not None:
+            least, greatest = parts[index - 1][1], parts[index - 1][2]
+            following = parts[index][0] if index < len(parts) else ""
+            index += following in ("+", "?")
             is_fixed = least is not None and greatest is None
-            if behind == "+" or is_fixed:
+            if following == "+" or is_fixed:
                 pass
-            elif part == "?" or (greatest and int(greatest[:9]) < _MANY):
+            elif part == "?" or (greatest and int(greatest[:9]) < _MANY_REPEATS):
                 choices = True
             elif inner[0] or inner[1]:
                 return True
             else:
                 loops, choices = loops + 1, True
-        if loops >= _LOOPS:
+        if loops >= _MAX_LOOPS:
             return True
         inner = (0, False)
     return False
 
 
 #: Repetitions in a row from which a search may take more than quadratic time.
-_LOOPS = 3
+_MAX_LOOPS = 3
 #: A bounded repetition with at least this maximum counts as unbounded.
-_MANY = 10
+_MANY_REPEATS = 10
 
 
 def seconds(size: int) -> float:
@@ -256,16 +256,16 @@ def matches_and_gaps(name: str, text: str) -> Iterator[tuple[int, int]]:
             "write it so that a text can be matched in one way only: a+ for (a|aa)+",
             "too-large",
         ) from None
-    done = 0
+    gap_start = 0
     for start, end in spans:
         if start == end:
             continue
-        if start > done:
-            yield done, start
+        if start > gap_start:
+            yield gap_start, start
         yield start, end
-        done = end
-    if done < len(text):
-        yield done, len(text)
+        gap_start = end
+    if gap_start < len(text):
+        yield gap_start, len(text)
 
 
 def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[int, int]]:
@@ -282,47 +282,47 @@ def matches(compiled: Any, text: str, limit: float | None = None) -> list[tuple[
     Raises:
         TimeoutError: the search took longer than `limit`.
     """
-    found: list[tuple[int, int]] = []
-    done = 0
+    ranges: list[tuple[int, int]] = []
+    last_end = 0
     for match in compiled.finditer(text, timeout=limit):
         start, end = match.span()
         if start == end:
-            return found + _with_empty_ones(compiled, text, (done, bool(found)), limit)
+            return ranges + _matches_with_empty(compiled, text, (last_end, bool(ranges)), limit)
         # A pattern with look-behind or \K can match inside text that is already covered.
-        if done <= start < end:
-            found.append((start, end))
-            done = end
-    return found
+        if last_end <= start < end:
+            ranges.append((start, end))
+            last_end = end
+    return ranges
 
 
-def _with_empty_ones(
-    compiled: Any, text: str, behind: tuple[int, bool], limit: float | None
+def _matches_with_empty(
+    compiled: Any, text: str, start_state: tuple[int, bool], limit: float | None
 ) -> list[tuple[int, int]]:
     """Return the matches from an offset on, empty ones included.
 
     Args:
         compiled: pattern of the `regex` package.
         text: the text to search.
-        behind: the character offset to start from, and whether a match ends there.
+        start_state: the character offset to start from, and whether a match ends there.
         limit: most processor time, in seconds; None: no limit.
     """
-    found: list[tuple[int, int]] = []
-    done, is_behind = behind
-    at = done
-    begun = process_time()
-    while at <= len(text):
-        left = limit and max(limit - (process_time() - begun), 1e-6)
-        match = compiled.search(text, at, timeout=left)
+    ranges: list[tuple[int, int]] = []
+    last_end, has_previous = start_state
+    offset = last_end
+    started = process_time()
+    while offset <= len(text):
+        remaining = limit and max(limit - (process_time() - started), 1e-6)
+        match = compiled.search(text, offset, timeout=remaining)
         if match is None:
             break
         start, end = match.span()
-        if not done <= start <= end or (start == end == done and is_behind):
-            at += 1
+        if not last_end <= start <= end or (start == end == last_end and has_previous):
+            offset += 1
             continue
-        found.append((start, end))
-        at = done = end
-        is_behind = True
-    return found
+        ranges.append((start, end))
+        offset = last_end = end
+        has_previous = True
+    return ranges
 
 
 def takes_too_long(pattern: str, size: int) -> str:

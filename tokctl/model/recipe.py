@@ -80,15 +80,15 @@ class Marker(NamedTuple):
 
     def removed_from(self, token: bytes) -> bytes:
         """Return the token without its marker; a token without marker is unchanged."""
-        mark = self.text.encode()
-        return token.removesuffix(mark) if self.ends_words else token.removeprefix(mark)
+        marker = self.text.encode()
+        return token.removesuffix(marker) if self.ends_words else token.removeprefix(marker)
 
     def merged(self, left: AnyStr, right: AnyStr) -> AnyStr:
         """Return the token of a merge; a continuation prefix of the right side is dropped."""
         if not self.is_continuation:
             return left + right
-        mark = self.text if isinstance(right, str) else self.text.encode()
-        return left + right.removeprefix(mark)
+        marker = self.text if isinstance(right, str) else self.text.encode()
+        return left + right.removeprefix(marker)
 
     def on_symbol(self, text: str, *, first: bool, last: bool) -> str:
         """Return the symbol of a character in a word.
@@ -159,8 +159,8 @@ class TrainingStage(ShortRepr):
             TokctlError: `until` is neither a number of ids nor a share up to 100%.
         """
         number = self.until.removesuffix("%")
-        whole, _, decimals = number.partition(".")
-        digits = whole + decimals
+        integer_part, _, decimals = number.partition(".")
+        digits = integer_part + decimals
         share = self.is_share
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 16) or (
             decimals and not share
@@ -171,13 +171,13 @@ class TrainingStage(ShortRepr):
                 "bad-value",
             )
         if not share:
-            return min(int(whole), vocab_size)
-        of = 100 * 10 ** len(decimals)
-        if int(digits) > of:
+            return min(int(integer_part), vocab_size)
+        denominator = 100 * 10 ** len(decimals)
+        if int(digits) > denominator:
             raise BadOption(
                 f"a stage can't end at {self.until}", "100% is all of the vocabulary", "bad-value"
             )
-        ids: int = vocab_size * int(digits) // of
+        ids: int = vocab_size * int(digits) // denominator
         return ids
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,11 +201,11 @@ class TrainingStage(ShortRepr):
         parts, until = data["pre_tokenizers"], data["until"]
         if not isinstance(parts, list) or type(until) is not str:
             raise TypeError("stages")
-        most = data["max_words"]
-        if not (most is None or type(most) is int):
+        max_words = data["max_words"]
+        if not (max_words is None or type(max_words) is int):
             raise TypeError("stages")
-        split = tuple(map(PRE_TOKENIZERS.from_dict, parts))
-        return cls(split, until, most, strings(data["forbidden"]))
+        pre_tokenizers = tuple(map(PRE_TOKENIZERS.from_dict, parts))
+        return cls(pre_tokenizers, until, max_words, strings(data["forbidden"]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,7 +280,8 @@ class Recipe(ShortRepr):
         object.__setattr__(self, "marker", Marker(*self.marker))
         object.__setattr__(self, "special_tokens", tuple(self.special_tokens))
         stages = (
-            one if isinstance(one, TrainingStage) else TrainingStage(**one) for one in self.stages
+            stage if isinstance(stage, TrainingStage) else TrainingStage(**stage)
+            for stage in self.stages
         )
         object.__setattr__(self, "stages", tuple(stages))
         check(self)
@@ -449,9 +450,9 @@ class Recipe(ShortRepr):
         Raises:
             TokctlError: a field is unknown, missing or wrong.
         """
-        known = {entry.name: entry for entry in fields(cls)}
-        values = _of_format_1(data) if "pre_tokenizer" in data else dict(data)
-        if unknown := set(values) - set(known):
+        declared = {entry.name: entry for entry in fields(cls)}
+        values = _upgrade_format_1(data) if "pre_tokenizer" in data else dict(data)
+        if unknown := set(values) - set(declared):
             raise BadModel(
                 f"the recipe has a field {min(unknown)!r} that this tokctl lacks",
                 "use the tokctl that wrote the recipe, or a newer one",
@@ -469,7 +470,10 @@ class Recipe(ShortRepr):
                     raise TypeError(name)
                 values[name] = tuple(map(family.from_dict, values[name]))
             for name in values.keys() - _FAMILIES.keys() - {"marker", "special_tokens", "stages"}:
-                if not has_type(known[name], values[name]) or (name, values[name]) == _NO_UNKNOWN:
+                if (
+                    not has_type(declared[name], values[name])
+                    or (name, values[name]) == _NO_UNKNOWN
+                ):
                     raise TypeError(name)
             return cls(**values)
         except (KeyError, TypeError) as error:
@@ -517,7 +521,7 @@ def has_type(field: Field[Any], value: Any) -> bool:
     return type(value) in _TYPES[str(field.type)]
 
 
-def _of_format_1(data: dict[str, Any]) -> dict[str, Any]:
+def _upgrade_format_1(data: dict[str, Any]) -> dict[str, Any]:
     """Return the current fields of a recipe in format 1, which names one pre-tokenizer."""
     values = dict(data)
     splitting = values.pop("pre_tokenizer")

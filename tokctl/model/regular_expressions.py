@@ -244,7 +244,7 @@ Node: TypeAlias = (
 def sequence(items: Iterable[Node]) -> Node:
     """Return a node for the items in a row; nested sequences are flattened."""
     flat = tuple(
-        one for item in items for one in (item.items if isinstance(item, Sequence) else (item,))
+        child for item in items for child in (item.items if isinstance(item, Sequence) else (item,))
     )
     return flat[0] if len(flat) == 1 else Sequence(flat)
 
@@ -321,12 +321,12 @@ def foldings() -> dict[str, str]:
 @cache
 def _variants() -> dict[str, str]:
     """Return, for each case folding, the characters that fold to it; a single one is included."""
-    found: dict[str, list[str]] = {}
+    by_folding: dict[str, list[str]] = {}
     for char, folded in foldings().items():
-        found.setdefault(folded, []).append(char)
+        by_folding.setdefault(folded, []).append(char)
     return {
         folded: "".join([*([folded] if len(folded) == 1 else []), *chars])
-        for folded, chars in found.items()
+        for folded, chars in by_folding.items()
     }
 
 
@@ -369,9 +369,9 @@ def first_outside(chars: CharSet) -> str:
     """Return the first character outside a set; empty if the set holds every character."""
     import regex
 
-    every = _every_character()
-    found = regex.match(print_python(Atomic(Repeat(Chars(chars), 0, None))), every)
-    return every[found.end() : found.end() + 1] if found else every[0]
+    every_character = _every_character()
+    outside = regex.match(print_python(Atomic(Repeat(Chars(chars), 0, None))), every_character)
+    return every_character[outside.end() : outside.end() + 1] if outside else every_character[0]
 
 
 @cache

@@ -12,7 +12,7 @@ from tokctl.sources.blocks import BLOCK_SIZE, BlockStream, ByteSource
 from tokctl.sources.document import Archive, Document, Records
 
 #: Largest depth of archives in archives: an archive that contains itself must end.
-_DEEPEST = 8
+_MAX_DEPTH = 8
 #: Largest size of a header in bytes; larger than a block.
 _LONGEST_HEADER = 1 << 24
 
@@ -37,27 +37,27 @@ def members(
         TokctlError: the archive is damaged, cut short, or nested too deeply. The message names it.
     """
     name = data.name
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise BadInput(
-            f"{name}: archives in archives, more than {_DEEPEST} deep", "unpack it", "too-large"
+            f"{name}: archives in archives, more than {_MAX_DEPTH} deep", "unpack it", "too-large"
         )
-    with closing(_Forward(blocks(), name)) as stream:
+    with closing(_ForwardStream(blocks(), name)) as stream:
         if not stream.peek(1):
-            raise _cut(name)
-        tar = _open(stream, name)
-        while (member := _next(tar, name)) is not None:
+            raise _cut_error(name)
+        tar = _open_tar(stream, name)
+        while (member := _next_member(tar, name)) is not None:
             tar.members.clear()  # type: ignore[attr-defined]  # else the list grows
             if not member.isreg():
                 continue
             if member.size < 0:
-                raise _damaged(name, ValueError(f"a file of {member.size} bytes"))
-            data_of_member = _member_data(tar, stream, member, name)
-            source = open_member(data_of_member)
+                raise _damage_error(name, ValueError(f"a file of {member.size} bytes"))
+            member_data = _member_data(tar, stream, member, name)
+            source = open_member(member_data)
             if isinstance(source, Archive):
                 yield from source.members()
             else:
                 yield source
-            stream.turn += 1
+            stream.member_number += 1
         if any(block.strip(b"\0") for block in stream.rest()):
             raise BadInput(
                 f"{name}: there is more data after the end of the archive",
@@ -67,41 +67,41 @@ def members(
 
 
 def _member_data(
-    tar: tarfile.TarFile, stream: _Forward, member: tarfile.TarInfo, name: str
+    tar: tarfile.TarFile, stream: _ForwardStream, member: tarfile.TarInfo, name: str
 ) -> ByteSource:
     path = f"{name}/{member.name.removeprefix('./').lstrip('/')}"
-    turn = stream.turn
+    number = stream.member_number
 
     def blocks() -> Iterator[bytes]:
-        with _damage(name):
+        with _tar_errors(name):
             sparse = tar.extractfile(member) if member.issparse() else None
-            left = member.size
-            while left:
-                if stream.turn != turn:
+            remaining = member.size
+            while remaining:
+                if stream.member_number != number:
                     raise BadOption(
                         f"{path}: the archive has been read on since",
                         "read its members in their order",
                     )
                 if sparse is not None:
-                    block = sparse.read(min(left, BLOCK_SIZE))
+                    block = sparse.read(min(remaining, BLOCK_SIZE))
                 else:
-                    stream.seek(member.offset_data + member.size - left)
-                    block = stream.some(min(left, BLOCK_SIZE))
+                    stream.seek(member.offset_data + member.size - remaining)
+                    block = stream.some(min(remaining, BLOCK_SIZE))
                 if not block:
-                    raise _cut(name)
-                left -= len(block)
+                    raise _cut_error(name)
+                remaining -= len(block)
                 yield block
 
     return ByteSource(path, blocks, size=member.size)
 
 
-class _Forward(BlockStream):
+class _ForwardStream(BlockStream):
     """Stream with the methods that `tarfile` needs to read forwards."""
 
     def __init__(self, blocks: Iterator[bytes], name: str) -> None:
         super().__init__(blocks)
         self.name = name
-        self.turn = 0  # index of the member that may be read
+        self.member_number = 0  # index of the member that may be read
 
     def read(self, size: int = -1) -> bytes:
         if size > _LONGEST_HEADER:
@@ -109,17 +109,17 @@ class _Forward(BlockStream):
         return super().read(size)
 
     def tell(self) -> int:
-        return self.place
+        return self.position
 
-    def seek(self, place: int) -> int:
-        if place < self.place:
+    def seek(self, position: int) -> int:
+        if position < self.position:
             raise BadOption(
                 f"{self.name}: the archive has been read on since",
                 "read its members in their order",
             )
-        if self.skip(place - self.place) < 0 or self.place < place:
-            raise _cut(self.name)
-        return self.place
+        if self.skip(position - self.position) < 0 or self.position < position:
+            raise _cut_error(self.name)
+        return self.position
 
 
 class _TarHeader(tarfile.TarInfo):
@@ -134,12 +134,14 @@ class _TarHeader(tarfile.TarInfo):
         except tarfile.HeaderError as error:
             # If the blocks of zeros are missing, the archive may be cut anywhere.
             kinds = (tarfile.EmptyHeaderError, tarfile.TruncatedHeaderError)  # type: ignore[attr-defined]
-            name = cast(_Forward, tar.fileobj).name
-            raise (_cut(name) if isinstance(error, kinds) else _damaged(name, error)) from None
+            name = cast(_ForwardStream, tar.fileobj).name
+            raise (
+                _cut_error(name) if isinstance(error, kinds) else _damage_error(name, error)
+            ) from None
 
 
-def _open(stream: _Forward, name: str) -> tarfile.TarFile:
-    with _damage(name):
+def _open_tar(stream: _ForwardStream, name: str) -> tarfile.TarFile:
+    with _tar_errors(name):
         return tarfile.TarFile(
             fileobj=cast(Any, stream),
             tarinfo=_TarHeader,
@@ -148,12 +150,12 @@ def _open(stream: _Forward, name: str) -> tarfile.TarFile:
         )
 
 
-def _next(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
-    with _damage(name):
+def _next_member(tar: tarfile.TarFile, name: str) -> tarfile.TarInfo | None:
+    with _tar_errors(name):
         return tar.next()
 
 
-class _damage:  # noqa: N801  (a context manager, called like a function)
+class _tar_errors:  # noqa: N801  (a context manager, called like a function)
     """Context manager that turns tarfile's errors into TokctlErrors that name the archive."""
 
     def __init__(self, name: str) -> None:
@@ -164,12 +166,12 @@ class _damage:  # noqa: N801  (a context manager, called like a function)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, tarfile.ReadError) and "unexpected end" in str(error):
-            raise _cut(self.name) from None
+            raise _cut_error(self.name) from None
         if isinstance(error, (tarfile.TarError, OSError, ValueError, LookupError)):
-            raise _damaged(self.name, error) from None
+            raise _damage_error(self.name, error) from None
 
 
-def _cut(name: str) -> TokctlError:
+def _cut_error(name: str) -> TokctlError:
     return BadInput(
         f"{name} is cut short: the archive has no end",
         "fetch or write it again; tar -t lists it",
@@ -177,7 +179,7 @@ def _cut(name: str) -> TokctlError:
     )
 
 
-def _damaged(name: str, error: BaseException) -> TokctlError:
+def _damage_error(name: str, error: BaseException) -> TokctlError:
     return BadInput(
         f"{name} is damaged, or no tar: {error}",
         "fetch or write it again; tar -t lists it",

@@ -41,38 +41,38 @@ class ByteSource:
             position; else None.
         head: first bytes, if they have been read; else None.
         prompt: whether bytes come without waiting for a person or a program.
-        again: whether the bytes can be read more than once.
-        waits: whether even the first bytes can be late, possibly after other sources were read.
+        is_rereadable: whether the bytes can be read more than once.
+        may_block: whether even the first bytes can be late, possibly after other sources were read.
         done: number of bytes read so far.
     """
 
     def __init__(
         self,
         name: str,
-        start: Callable[[], Iterator[bytes]],
+        open_blocks: Callable[[], Iterator[bytes]],
         *,
         size: int | None = None,
         path: str | None = None,
         head: bytes | None = None,
         prompt: bool = False,
-        again: bool = False,
-        waits: bool = False,
+        is_rereadable: bool = False,
+        may_block: bool = False,
     ) -> None:
         self.name = name
         self.size = size
         self.path = path
         self.head = head
         self.prompt = prompt
-        self.again = again
-        self.waits = waits
+        self.is_rereadable = is_rereadable
+        self.may_block = may_block
         self.done = 0
-        self._start = start
+        self._open_blocks = open_blocks
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes, from the start if they can be read again."""
-        if self.again:
+        if self.is_rereadable:
             self.done = 0
-        for block in self._start():
+        for block in self._open_blocks():
             self.done += len(block)
             yield block
 
@@ -108,16 +108,16 @@ def file_source(name: str | Path) -> ByteSource:
         raise unreadable(path, error) from None
     note_read(path, status)
     if not stat.S_ISREG(status.st_mode):
-        return ByteSource(path, lambda: _blocks_of(path, 0), waits=True)
+        return ByteSource(path, lambda: _file_blocks(path, 0), may_block=True)
     size = status.st_size
     return ByteSource(
         path,
-        lambda: _blocks_of(path, size),
+        lambda: _file_blocks(path, size),
         size=size,
         path=path,
         head=_first_bytes(path),
         prompt=True,
-        again=True,
+        is_rereadable=True,
     )
 
 
@@ -131,34 +131,34 @@ def stdin_source(stream: BinaryIO | None) -> ByteSource:
 
 def _first_bytes(path: str) -> bytes:
     """Return the first bytes of a regular file; this also shows that it can be read."""
-    with _opened(path) as file:
+    with _open_file(path) as file:
         return next(_named_blocks(path, file, HEAD), b"")
 
 
-def _opened(path: str) -> FileIO:
+def _open_file(path: str) -> FileIO:
     try:
         return open(path, "rb", buffering=0)  # noqa: PTH123  (see above)
     except OSError as error:
         raise unreadable(path, error) from None
 
 
-def _blocks_of(path: str, size: int) -> Iterator[bytes]:
+def _file_blocks(path: str, size: int) -> Iterator[bytes]:
     """Yield the blocks of a file that had `size` bytes when it was first examined.
 
     Data that was added since is read, too. A file that became shorter is an error, because the
     missing part is unknown.
     """
-    done = 0
-    with _opened(path) as file:
+    bytes_read = 0
+    with _open_file(path) as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode):
             size = max(size, status.st_size)
         for block in _named_blocks(path, file):
-            done += len(block)
+            bytes_read += len(block)
             yield block
-    if done < size:
+    if bytes_read < size:
         raise BadInput(
-            f"{path} became shorter while it was read: {done} of {size} bytes came",
+            f"{path} became shorter while it was read: {bytes_read} of {size} bytes came",
             "run it again when nothing writes to it",
             "unreadable",
         )
@@ -241,7 +241,7 @@ class BlockStream:
     """Forward-only file made of blocks of any size.
 
     Attributes:
-        place: number of bytes read so far.
+        position: number of bytes read so far.
         tail: the last eight of these bytes.
     """
 
@@ -249,61 +249,61 @@ class BlockStream:
     mode = "rb"
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
-        self.place = 0
+        self.position = 0
         self.tail = b""
         self._blocks = blocks
         self._block = b""
-        self._start = 0  # index of the first unread byte of the block
+        self._offset = 0  # index of the first unread byte of the block
 
     def read(self, size: int = -1) -> bytes:
         """Return `size` bytes, or fewer at the end; all remaining bytes if `size` is negative."""
         parts: list[bytes] = []
         missing = size
         while missing:
-            if self._start == len(self._block) and not self._next():
+            if self._offset == len(self._block) and not self._next_block():
                 break
-            end = len(self._block) if size < 0 else min(len(self._block), self._start + missing)
-            parts.append(self._block[self._start : end])
-            missing -= end - self._start if size > 0 else 0
-            self._start = end
+            end = len(self._block) if size < 0 else min(len(self._block), self._offset + missing)
+            parts.append(self._block[self._offset : end])
+            missing -= end - self._offset if size > 0 else 0
+            self._offset = end
         data = parts[0] if len(parts) == 1 else b"".join(parts)
-        self.place += len(data)
+        self.position += len(data)
         self.tail = (self.tail + data[-8:])[-8:]
         return data
 
     def some(self, size: int) -> bytes:
         """Return the bytes available without waiting, at most `size`; empty only at the end."""
-        if self._start == len(self._block):
-            self._next()
-        return self.read(min(size, len(self._block) - self._start))
+        if self._offset == len(self._block):
+            self._next_block()
+        return self.read(min(size, len(self._block) - self._offset))
 
     def peek(self, size: int) -> bytes:
         """Return up to `size` next bytes without consuming them."""
-        while len(self._block) - self._start < size:
-            rest = self._block[self._start :]
-            if not self._next():
-                self._block, self._start = rest, 0
+        while len(self._block) - self._offset < size:
+            rest = self._block[self._offset :]
+            if not self._next_block():
+                self._block, self._offset = rest, 0
                 break
             self._block = rest + self._block
-        return self._block[self._start : self._start + size]
+        return self._block[self._offset : self._offset + size]
 
     def skip(self, size: int) -> int:
         """Skip up to `size` bytes, and return how many were skipped."""
         missing = size
-        while missing and (self._start < len(self._block) or self._next()):
-            step = min(missing, len(self._block) - self._start)
-            self._start += step
+        while missing and (self._offset < len(self._block) or self._next_block()):
+            step = min(missing, len(self._block) - self._offset)
+            self._offset += step
             missing -= step
-        self.place += size - missing
+        self.position += size - missing
         return size - missing
 
     def put_back(self, data: bytes) -> None:
-        """Put bytes before the unread ones; `place` does not change."""
-        self._block, self._start = data + self._block[self._start :], 0
+        """Put bytes before the unread ones; `position` does not change."""
+        self._block, self._offset = data + self._block[self._offset :], 0
 
     def rest(self) -> Iterator[bytes]:
         """Yield all remaining blocks."""
-        block, self._block, self._start = self._block[self._start :], b"", 0
+        block, self._block, self._offset = self._block[self._offset :], b"", 0
         if block:
             yield block
         yield from self._blocks
@@ -313,10 +313,10 @@ class BlockStream:
         for _ in self.rest():
             pass
 
-    def _next(self) -> bool:
+    def _next_block(self) -> bool:
         for block in self._blocks:
             if block:
-                self._block, self._start = block, 0
+                self._block, self._offset = block, 0
                 return True
         return False
 
@@ -388,7 +388,7 @@ def spooled(blocks: Iterable[bytes], name: str) -> Iterator[FileIO]:
             # On Windows, TemporaryFile returns a wrapper around the file.
             file: Any = stack.enter_context(tempfile.TemporaryFile(buffering=0))
             for block in blocks:
-                _write(file, block)
+                _write_all(file, block)
         except OSError as error:
             raise BadInput(
                 f"can't copy {name} to a temporary file: {error.strerror or error}",
@@ -399,10 +399,10 @@ def spooled(blocks: Iterable[bytes], name: str) -> Iterator[FileIO]:
         yield file
 
 
-def _write(file: FileIO, block: bytes) -> None:
-    left = memoryview(block)
-    while left:
-        left = left[file.write(left) :]
+def _write_all(file: FileIO, block: bytes) -> None:
+    rest = memoryview(block)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def read_ahead(blocks: Iterable[T]) -> Generator[T, None, None]:
@@ -453,13 +453,13 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
     Args:
         blocks: the bytes of a text.
     """
-    waiting: list[bytes] = []
+    pending: list[bytes] = []
     for block in blocks:
         end = block.rfind(b"\n") + 1
         if end == 0:
-            waiting.append(block)
+            pending.append(block)
             continue
-        yield b"".join((*waiting, block[:end])) if waiting or end < len(block) else block
-        waiting = [block[end:]] if end < len(block) else []
-    if waiting:
-        yield b"".join(waiting)
+        yield b"".join((*pending, block[:end])) if pending or end < len(block) else block
+        pending = [block[end:]] if end < len(block) else []
+    if pending:
+        yield b"".join(pending)

@@ -13,8 +13,8 @@ from tokctl.sources.blocks import BLOCK_SIZE
 #: and the first number of bytes.
 _SLICE = 1 << 16
 _FIRST_SLICE = 1 << 12
-_DAMAGED = "fetch or write it again; --format raw takes the bytes as they are"
-_LONG = "; what `zstd --long` wrote is read through zstd -dc --long=31 FILE | tokctl …"
+_DAMAGED_HINT = "fetch or write it again; --format raw takes the bytes as they are"
+_LONG_HINT = "; what `zstd --long` wrote is read through zstd -dc --long=31 FILE | tokctl …"
 
 
 class _Decompressor(Protocol):
@@ -46,43 +46,43 @@ def decompressed(
     Raises:
         TokctlError: the data is damaged, cut short, or followed by something else.
     """
-    make, damages = _decompressor_of(kind, name)
-    member: _Decompressor | None = make()
+    new_member, errors = _decompressor_of(kind, name)
+    member: _Decompressor | None = new_member()
     padding = False  # zeros after the last member, as on tapes
     try:
         for block in blocks:
             view = memoryview(block)
             ready: list[bytes] = []
-            waiting = place = 0
+            ready_size = offset = 0
             step = _FIRST_SLICE
-            while place < len(view) or (member and not member.needs_input):
+            while offset < len(view) or (member and not member.needs_input):
                 if member is None:
-                    if padding or (kind in ("gzip", "xz") and view[place] == 0):
-                        if bytes(view[place:]).strip(b"\0"):
-                            raise _followed(name, kind)
+                    if padding or (kind in ("gzip", "xz") and view[offset] == 0):
+                        if bytes(view[offset:]).strip(b"\0"):
+                            raise _trailing_data_error(name, kind)
                         padding = True
                         break
-                    member, step = make(), _FIRST_SLICE
-                piece = view[place : place + step] if member.needs_input else b""
-                place += len(piece)
-                text = member.decompress(piece, size - waiting)
+                    member, step = new_member(), _FIRST_SLICE
+                piece = view[offset : offset + step] if member.needs_input else b""
+                offset += len(piece)
+                text = member.decompress(piece, size - ready_size)
                 if member.eof:
-                    place -= len(member.unused_data)
+                    offset -= len(member.unused_data)
                     member = None
                 elif len(piece) == step:
                     step = min(2 * step, _SLICE)
                 if text:
                     ready.append(text)
-                    waiting += len(text)
-                if waiting >= size:
+                    ready_size += len(text)
+                if ready_size >= size:
                     yield b"".join(ready)
-                    ready, waiting = [], 0
+                    ready, ready_size = [], 0
             if ready:
                 yield b"".join(ready)
-    except damages as error:
+    except errors as error:
         raise BadInput(
             f"{name} is damaged: its {kind} data can't be decompressed ({error})",
-            _DAMAGED + (_LONG if kind == "zstd" else ""),
+            _DAMAGED_HINT + (_LONG_HINT if kind == "zstd" else ""),
             "damaged",
         ) from None
     if member is not None:
@@ -91,9 +91,9 @@ def decompressed(
         )
 
 
-def _followed(name: str, kind: str) -> TokctlError:
+def _trailing_data_error(name: str, kind: str) -> TokctlError:
     return BadInput(
-        f"{name} is damaged: behind its {kind} data stands something else", _DAMAGED, "damaged"
+        f"{name} is damaged: behind its {kind} data stands something else", _DAMAGED_HINT, "damaged"
     )
 
 
@@ -135,7 +135,7 @@ class _Gzip:
         import zlib
 
         self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        self._full = False
+        self._is_output_full = False
 
     @property
     def eof(self) -> bool:
@@ -148,9 +148,9 @@ class _Gzip:
     @property
     def needs_input(self) -> bool:
         # Full output can mean that more is pending, although all input was taken.
-        return not self._full and not self._member.unconsumed_tail
+        return not self._is_output_full and not self._member.unconsumed_tail
 
     def decompress(self, data: memoryview | bytes, max_length: int) -> bytes:
         text = self._member.decompress(data or self._member.unconsumed_tail, max_length)
-        self._full = len(text) == max_length
+        self._is_output_full = len(text) == max_length
         return text

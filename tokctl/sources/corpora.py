@@ -42,14 +42,14 @@ def cache_folder() -> Path:
 
     The folder may not exist.
     """
-    if own := os.environ.get("TOKCTL_CACHE"):
-        return Path(own)
-    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not shared.is_absolute():  # the XDG specification says to ignore relative paths
-        shared = Path("~/.cache")
+    if override := os.environ.get("TOKCTL_CACHE"):
+        return Path(override)
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # the XDG specification says to ignore relative paths
+        base = Path("~/.cache")
         with contextlib.suppress(RuntimeError):  # without a home folder, the list must still work
-            shared = shared.expanduser()
-    return shared / "tokctl"
+            base = base.expanduser()
+    return base / "tokctl"
 
 
 def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
@@ -65,7 +65,7 @@ def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
     cache = cache or cache_folder()
     try:
         entries = json.loads(manifest.read_text(encoding="utf-8"))["corpora"]
-        return [_corpus(entry, manifest.parent, cache) for entry in entries]
+        return [_corpus_of_entry(entry, manifest.parent, cache) for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(
             f"cannot read {manifest}: {problem!r}", "reinstall tokctl", "damaged"
@@ -123,8 +123,10 @@ def fetch_corpus(
     target = _cached_file(name, cache or cache_folder())
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with WholeFiles() as whole:
-            _download(_Received(whole.open(target), corpus, address or corpus.address, progress))
+        with WholeFiles() as files:
+            _run_download(
+                _Download(files.open(target), corpus, address or corpus.address, progress)
+            )
     except OSError as problem:
         hint = "free some space, or set TOKCTL_CACHE to a folder that you can write to"
         message = f"cannot keep {name} in {target.parent}: {problem.strerror or problem}"
@@ -133,7 +135,7 @@ def fetch_corpus(
 
 
 @dataclass
-class _Received:
+class _Download:
     """File that pooch writes to; reports exact progress, where pooch counts whole chunks."""
 
     out: BinaryIO
@@ -147,7 +149,7 @@ class _Received:
         self.size += len(piece)
         self.digest.update(piece)
         if self.size > 4 * self.corpus.bytes:  # no new edition is this large: don't fill the disk
-            raise self.wrong()
+            raise self.mismatch_error()
         if self.progress is not None:
             self.progress(min(self.size, self.corpus.bytes), self.corpus.bytes)
         return self.out.write(piece)
@@ -155,7 +157,7 @@ class _Received:
     def flush(self) -> None:
         self.out.flush()
 
-    def wrong(self) -> TokctlError:
+    def mismatch_error(self) -> TokctlError:
         return BadInput(
             f"{self.source} is not the file that tokctl knows as {self.corpus.name}: expected "
             f"sha256 {self.corpus.sha256} ({self.corpus.bytes} bytes), got "
@@ -166,44 +168,44 @@ class _Received:
         )
 
 
-def _download(received: _Received) -> None:
+def _run_download(download: _Download) -> None:
     try:  # requests is a dependency of pooch, which passes its errors on
         pooch, requests = map(importlib.import_module, ("pooch", "requests"))
     except ImportError as problem:
         raise Unsupported(
             "fetching needs pooch", "pip install 'tokctl[fetch]'", "missing-package"
         ) from problem
-    answers: list[Any] = []  # pooch doesn't close responses after an error
-    hooks = {"response": lambda answer, **_: answers.append(answer)}
+    responses: list[Any] = []  # pooch doesn't close responses after an error
+    hooks = {"response": lambda response, **_: responses.append(response)}
     try:  # chunk_size in bytes; timeout in seconds without data
         http = pooch.HTTPDownloader(chunk_size=1 << 16, timeout=30, hooks=hooks)
-        http(received.source, received, None)
+        http(download.source, download, None)
     except requests.RequestException as problem:
         reason = f"the connection failed or was cut ({type(problem).__name__})"
-        if (bad := problem.response) is not None:
-            reason = f"the server answered {bad.status_code} {bad.reason}"
+        if (failed := problem.response) is not None:
+            reason = f"the server answered {failed.status_code} {failed.reason}"
         hint = "check the network and try again, or download the book yourself and give its path"
         raise BadInput(
-            f"cannot download {received.source}: {reason}", hint, "unreadable"
+            f"cannot download {download.source}: {reason}", hint, "unreadable"
         ) from problem
     finally:
-        for answer in answers:
-            answer.close()
-    if received.digest.hexdigest() != received.corpus.sha256:
-        raise received.wrong()
+        for response in responses:
+            response.close()
+    if download.digest.hexdigest() != download.corpus.sha256:
+        raise download.mismatch_error()
 
 
 def _data_folder() -> Path:
     """Return `corpora/` inside the installed package, or beside the package in a checkout."""
-    inside = Path(__file__).parents[1] / "corpora"
-    return inside if inside.is_dir() else Path(__file__).parents[2] / "corpora"
+    packaged = Path(__file__).parents[1] / "corpora"
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "corpora"
 
 
 def _cached_file(name: str, cache: Path) -> Path:
     return cache / "corpora" / f"{name}.txt"
 
 
-def _corpus(entry: dict[str, Any], folder: Path, cache: Path) -> Corpus:
+def _corpus_of_entry(entry: dict[str, Any], folder: Path, cache: Path) -> Corpus:
     facts = {key: entry[key] for key in ("name", "title", "kind", "bytes", "sha256", "licence")}
     if entry["kind"] != "download":
         file = folder / entry["file"]
@@ -211,14 +213,14 @@ def _corpus(entry: dict[str, Any], folder: Path, cache: Path) -> Corpus:
     file, digest = _cached_file(entry["name"], cache), ""
     with contextlib.suppress(OSError):  # may be missing; summed each time: others can write there
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    whole = file if digest == entry["sha256"] else None
-    return Corpus(path=whole, address=entry["address"], **facts)
+    path = file if digest == entry["sha256"] else None
+    return Corpus(path=path, address=entry["address"], **facts)
 
 
 def _find(name: str, cache: Path | None) -> Corpus:
-    known = {corpus.name: corpus for corpus in list_corpora(cache=cache)}
-    if name in known:
-        return known[name]
-    close = difflib.get_close_matches(name.lower(), known, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+    by_name = {corpus.name: corpus for corpus in list_corpora(cache=cache)}
+    if name in by_name:
+        return by_name[name]
+    close = difflib.get_close_matches(name.lower(), by_name, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(by_name)}"
     raise BadOption(f"no corpus is named {name!r}", hint=hint, code="unknown-name")

@@ -13,20 +13,20 @@ from tokctl import _native
 from tokctl.core.errors import BadInput, BadOption, TokctlError
 
 
-class Places(NamedTuple):
+class Splitter(NamedTuple):
     """Functions that divide a source in a regular file between several processes.
 
     Attributes:
-        of: function of a number of bytes; returns the starts of parts of about this size, and the
-            end of the last part: bytes of the file, or numbers of row groups.
-        between: function of these starts and the index of a part; returns the batches of the part.
+        boundaries: function of a number of bytes; returns the starts of parts of about this size,
+            and the end of the last part: bytes of the file, or numbers of row groups.
+        read: function of these starts and the index of a part; returns the batches of the part.
             For a document it returns a `TextPart`, and its third argument is a function that finds
             the first position in any stretch of the text where the document may be cut.
         unit: what the starts count.
     """
 
-    of: Callable[[int], list[int]]
-    between: Callable[..., Any]
+    boundaries: Callable[[int], list[int]]
+    read: Callable[..., Any]
     unit: str = "bytes"
 
 
@@ -41,7 +41,7 @@ class Document(NamedTuple):
             thread may read ahead.
         tell: function that returns the bytes read so far, as stored; None: count the blocks.
         note: sentence to tell the user about the text; "" for nothing.
-        places: function that returns how to read the text in parts; None: only as a whole.
+        splitter: function that returns how to read the text in parts; None: only as a whole.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Document(NamedTuple):
     prompt: bool = False
     tell: Callable[[], int] | None = None
     note: str = ""
-    places: Callable[[], Places] | None = None
+    splitter: Callable[[], Splitter] | None = None
 
 
 class Batch(NamedTuple):
@@ -84,7 +84,7 @@ class Records(NamedTuple):
         tell: function that returns the bytes read so far, as stored.
         prompt: whether batches come without waiting for a person or a program.
         unit: name of a document in messages: `line` or `row`.
-        places: function that returns how to read the source in parts; None: only as a whole.
+        splitter: function that returns how to read the source in parts; None: only as a whole.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Records(NamedTuple):
     tell: Callable[[], int]
     prompt: bool = False
     unit: str = "line"
-    places: Callable[[], Places] | None = None
+    splitter: Callable[[], Splitter] | None = None
 
 
 class Archive(NamedTuple):
@@ -189,8 +189,8 @@ class Utf8Checker:
         """Return the block, with `replace` after replacements."""
         if self._check is None:
             return self._decoder.decode(block).encode()
-        if place := self._check.feed(block):
-            raise invalid_utf8(self._name, *place)
+        if location := self._check.feed(block):
+            raise invalid_utf8(self._name, *location)
         return block
 
     def end(self) -> bytes:
@@ -200,8 +200,8 @@ class Utf8Checker:
         """
         if self._check is None:
             return self._decoder.decode(b"", True).encode()
-        if place := self._check.end():
-            raise invalid_utf8(self._name, *place)
+        if location := self._check.end():
+            raise invalid_utf8(self._name, *location)
         return b""
 
 

@@ -47,45 +47,45 @@ class Pattern:
     def fits(self, path: Sequence[str]) -> bool:
         """Return whether the pattern matches the path, given in parts."""
         if not self.is_name:
-            return len(self.parts) in self._reached(path)
+            return len(self.parts) in self._reachable(path)
         if not self._dots and any(part.startswith(".") for part in path[:-1]):
             return False
-        return part_fits(self.parts[0], path[-1], dots=self._dots)
+        return name_fits(self.parts[0], path[-1], dots=self._dots)
 
     def may_fit_below(self, folder: Sequence[str]) -> bool:
         """Return whether the pattern could match a path in this folder, given in parts."""
         if self.is_name:
             return not any(part.startswith(".") for part in folder)
-        return any(place < len(self.parts) for place in self._reached(folder))
+        return any(index < len(self.parts) for index in self._reachable(folder))
 
-    def _reached(self, path: Sequence[str]) -> set[int]:
+    def _reachable(self, path: Sequence[str]) -> set[int]:
         """Return the numbers of parts of the pattern that can match the whole path.
 
         The number of steps is at most the product of the two lengths.
         """
         reached = self._past_stars({0})
         for name in path:
-            found = set()
-            for place in reached - {len(self.parts)}:
-                if self.parts[place] == "**":
+            following = set()
+            for index in reached - {len(self.parts)}:
+                if self.parts[index] == "**":
                     if self._dots or not name.startswith("."):
-                        found.add(place)
-                elif part_fits(self.parts[place], name, dots=self._dots):
-                    found.add(place + 1)
-            reached = self._past_stars(found)
+                        following.add(index)
+                elif name_fits(self.parts[index], name, dots=self._dots):
+                    following.add(index + 1)
+            reached = self._past_stars(following)
         return reached
 
     def _past_stars(self, reached: set[int]) -> set[int]:
         """Return the numbers with those after each `**` added, because `**` can match no folder."""
-        found = set(reached)
-        for place in reached:
-            while place < len(self.parts) and self.parts[place] == "**":
-                place += 1
-                found.add(place)
-        return found
+        extended = set(reached)
+        for index in reached:
+            while index < len(self.parts) and self.parts[index] == "**":
+                index += 1
+                extended.add(index)
+        return extended
 
 
-def part_fits(pattern: str, name: str, *, dots: bool = False) -> bool:
+def name_fits(pattern: str, name: str, *, dots: bool = False) -> bool:
     """Return whether a pattern matches the name of one file or folder.
 
     Args:
@@ -95,11 +95,11 @@ def part_fits(pattern: str, name: str, *, dots: bool = False) -> bool:
     """
     if name.startswith(".") and not (dots or pattern.startswith(".")):
         return False
-    return _compiled(pattern)(name) is not None
+    return _matcher(pattern)(name) is not None
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> Callable[[str], object]:
+def _matcher(pattern: str) -> Callable[[str], object]:
     return re.compile(translate(pattern)).match
 
 
@@ -118,12 +118,12 @@ class FileFilter:
         """Return whether the file at this path is to be read."""
         parts = path.split("/")
         if not self._include:
-            named = not any(part.startswith(".") for part in parts)
+            is_included = not any(part.startswith(".") for part in parts)
         else:
-            named = any(pattern.fits(parts) for pattern in self._include)
+            is_included = any(pattern.fits(parts) for pattern in self._include)
         # A pattern that excludes a folder excludes everything in it.
         ends = range(1, len(parts) + 1)
-        return named and not any(p.fits(parts[:end]) for p in self._exclude for end in ends)
+        return is_included and not any(p.fits(parts[:end]) for p in self._exclude for end in ends)
 
     def enters(self, folder: Sequence[str]) -> bool:
         """Return whether anything below this folder, given in parts, can be a file to read."""
@@ -147,20 +147,20 @@ def files_of(folder: str, reading: ReadOptions) -> list[str]:
     Raises:
         TokctlError: a folder can't be read, or no file is to be read.
     """
-    chosen = FileFilter(reading)
-    found = [
+    file_filter = FileFilter(reading)
+    paths = [
         path
-        for path, is_folder in _walk(folder, chosen.enters)
-        if not is_folder and chosen.takes(path)
+        for path, is_folder in _walk(folder, file_filter.enters)
+        if not is_folder and file_filter.takes(path)
     ]
-    if not found:
-        every = sum(not is_folder for _, is_folder in _walk(folder, lambda _: True))
-        raise nothing_in(folder, every)
-    found.sort(key=os.fsencode)
-    return [_join(folder, path) for path in found]
+    if not paths:
+        file_count = sum(not is_folder for _, is_folder in _walk(folder, lambda _: True))
+        raise no_files_error(folder, file_count)
+    paths.sort(key=os.fsencode)
+    return [_join(folder, path) for path in paths]
 
 
-def nothing_in(folder: str, files: int) -> TokctlError:
+def no_files_error(folder: str, files: int) -> TokctlError:
     """Return the error for a folder in which no file is to be read.
 
     Args:
@@ -186,12 +186,16 @@ def expand(pattern: str) -> list[str]:
     Raises:
         TokctlError: nothing matches.
     """
-    drive, below = os.path.splitdrive(pattern.replace(os.sep, "/"))
-    parts = [part for part in below.split("/") if part]
-    paths = [f"{drive}/" if below.startswith("/") else drive]
+    drive, rest = os.path.splitdrive(pattern.replace(os.sep, "/"))
+    parts = [part for part in rest.split("/") if part]
+    paths = [f"{drive}/" if rest.startswith("/") else drive]
     for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        paths = [path for base in paths for path in _step(base, part, folders=not last, last=last)]
+        is_last = number == len(parts) - 1
+        paths = [
+            path
+            for base in paths
+            for path in _step(base, part, only_folders=not is_last, is_last=is_last)
+        ]
         paths = list(dict.fromkeys(paths))
     if "**" in parts:
         paths = [path for path in paths if not os.path.isdir(path)]  # noqa: PTH112
@@ -204,25 +208,25 @@ def expand(pattern: str) -> list[str]:
     return sorted(paths, key=os.fsencode)
 
 
-def _step(base: str, part: str, *, folders: bool, last: bool) -> Iterator[str]:
+def _step(base: str, part: str, *, only_folders: bool, is_last: bool) -> Iterator[str]:
     """Yield the paths that one part of a pattern matches below a path."""
     if part == "**":
-        if not last:
+        if not is_last:
             yield base
         for path, is_folder in _walk(base or ".", lambda parts: not parts[-1].startswith(".")):
             name = path.rsplit("/", 1)[-1]
-            if (is_folder or last) and not name.startswith("."):
+            if (is_folder or is_last) and not name.startswith("."):
                 yield _join(base, path)
         return
     if not has_magic(part):
         path = _join(base, part)
-        if os.path.isdir(path) if folders else os.path.lexists(path):  # noqa: PTH112
+        if os.path.isdir(path) if only_folders else os.path.lexists(path):  # noqa: PTH112
             yield path
         return
     try:
         with os.scandir(base or ".") as entries:
             for entry in entries:
-                if part_fits(part, entry.name) and (not folders or entry.is_dir()):
+                if name_fits(part, entry.name) and (not only_folders or entry.is_dir()):
                     yield _join(base, entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return
@@ -248,20 +252,20 @@ def _walk(folder: str, enter: Callable[[list[str]], bool]) -> Iterator[tuple[str
         folder: path of the folder.
         enter: function of the parts of a folder's path; returns whether to walk that folder.
     """
-    waiting = [""]
-    while waiting:
-        below = waiting.pop()
+    pending = [""]
+    while pending:
+        subfolder = pending.pop()
         try:
-            with os.scandir(_join(folder, below) if below else folder) as entries:
-                listed = list(entries)
+            with os.scandir(_join(folder, subfolder) if subfolder else folder) as entries:
+                children = list(entries)
         except OSError as error:
-            raise unreadable(_join(folder, below) if below else folder, error) from None
-        for entry in listed:
-            path = _join(below, entry.name)
+            raise unreadable(_join(folder, subfolder) if subfolder else folder, error) from None
+        for entry in children:
+            path = _join(subfolder, entry.name)
             if entry.is_dir(follow_symlinks=False):
                 if enter(path.split("/")):
                     yield path, True
-                    waiting.append(path)
+                    pending.append(path)
             elif _is_file(entry):
                 yield path, False
 
@@ -279,8 +283,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def is_saved_dataset(folder: str) -> bool:
     """Return whether `save_to_disk` wrote this folder."""
     names = ("dataset_dict.json", "state.json", "dataset_info.json")
-    several, *one = (os.path.isfile(os.path.join(folder, name)) for name in names)  # noqa: PTH113, PTH118
-    return several or all(one)
+    is_dict, *dataset_files = (os.path.isfile(os.path.join(folder, name)) for name in names)  # noqa: PTH113, PTH118
+    return is_dict or all(dataset_files)
 
 
 def arrow_files(folder: str) -> list[str]:
@@ -293,16 +297,16 @@ def arrow_files(folder: str) -> list[str]:
         TokctlError: the description in the folder can't be read, or lists no files; or the folder
             was written by a version that stored the order of the rows separately.
     """
-    listed = Path(folder, "dataset_dict.json")
-    if not listed.is_file():
-        return _files_of(Path(folder))
+    split_list = Path(folder, "dataset_dict.json")
+    if not split_list.is_file():
+        return _dataset_files(Path(folder))
     from tokctl.core.schema import PLAIN_NAME
 
-    splits = _read_json(listed, {"splits": [PLAIN_NAME]})["splits"]
-    return [file for split in splits for file in _files_of(Path(folder, split))]
+    splits = _read_json(split_list, {"splits": [PLAIN_NAME]})["splits"]
+    return [file for split in splits for file in _dataset_files(Path(folder, split))]
 
 
-def _files_of(folder: Path) -> list[str]:
+def _dataset_files(folder: Path) -> list[str]:
     path = folder / "state.json"
     from tokctl.core.schema import PLAIN_NAME
 
@@ -320,10 +324,10 @@ def _read_json(path: Path, schema: Any) -> dict[str, Any]:
 
     damaged, hint = f"{path} is damaged", "save the dataset again"
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except OSError as error:
         raise unreadable(str(path), error) from None
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{damaged}: {error}", hint, "damaged") from None
-    said: dict[str, Any] = check(found, schema, damaged, hint)
-    return said
+    checked: dict[str, Any] = check(content, schema, damaged, hint)
+    return checked

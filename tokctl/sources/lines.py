@@ -12,11 +12,11 @@ from tokctl.sources.blocks import whole_lines
 from tokctl.sources.document import Batch
 
 #: Characters shown of a line that can't be read.
-_SHOWN = 60
-_MOST = (1 << 63) - 1
-#: A number with fewer digits is below `_MOST`.
-_SURELY = 19
-_COUNTED = "each line is a text, a tab and a whole number from 0 to 2^63 - 1"
+_MAX_SHOWN = 60
+_MAX_COUNT = (1 << 63) - 1
+#: A number with fewer digits is below `_MAX_COUNT`.
+_SAFE_DIGITS = 19
+_COUNT_HINT = "each line is a text, a tab and a whole number from 0 to 2^63 - 1"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -40,16 +40,16 @@ def jsonl(blocks: Iterable[bytes], name: str, field: str, *, opens: bool = True)
         parts = field.split(".")
 
         def get(document: Any) -> Any:
-            return document[field] if field in document else _below(document, parts)
+            return document[field] if field in document else _nested_value(document, parts)
 
     number = 1
-    for lines in _numbered(blocks):
+    for lines in _line_lists(blocks):
         if opens and number == 1 and lines[0].startswith(_BOM):
             lines[0] = lines[0][len(_BOM) :]
         try:
             texts = list(map(str.encode, map(get, map(orjson.loads, lines))))
         except (orjson.JSONDecodeError, LookupError, TypeError, UnicodeError):
-            yield from _one_by_one(lines, number, name, field, get)
+            yield from _texts_one_by_one(lines, number, name, field, get)
         else:
             yield Batch(texts, first=number)
         number += len(lines)
@@ -69,17 +69,19 @@ def tsv(blocks: Iterable[bytes], name: str) -> Iterator[Batch]:
             line.
     """
     number = 1
-    for lines in _numbered(blocks):
+    for lines in _line_lists(blocks):
         tabs = [line.rfind(b"\t") for line in lines]
         texts = [line[:tab] for line, tab in zip(lines, tabs, strict=True)]
         ends = [line[tab + 1 :] for line, tab in zip(lines, tabs, strict=True)]
-        plain = min(tabs) >= 0 and all(map(bytes.isdigit, ends)) and max(map(len, ends)) < _SURELY
-        counts = list(map(int, ends)) if plain else _counts(lines, number, name)
+        is_simple = (
+            min(tabs) >= 0 and all(map(bytes.isdigit, ends)) and max(map(len, ends)) < _SAFE_DIGITS
+        )
+        counts = list(map(int, ends)) if is_simple else _parse_counts(lines, number, name)
         yield Batch(texts, counts, number)
         number += len(lines)
 
 
-def _numbered(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _line_lists(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield the lines of each block, including empty ones."""
     for block in whole_lines(blocks):
         lines = block.split(b"\n")
@@ -88,24 +90,24 @@ def _numbered(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield lines
 
 
-def _counts(lines: list[bytes], number: int, name: str) -> list[int]:
+def _parse_counts(lines: list[bytes], number: int, name: str) -> list[int]:
     """Return the counts of lines if one is unusual: large, with leading zeros, or before CR."""
     counts: list[int] = []
-    for at, line in enumerate(lines, number):
+    for line_number, line in enumerate(lines, number):
         _, tab, end = line.rpartition(b"\t")
         digits = end.removesuffix(b"\r")
         # Python's int() refuses numbers of thousands of digits.
         is_number = tab and digits.isdigit() and len(digits.lstrip(b"0")) < 20
         count = int(digits.lstrip(b"0") or b"0") if is_number else -1
-        if not 0 <= count <= _MOST:
-            shown = end[:_SHOWN].decode("utf-8", "replace")
+        if not 0 <= count <= _MAX_COUNT:
+            shown = end[:_MAX_SHOWN].decode("utf-8", "replace")
             problem = f"{shown!r} is no count" if tab else "has no tab and no count"
-            _refuse(name, at, problem, _COUNTED)
+            _refuse(name, line_number, problem, _COUNT_HINT)
         counts.append(count)
     return counts
 
 
-def _below(document: Any, parts: list[str]) -> Any:
+def _nested_value(document: Any, parts: list[str]) -> Any:
     for part in parts:
         if not isinstance(document, dict):
             raise KeyError(part)
@@ -113,7 +115,7 @@ def _below(document: Any, parts: list[str]) -> Any:
     return document
 
 
-def _one_by_one(
+def _texts_one_by_one(
     lines: list[bytes], number: int, name: str, field: str, get: Callable[[Any], Any]
 ) -> Iterator[Batch]:
     """Yield the texts of lines of which one can't be read or is blank.
@@ -122,34 +124,40 @@ def _one_by_one(
     numbers.
     """
     texts: list[bytes] = []
-    for at, line in enumerate(lines, number):
+    for line_number, line in enumerate(lines, number):
         if not line.strip(b" \t\r"):
             if texts:
-                yield Batch(texts, first=at - len(texts))
+                yield Batch(texts, first=line_number - len(texts))
                 texts = []
             continue
-        texts.append(_text_of(line, at, name, field, get))
+        texts.append(_parse_text(line, line_number, name, field, get))
     if texts:
         yield Batch(texts, first=number + len(lines) - len(texts))
 
 
-def _text_of(line: bytes, at: int, name: str, field: str, get: Callable[[Any], Any]) -> bytes:
+def _parse_text(
+    line: bytes, line_number: int, name: str, field: str, get: Callable[[Any], Any]
+) -> bytes:
     try:
         document = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         reason = str(error).partition(": line 1 column")[0]
-        place = f" (character {error.pos + 1})" if error.pos else ""
-        _refuse(name, at, f"is no JSON: {reason}{place}", _shown(line))
+        where = f" (character {error.pos + 1})" if error.pos else ""
+        _refuse(name, line_number, f"is no JSON: {reason}{where}", _line_hint(line))
     if not isinstance(document, dict):
-        _refuse(name, at, "is no JSON object", _shown(line))
+        _refuse(name, line_number, "is no JSON object", _line_hint(line))
     try:
         text = get(document)
     except LookupError:
         keys = ", ".join(list(document)[:20]) or "none"
-        _refuse(name, at, f"has no field {field}", f"--text-field names it; there is: {keys}")
+        _refuse(
+            name, line_number, f"has no field {field}", f"--text-field names it; there is: {keys}"
+        )
     if not isinstance(text, str):
-        what = _KINDS.get(type(text), "an object")
-        _refuse(name, at, f"field {field} is {what}, and no string", "leave such lines out")
+        kind = _KINDS.get(type(text), "an object")
+        _refuse(
+            name, line_number, f"field {field} is {kind}, and no string", "leave such lines out"
+        )
     return text.encode()
 
 
@@ -162,9 +170,11 @@ _KINDS = {
 }
 
 
-def _shown(line: bytes) -> str:
-    text = line.strip()[: 4 * _SHOWN].decode("utf-8", "replace")
-    return f"each line is one JSON object; here: {text[:_SHOWN]}{'…' if text[_SHOWN:] else ''}"
+def _line_hint(line: bytes) -> str:
+    text = line.strip()[: 4 * _MAX_SHOWN].decode("utf-8", "replace")
+    return (
+        f"each line is one JSON object; here: {text[:_MAX_SHOWN]}{'…' if text[_MAX_SHOWN:] else ''}"
+    )
 
 
 def _refuse(name: str, line: int, problem: str, hint: str) -> NoReturn:

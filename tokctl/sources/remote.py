@@ -9,17 +9,17 @@ from typing import Any
 from tokctl.core.errors import BadInput, TokctlError, Unsupported
 from tokctl.sources.blocks import BLOCK_SIZE, HEAD, ByteSource
 from tokctl.sources.document import ReadOptions
-from tokctl.sources.folders import FileFilter, has_magic, nothing_in
+from tokctl.sources.folders import FileFilter, has_magic, no_files_error
 
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _USER = re.compile(r"(://)[^/?#\s'\"]*@")
 _QUERY = re.compile(r"(://[^\s?#'\"]*)[?#][^\s'\")]*")
 #: Bytes per request to a store.
-_REQUEST = 1 << 23
+_REQUEST_SIZE = 1 << 23
 #: Packages that fsspec needs for a protocol, if their name differs from it.
 _PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs"}
 _PACKAGES |= {"az": "adlfs", "hf": "huggingface_hub"}
-_WEB = ("http", "https")
+_WEB_PROTOCOLS = ("http", "https")
 
 
 def is_address(name: str) -> bool:
@@ -27,7 +27,7 @@ def is_address(name: str) -> bool:
     return _ADDRESS.match(name) is not None
 
 
-def shown(text: str) -> str:
+def without_secrets(text: str) -> str:
     """Return a text in which addresses have no users, no passwords and no query."""
     return _QUERY.sub(r"\1", _USER.sub(r"\1", text))
 
@@ -44,77 +44,77 @@ def files_at(address: str, reading: ReadOptions) -> list[ByteSource]:
     Raises:
         TokctlError: the address can't be read, or has no files. The message leaves out its secrets.
     """
-    name = shown(address)
+    name = without_secrets(address)
     system, path = file_system(address, name)
     with network(name):
-        if _protocol(address) in _WEB:
+        if _protocol(address) in _WEB_PROTOCOLS:
             # On the web, `?` starts a query, and a page has no files.
-            pattern = "*" in name or "[" in name
-            if not pattern:
-                return [_file(system, path, name, system.info(path))]
+            is_pattern = "*" in name or "[" in name
+            if not is_pattern:
+                return [_remote_file(system, path, name, system.info(path))]
         elif system.isdir(path):
-            return _named(system, _folder(system, path, name, reading))
+            return _named_files(system, _folder_files(system, path, name, reading))
         else:
-            pattern = has_magic(path) and not system.exists(path)
-            if not pattern:
-                return [_file(system, path, name, system.info(path))]
-        found = system.glob(path, detail=True)
+            is_pattern = has_magic(path) and not system.exists(path)
+            if not is_pattern:
+                return [_remote_file(system, path, name, system.info(path))]
+        matches = system.glob(path, detail=True)
         # With `**` the files of a folder match on their own.
-        files = {each: about for each, about in found.items() if about.get("type") != "directory"}
+        files = {file: info for file, info in matches.items() if info.get("type") != "directory"}
         if not files:
             raise BadInput(f"no file matches {name}", "check the pattern", "unreadable")
-        return _named(system, files)
+        return _named_files(system, files)
 
 
-def _folder(system: Any, path: str, name: str, reading: ReadOptions) -> dict[str, Any]:
+def _folder_files(system: Any, path: str, name: str, reading: ReadOptions) -> dict[str, Any]:
     """Return the files to read below a path, with the store's description of each."""
-    chosen = FileFilter(reading)
+    file_filter = FileFilter(reading)
     base = path.rstrip("/") + "/"
-    every: dict[str, Any] = system.find(path, detail=True)
-    found = {
-        each: about
-        for each, about in every.items()
-        if chosen.takes(each.removeprefix(base).strip("/"))
+    all_files: dict[str, Any] = system.find(path, detail=True)
+    files = {
+        file: info
+        for file, info in all_files.items()
+        if file_filter.takes(file.removeprefix(base).strip("/"))
     }
-    if not found:
-        raise nothing_in(name, len(every))
-    return found
+    if not files:
+        raise no_files_error(name, len(all_files))
+    return files
 
 
-def _named(system: Any, files: dict[str, Any]) -> list[ByteSource]:
+def _named_files(system: Any, files: dict[str, Any]) -> list[ByteSource]:
     return [
-        _file(system, path, shown(system.unstrip_protocol(path)), files[path])
+        _remote_file(system, path, without_secrets(system.unstrip_protocol(path)), files[path])
         for path in sorted(files)
     ]
 
 
-def _file(system: Any, path: str, name: str, about: dict[str, Any]) -> ByteSource:
-    size = about.get("size")
-    web = not {"http", "https"}.isdisjoint(
+def _remote_file(system: Any, path: str, name: str, info: dict[str, Any]) -> ByteSource:
+    size = info.get("size")
+    is_web = not {"http", "https"}.isdisjoint(
         (system.protocol,) if isinstance(system.protocol, str) else system.protocol
     )
 
     def blocks() -> Iterator[bytes]:
-        done = 0
-        with network(name), _open(system, path, web=web) as file:
+        bytes_read = 0
+        with network(name), _open(system, path, is_web=is_web) as file:
             while block := file.read(BLOCK_SIZE):
-                done += len(block)
+                bytes_read += len(block)
                 yield block
-        if size is not None and done < size:
+        if size is not None and bytes_read < size:
             raise BadInput(
-                f"{name} is cut short: {done} of {size} bytes came", _TRY_AGAIN, "unreadable"
+                f"{name} is cut short: {bytes_read} of {size} bytes came", _TRY_AGAIN, "unreadable"
             )
 
     # A web server may ignore the range and send everything.
-    head = None if web else system.cat_file(path, start=0, end=HEAD)
-    return ByteSource(name, blocks, size=size, head=head, again=True)
+    head = None if is_web else system.cat_file(path, start=0, end=HEAD)
+    return ByteSource(name, blocks, size=size, head=head, is_rereadable=True)
 
 
-def _open(system: Any, path: str, *, web: bool) -> Any:
-    if web:
+def _open(system: Any, path: str, *, is_web: bool) -> Any:
+    if is_web:
         # One response that is streamed; without compression, so that sizes are right.
         return system.open(path, block_size=0, headers={"Accept-Encoding": "identity"})
-    return system.open(path, "rb", block_size=_REQUEST)
+    return system.open(path, "rb", block_size=_REQUEST_SIZE)
 
 
 def _protocol(address: str) -> str:
@@ -150,7 +150,7 @@ def file_system(address: str, name: str) -> tuple[Any, str]:
         if "not known" in str(error):
             hint = "a file of that name is named with ./ before it"
             raise BadInput(f"{name}: there is no protocol {protocol}", hint, "unreadable") from None
-        raise _failed(name, error) from None
+        raise _access_error(name, error) from None
     return system, path
 
 
@@ -172,15 +172,15 @@ class network:  # noqa: N801  (a context manager, called like a function)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, TokctlError):
-            raise _failed(self.name, error, self.verb) from None
+            raise _access_error(self.name, error, self.verb) from None
 
 
-def _failed(name: str, error: Exception, verb: str = "read") -> TokctlError:
+def _access_error(name: str, error: Exception, verb: str = "read") -> TokctlError:
     if isinstance(error, FileNotFoundError) and verb == "read":
         return BadInput(
             f"can't read {name}: there is no such file", "check the address", "unreadable"
         )
-    reason = shown(str(error)).strip().partition("\n")[0]
+    reason = without_secrets(str(error)).strip().partition("\n")[0]
     return BadInput(
         f"can't {verb} {name}: {reason or type(error).__name__}", _TRY_AGAIN, "unreadable"
     )

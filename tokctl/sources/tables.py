@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 from tokctl import _native
 from tokctl.core.errors import BadInput, Unsupported
 from tokctl.sources.blocks import BlockStream, ByteSource, opened_file, spooled
-from tokctl.sources.document import Batch, Places
+from tokctl.sources.document import Batch, Splitter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Most rows of Parquet decoded at a time.
-_MOST_ROWS = 1 << 12
-#: Bytes of a Parquet column read at a time if the file is larger than `_SMALL`. The size that a
-#: damaged page claims is then allocated before the page turns out to be too short. For a column
-#: that is read at once, the size is checked against the file.
+_MAX_ROWS = 1 << 12
+#: Bytes of a Parquet column read at a time if the file is larger than `_BUFFERED_FROM`. The size
+#: that a damaged page claims is then allocated before the page turns out to be too short. For a
+#: column that is read at once, the size is checked against the file.
 _BUFFER = 1 << 20
-_SMALL = 1 << 25
+_BUFFERED_FROM = 1 << 25
 #: End of an Arrow stream.
-_END = b"\xff\xff\xff\xff\0\0\0\0"
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def pyarrow(name: str) -> ModuleType:
@@ -59,12 +59,12 @@ def check(data: ByteSource, form: str, field: Field) -> None:
         TokctlError: the file is damaged or the column is missing.
     """
     if data.path is not None:
-        with opened_file(data) as file, _named(data.name, form):
+        with opened_file(data) as file, _table_errors(data.name, form):
             if form == "parquet":
                 with _parquet_file(data.name, file) as table:
-                    _columns(table.schema_arrow, field, data.name)
+                    _find_columns(table.schema_arrow, field, data.name)
             else:
-                _columns(_arrow_reader(data.name, file).schema, field, data.name)
+                _find_columns(_arrow_reader(data.name, file).schema, field, data.name)
 
 
 def read(
@@ -73,7 +73,7 @@ def read(
     field: Field,
     blocks: Callable[[], Iterator[bytes]],
     *,
-    direct: bool,
+    is_direct: bool,
 ) -> Iterator[Batch]:
     """Yield the texts of a table.
 
@@ -84,7 +84,7 @@ def read(
         form: `parquet` or `arrow`.
         field: the column or columns.
         blocks: function that returns the bytes of the table.
-        direct: whether the bytes are stored uncompressed in a regular file that can be read
+        is_direct: whether the bytes are stored uncompressed in a regular file that can be read
             instead.
 
     Raises:
@@ -92,60 +92,64 @@ def read(
             column or the row.
     """
     pyarrow(data.name)
-    if direct:
+    if is_direct:
         with opened_file(data) as file:
-            stream = form == "arrow" and not _is_arrow_file(file.read(8))
+            is_stream = form == "arrow" and not _is_arrow_file(file.read(8))
             file.seek(0)
-            if not stream:
+            if not is_stream:
                 data.done = 0
-                yield from _whole(data.name, form, field, file, data)
+                yield from _read_file(data.name, form, field, file, data)
                 return
     with closing(BlockStream(blocks())) as source:
         if form == "arrow" and not _is_arrow_file(source.peek(8)):
-            yield from _stream(data.name, field, source)
+            yield from _read_arrow_stream(data.name, field, source)
             return
         with spooled(source.rest(), data.name) as file:
-            yield from _whole(data.name, form, field, cast(BinaryIO, file), None)
+            yield from _read_file(data.name, form, field, cast(BinaryIO, file), None)
 
 
-def places(data: ByteSource, field: Field) -> Places:
+def row_group_splitter(data: ByteSource, field: Field) -> Splitter:
     """Return how to divide the row groups of a Parquet file between processes."""
 
-    def of(size: int) -> list[int]:
+    def boundaries(size: int) -> list[int]:
         with (
             opened_file(data) as file,
-            _named(data.name, "parquet"),
+            _table_errors(data.name, "parquet"),
             _parquet_file(data.name, file) as table,
         ):
-            about = table.metadata
-            rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
-        found, behind = [0], 0
-        for number, some in enumerate(rows, 1):
-            behind += some
-            if behind * (data.size or 0) >= size * sum(rows) or number == len(rows):
-                found.append(number)
-                behind = 0
-        return found
+            metadata = table.metadata
+            rows = [
+                metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)
+            ]
+        ends, rows_behind = [0], 0
+        for number, row_count in enumerate(rows, 1):
+            rows_behind += row_count
+            if rows_behind * (data.size or 0) >= size * sum(rows) or number == len(rows):
+                ends.append(number)
+                rows_behind = 0
+        return ends
 
-    def between(found: Sequence[int], number: int) -> Iterator[Batch]:
-        with opened_file(data) as file, _named(data.name, "parquet"):
-            yield from _parquet(data.name, field, file, None, range(*found[number : number + 2]))
+    def read_part(ends: Sequence[int], number: int) -> Iterator[Batch]:
+        with opened_file(data) as file, _table_errors(data.name, "parquet"):
+            yield from _read_parquet(
+                data.name, field, file, None, range(*ends[number : number + 2])
+            )
 
-    return Places(of, between, "row groups")
+    return Splitter(boundaries, read_part, "row groups")
 
 
-def _whole(
+def _read_file(
     name: str, form: str, field: Field, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
     """Yield the texts of a table with random access; count the progress of `data` by rows."""
-    with _named(name, form):
+    with _table_errors(name, form):
         if form == "parquet":
-            yield from _parquet(name, field, file, data)
+            yield from _read_parquet(name, field, file, data)
         else:
-            yield from _arrow_file(name, field, file, data)
+            yield from _read_arrow_file(name, field, file, data)
 
 
-def _parquet(
+def _read_parquet(
     name: str,
     field: Field,
     file: BinaryIO,
@@ -154,21 +158,21 @@ def _parquet(
 ) -> Iterator[Batch]:
     with _parquet_file(name, file) as table:
         schema = table.schema_arrow
-        columns = [schema.names[place] for place in _columns(schema, field, name)]
+        columns = [schema.names[index] for index in _find_columns(schema, field, name)]
         columns = [field] if isinstance(field, str) else columns
-        about, row = table.metadata, 1
+        metadata, row = table.metadata, 1
         for number in range(table.num_row_groups) if groups is None else groups:
-            group = about.row_group(number)
-            chunks = [each for column in columns for each in column_chunks(table, number, column)]
+            group = metadata.row_group(number)
+            chunks = [chunk for column in columns for chunk in column_chunks(table, number, column)]
             rows = _rows_at_a_time(group, chunks)
             for batch in table.iter_batches(rows, [number], columns, use_threads=False):
-                yield from _texts(batch, field, name, row)
+                yield from _batch_texts(batch, field, name, row)
                 row += batch.num_rows
                 if data is not None and data.size:
-                    data.done = data.size * (row - 1) // max(1, about.num_rows)
-    if groups is None and row - 1 != about.num_rows:
+                    data.done = data.size * (row - 1) // max(1, metadata.num_rows)
+    if groups is None and row - 1 != metadata.num_rows:
         raise BadInput(
-            f"{name} is damaged: {row - 1} of {about.num_rows} rows came",
+            f"{name} is damaged: {row - 1} of {metadata.num_rows} rows came",
             "fetch it again",
             "damaged",
         )
@@ -187,47 +191,47 @@ def column_chunks(table: Any, number: int, field: str) -> list[Any]:
         number: index of the row group.
         field: name of the column.
     """
-    about = table.metadata
-    if not about.row_group(number).num_rows:
+    metadata = table.metadata
+    if not metadata.row_group(number).num_rows:
         return []
     for _ in table.iter_batches(1, [number], [field], use_threads=False):
         break
-    paths = (about.schema.column(place).path for place in range(len(about.schema)))
-    places = [at for at, path in enumerate(paths) if f"{path}.".startswith(f"{field}.")]
-    return [about.row_group(number).column(place) for place in places]
+    paths = (metadata.schema.column(column).path for column in range(len(metadata.schema)))
+    indexes = [index for index, path in enumerate(paths) if f"{path}.".startswith(f"{field}.")]
+    return [metadata.row_group(number).column(column) for column in indexes]
 
 
 def _rows_at_a_time(group: Any, chunks: list[Any]) -> int:
     """Return the number of rows to decode at a time: fewer for long texts."""
-    size: int = sum(part.total_uncompressed_size for part in chunks)
-    each: int = max(1, size // max(1, group.num_rows))
-    return max(1, min(_MOST_ROWS, BATCH_SIZE // each))
+    size: int = sum(chunk.total_uncompressed_size for chunk in chunks)
+    row_size: int = max(1, size // max(1, group.num_rows))
+    return max(1, min(_MAX_ROWS, BATCH_SIZE // row_size))
 
 
 def _parquet_file(name: str, file: BinaryIO) -> Any:
     pyarrow(name)
     from pyarrow import parquet
 
-    buffer = _BUFFER if file.seek(0, 2) > _SMALL else 0
+    buffer = _BUFFER if file.seek(0, 2) > _BUFFERED_FROM else 0
     file.seek(0)
     return parquet.ParquetFile(
         file, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True
     )
 
 
-def _arrow_file(
+def _read_arrow_file(
     name: str, field: Field, file: BinaryIO, data: ByteSource | None
 ) -> Iterator[Batch]:
     from pyarrow import ipc
 
-    columns = _columns(_arrow_reader(name, file).schema, field, name)
+    columns = _find_columns(_arrow_reader(name, file).schema, field, name)
     file.seek(0)
     options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
     reader = ipc.open_file(file, options=options)
     row = 1
     for number in range(reader.num_record_batches):
         batch = reader.get_batch(number)
-        yield from _texts(batch, field, name, row)
+        yield from _batch_texts(batch, field, name, row)
         row += batch.num_rows
         if data is not None and data.size:
             data.done = data.size * (number + 1) // reader.num_record_batches
@@ -235,21 +239,21 @@ def _arrow_file(
         data.done = data.size
 
 
-def _stream(name: str, field: Field, source: BlockStream) -> Iterator[Batch]:
+def _read_arrow_stream(name: str, field: Field, source: BlockStream) -> Iterator[Batch]:
     """Yield the texts of an Arrow stream; a stream without its end mark is an error.
 
     Without the mark, missing data would not be noticed.
     """
     from pyarrow import ipc
 
-    with _named(name, "arrow"):
+    with _table_errors(name, "arrow"):
         reader = ipc.open_stream(source)
-        _columns(reader.schema, field, name)
+        _find_columns(reader.schema, field, name)
         row = 1
         for batch in reader:
-            yield from _texts(batch, field, name, row)
+            yield from _batch_texts(batch, field, name, row)
             row += batch.num_rows
-    if source.tail != _END:
+    if source.tail != _STREAM_END:
         raise BadInput(
             f"{name} is cut short: its Arrow stream has no end",
             "write it again; a writer that is closed marks the end",
@@ -267,12 +271,12 @@ def _arrow_reader(name: str, file: BinaryIO) -> Any:
     pyarrow(name)
     from pyarrow import ipc
 
-    whole = _is_arrow_file(file.read(8))
+    is_file = _is_arrow_file(file.read(8))
     file.seek(0)
-    return ipc.open_file(file) if whole else ipc.open_stream(file)
+    return ipc.open_file(file) if is_file else ipc.open_stream(file)
 
 
-class _named:  # noqa: N801  (a context manager, called like a function)
+class _table_errors:  # noqa: N801  (a context manager, called like a function)
     """Context manager that turns pyarrow's errors into TokctlErrors that name the table."""
 
     def __init__(self, name: str, form: str) -> None:
@@ -286,9 +290,9 @@ class _named:  # noqa: N801  (a context manager, called like a function)
 
         if isinstance(error, (pa.ArrowException, OSError, ValueError, LookupError)):
             reason = str(error).strip().partition("\n")[0].rstrip(".")
-            what = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
+            format_name = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
             raise BadInput(
-                f"{self.name} is damaged, or no {what}: {reason}",
+                f"{self.name} is damaged, or no {format_name}: {reason}",
                 "download or write it again; --format overrides the format",
                 "damaged",
             ) from None
@@ -312,45 +316,45 @@ def path_to(schema: Any, field: str, name: str, option: str = "--text-field") ->
     Raises:
         TokctlError: the column is missing (the message lists the columns), or does not hold text.
     """
-    found = _find([schema.field(place) for place in range(len(schema.names))], field)
-    if found is None:
+    match = _find_field([schema.field(index) for index in range(len(schema.names))], field)
+    if match is None:
         columns = ", ".join(map(str, schema.names[:20])) or "none"
-        more = ", …" if len(schema.names) > 20 else ""
+        ellipsis = ", …" if len(schema.names) > 20 else ""
         raise BadInput(
             f"{name} has no column {field}",
-            f"{option} names it; there is: {columns}{more}",
+            f"{option} names it; there is: {columns}{ellipsis}",
             "bad-record",
         )
-    path, last = found
-    if not _is_text(last.type):
+    path, field_type = match
+    if not _is_text(field_type.type):
         raise BadInput(
-            f"{name}: column {field} holds {last.type}, and no text",
+            f"{name}: column {field} holds {field_type.type}, and no text",
             f"{option} names the column of the texts",
             "bad-record",
         )
     return path
 
 
-def _columns(schema: Any, field: Field, name: str) -> list[int]:
+def _find_columns(schema: Any, field: Field, name: str) -> list[int]:
     """Return the indexes of the columns to read; raise TokctlError if none exists."""
     if isinstance(field, str):
         return path_to(schema, field, name)[:1]
-    found = [place for place, column in enumerate(schema.names) if column in field]
-    if not found:
-        there = ", ".join(map(str, schema.names[:20])) or "none"
+    indexes = [index for index, column in enumerate(schema.names) if column in field]
+    if not indexes:
+        available = ", ".join(map(str, schema.names[:20])) or "none"
         raise BadInput(
-            f"{name} has no column {field[0]}; there is: {there}",
+            f"{name} has no column {field[0]}; there is: {available}",
             f"these are read: {', '.join(field)}; rename the one that you mean",
             "bad-record",
         )
-    return found
+    return indexes
 
 
-def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
+def _batch_texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
     """Yield the texts of several rows; `row` is the number of the first one."""
     if isinstance(field, str):
-        first, *below = path_to(batch.schema, field, name)
-        yield from column_batches(batch.column(first), below, field, name, row)
+        first, *inner_path = path_to(batch.schema, field, name)
+        yield from column_batches(batch.column(first), inner_path, field, name, row)
         return
     from tokctl.core import orjson
 
@@ -358,7 +362,7 @@ def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
     names = [column for column in batch.schema.names if column in field]
     try:
         rows = batch.select(names).to_pylist()
-        yield Batch([orjson.dumps(each) for each in rows], first=row)
+        yield Batch([orjson.dumps(row_values) for row_values in rows], first=row)
     except TypeError as error:
         raise BadInput(
             f"{name}: rows from {row} on hold what is no JSON: {error}",
@@ -386,9 +390,9 @@ def column_batches(
         raise BadInput(
             f"{name}: row {row + null - 1}: {field} is null", "leave such rows out", "bad-record"
         )
-    for some in text_column(texts).batches(BATCH_SIZE):
-        yield Batch(some, first=row)
-        row += len(some)
+    for texts_part in text_column(texts).batches(BATCH_SIZE):
+        yield Batch(texts_part, first=row)
+        row += len(texts_part)
 
 
 def texts_at(column: pa.Array, path: list[int]) -> Any:
@@ -402,9 +406,9 @@ def texts_at(column: pa.Array, path: list[int]) -> Any:
 
     texts: Any = column
     texts.validate()
-    for place in path:
-        texts = compute.struct_field(_stored(texts), [place])
-    return _stored(texts)
+    for index in path:
+        texts = compute.struct_field(_storage(texts), [index])
+    return _storage(texts)
 
 
 def is_valid(texts: Any) -> Any:
@@ -442,21 +446,21 @@ def text_column(texts: Any, rows: Any = None) -> _native.TextColumn:
     """
     import pyarrow as pa
 
-    detect = pa.types
-    if detect.is_dictionary(texts.type):
-        chosen = texts.indices if rows is None else texts.indices.take(rows)
-        return text_column(texts.dictionary).chosen(numbers(chosen.cast(pa.int64())))
-    wide = detect.is_large_string(texts.type) or detect.is_large_binary(texts.type)
-    if not (wide or detect.is_string(texts.type) or detect.is_binary(texts.type)):
-        if getattr(detect, "is_string_view", detect.is_string)(texts.type):
+    types = pa.types
+    if types.is_dictionary(texts.type):
+        indices = texts.indices if rows is None else texts.indices.take(rows)
+        return text_column(texts.dictionary).chosen(numbers(indices.cast(pa.int64())))
+    is_large = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
+    if not (is_large or types.is_string(texts.type) or types.is_binary(texts.type)):
+        if getattr(types, "is_string_view", types.is_string)(texts.type):
             texts = texts.view(pa.binary_view())  # the reader checks whether the texts are UTF-8
         texts.validate(full=True)
         try:
-            texts, wide = texts.cast(pa.large_binary()), True
+            texts, is_large = texts.cast(pa.large_binary()), True
         except pa.ArrowNotImplementedError:  # older releases can't cast views
-            texts, wide = pa.array(texts.to_pylist(), pa.large_binary()), True
-    _, places, data = texts.buffers()
-    column = _native.TextColumn(_bytes(data), _bytes(places), texts.offset, len(texts), wide)
+            texts, is_large = pa.array(texts.to_pylist(), pa.large_binary()), True
+    _, offsets, data = texts.buffers()
+    column = _native.TextColumn(_bytes(data), _bytes(offsets), texts.offset, len(texts), is_large)
     return column if rows is None else column.chosen(numbers(rows))
 
 
@@ -470,35 +474,35 @@ def _bytes(buffer: Any) -> memoryview:
     return memoryview(b"" if buffer is None else buffer).cast("B")
 
 
-def _stored(array: Any) -> Any:
+def _storage(array: Any) -> Any:
     """Return the storage of an array with an extension type; other arrays as they are."""
     return getattr(array, "storage", array)
 
 
-def _find(fields: list[Any], name: str) -> tuple[list[int], Any] | None:
+def _find_field(fields: list[Any], name: str) -> tuple[list[int], Any] | None:
     """Return the path to a field, and the field; longer names are tried first."""
     names = [field.name for field in fields]
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
-        own = ".".join(parts[:end])
-        if own not in names:
+        prefix = ".".join(parts[:end])
+        if prefix not in names:
             continue
-        place = names.index(own)
+        index = names.index(prefix)
         if end == len(parts):
-            return [place], fields[place]
-        below = _find(_fields(fields[place].type), ".".join(parts[end:]))
-        if below is not None:
-            return [place, *below[0]], below[1]
+            return [index], fields[index]
+        inner = _find_field(_subfields(fields[index].type), ".".join(parts[end:]))
+        if inner is not None:
+            return [index, *inner[0]], inner[1]
     return None
 
 
-def _fields(kind: Any) -> list[Any]:
+def _subfields(kind: Any) -> list[Any]:
     import pyarrow as pa
 
     kind = getattr(kind, "storage_type", kind)
     if not pa.types.is_struct(kind):
         return []
-    return [kind.field(place) for place in range(kind.num_fields)]
+    return [kind.field(index) for index in range(kind.num_fields)]
 
 
 def _is_text(kind: Any) -> bool:

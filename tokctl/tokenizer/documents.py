@@ -52,11 +52,11 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 #: Bytes of text that one thread encodes at a time. Their output fits into the processor's cache,
 #: and the system need not clear new memory.
-PART = 1 << 18
+FEED_SIZE = 1 << 18
 
 #: Bytes of text in a batch of `DocumentEncoder.texts`. Python objects take far more memory than the
 #: text, and small batches keep the output flowing.
-PORTION = 1 << 16
+TEXT_BATCH_SIZE = 1 << 16
 
 
 class Encoded(NamedTuple):
@@ -175,17 +175,17 @@ class DocumentEncoder:
         Raises:
             TokctlError: text is not UTF-8; names the line or row.
         """
-        done = 0
-        for whole in source.batches():
-            for batch in (whole,) if size is None else _smaller(whole, size):
-                first = max(0, skipped - done)
-                before, done = done + first, done + len(batch.texts)
+        record_count = 0
+        for full_batch in source.batches():
+            for batch in (full_batch,) if size is None else _split_batch(full_batch, size):
+                first = max(0, skipped - record_count)
+                records_before, record_count = record_count + first, record_count + len(batch.texts)
                 if first >= len(batch.texts):
                     continue
                 if first:
                     batch = Batch(batch.texts[first:], None, batch.first + first)
                 self.bytes_read += batch.size
-                yield before, checked_batch(batch, source, self.utf8_errors)
+                yield records_before, checked_batch(batch, source, self.utf8_errors)
 
     def texts(self, source: Document | Records, skipped: int = 0) -> Iterator[TextBatch]:
         """Yield the texts of a source in batches.
@@ -195,21 +195,21 @@ class DocumentEncoder:
             skipped: the position (see `TextBatch`) to start from.
         """
         if isinstance(source, Records):
-            for before, batch in self.batches(source, skipped, PORTION):
-                yield TextBatch(batch.texts, batch.first, source.unit, before)
+            for records_before, batch in self.batches(source, skipped, TEXT_BATCH_SIZE):
+                yield TextBatch(batch.texts, batch.first, source.unit, records_before)
             return
         if not self.lines:
             yield TextBatch([b"".join(self.blocks(source))], 1, None, 0)
             return
         position, line = 0, 1
-        for block in line_blocks(self.blocks(source), PORTION):
-            if left := min(max(0, skipped - position), len(block)):
-                position, line = position + left, line + block.count(b"\n", 0, left)
-                block = block[left:]
+        for block in line_blocks(self.blocks(source), TEXT_BATCH_SIZE):
+            if skip := min(max(0, skipped - position), len(block)):
+                position, line = position + skip, line + block.count(b"\n", 0, skip)
+                block = block[skip:]
             if block:
-                ended = block.endswith(b"\n")
-                found = block[: -1 if ended else None].split(b"\n")
-                yield TextBatch(found, line, None, position, ended)
+                ends_line = block.endswith(b"\n")
+                lines = block[: -1 if ends_line else None].split(b"\n")
+                yield TextBatch(lines, line, None, position, ends_line)
             position, line = position + len(block), line + block.count(b"\n")
 
     # -- to ids in the output form -------------------------------------------------------
@@ -237,29 +237,29 @@ class DocumentEncoder:
                 names the source and the line or row.
         """
         if isinstance(source, Records):
-            found = self._encode_records(source, form, end_id, skipped)
+            encoded = self._encode_records(source, form, end_id, skipped)
         else:
-            found = self._encode_document(source, form, end_id, skipped)
-        for some in found:
-            self.tokens += some.tokens
-            yield some
+            encoded = self._encode_document(source, form, end_id, skipped)
+        for block in encoded:
+            self.tokens += block.tokens
+            yield block
 
     def _encode_document(
         self, document: Document, form: str | TokenNames, end_id: int | None, skipped: int
     ) -> Iterator[Encoded]:
         feed = DocumentFeed(self, document.name, form, end_id)
-        position = given = skipped
-        for block in feed.rest(self.blocks(document), skipped):
-            if feed.waits:
+        position = fed = skipped
+        for block in feed.skip_bytes(self.blocks(document), skipped):
+            if feed.needs_whole:
                 feed.feed(block)
                 continue
-            part = PART if self.threads == 1 else len(block)
+            part = FEED_SIZE if self.threads == 1 else len(block)
             for start in range(0, len(block), part):
                 end = min(start + part, len(block))
                 data, count = feed.feed(block, start, end)
                 yield Encoded(data, count, feed.ends(), position)
-                given += end - start
-                position = given - feed.held_back
+                fed += end - start
+                position = fed - feed.pending_bytes
         data, count = feed.finish()
         yield Encoded(data, count, feed.ends() if self.lines else (count,), position)
 
@@ -267,14 +267,16 @@ class DocumentEncoder:
         self, source: Records, form: str | TokenNames, end_id: int | None, skipped: int
     ) -> Iterator[Encoded]:
         rows = self.tokenizer.encoder.rows
-        for before, batch in self.batches(source, skipped):
-            data, packed, lacking = rows(batch.texts, self.threads, self.matcher, form, end_id)
-            if lacking is not None:
-                raise self.no_id(
-                    batch.texts[lacking], source.name, batch.first + lacking, source.unit
+        for records_before, batch in self.batches(source, skipped):
+            data, packed_ends, no_id_index = rows(
+                batch.texts, self.threads, self.matcher, form, end_id
+            )
+            if no_id_index is not None:
+                raise self.missing_id_error(
+                    batch.texts[no_id_index], source.name, batch.first + no_id_index, source.unit
                 )
-            ends = array("q", packed)
-            yield Encoded(data, ends[-1] if ends else 0, ends, before)
+            ends = array("q", packed_ends)
+            yield Encoded(data, ends[-1] if ends else 0, ends, records_before)
 
     # -- to arrays -----------------------------------------------------------------------
 
@@ -307,37 +309,41 @@ class DocumentEncoder:
             reads_ahead = ahead and self.threads > 1 and source.prompt
             reads_ahead = reads_ahead and (source.size or 0) > BLOCK_SIZE
             if isinstance(source, Records):
-                with closing(_ready(self.batches(source), reads_ahead)) as batches:
+                with closing(_maybe_ahead(self.batches(source), reads_ahead)) as batches:
                     for _, batch in batches:
-                        self._add(collector, batch, source)
+                        self._collect_batch(collector, batch, source)
                         yield
                 continue
-            with closing(_ready(self.blocks(source), reads_ahead)) as blocks:
+            with closing(_maybe_ahead(self.blocks(source), reads_ahead)) as blocks:
                 if self.cuts == "nowhere":
-                    self._add(collector, Batch([b"".join(blocks)]), source)
+                    self._collect_batch(collector, Batch([b"".join(blocks)]), source)
                     yield
                     continue
                 for block in blocks:
-                    if found := collector.feed(block):
-                        raise self.no_id(found[1], source.name, 1 + found[0])
+                    if no_id := collector.feed(block):
+                        raise self.missing_id_error(no_id[1], source.name, 1 + no_id[0])
                     yield
-                if found := collector.feed(b"", True):
-                    raise self.no_id(found[1], source.name, 1 + found[0])
+                if no_id := collector.feed(b"", True):
+                    raise self.missing_id_error(no_id[1], source.name, 1 + no_id[0])
                 yield
 
-    def _add(self, collector: IdCollector, batch: Batch, source: Document | Records) -> None:
+    def _collect_batch(
+        self, collector: IdCollector, batch: Batch, source: Document | Records
+    ) -> None:
         try:
             collector.add(batch.texts)
         except CoreError as error:
             if error.kind != "no-id":
                 raise
-            place = error.details[0]
+            index = error.details[0]
             unit = source.unit if isinstance(source, Records) else None
-            raise self.no_id(batch.texts[place], source.name, batch.first + place, unit) from None
+            raise self.missing_id_error(
+                batch.texts[index], source.name, batch.first + index, unit
+            ) from None
 
     # -- errors --------------------------------------------------------------------------
 
-    def no_id(
+    def missing_id_error(
         self, text: bytes, name: str, number: int | None, unit: str | None = None
     ) -> TokctlError:
         """Return the error for the first character of a text that has no id.
@@ -351,13 +357,13 @@ class DocumentEncoder:
             unit: unit of a source of records, `line` or `row`.
         """
         encoding = self.tokenizer.encode(text, special=self.special)
-        lacking = encoding.raw_ids.index(NO_ID)
+        index = encoding.raw_ids.index(NO_ID)
         if unit is not None:
             name += f": {unit} {number}"
         elif number is not None:
-            number += text.count(b"\n", 0, encoding.offsets[lacking][0])
+            number += text.count(b"\n", 0, encoding.offsets[index][0])
             name += f": line {number}"
-        return no_id_error(f"{name}: {encoding.surfaces[lacking]!r}")
+        return no_id_error(f"{name}: {encoding.surfaces[index]!r}")
 
 
 class DocumentFeed:
@@ -366,7 +372,7 @@ class DocumentFeed:
     The blocks must be UTF-8 for a model that reads characters. The ids have the output form.
 
     Attributes:
-        waits: whether the whole document must be read before any ids come out.
+        needs_whole: whether the whole document must be read before any ids come out.
     """
 
     def __init__(
@@ -385,10 +391,10 @@ class DocumentFeed:
             end_id: id to add after each line, or after a document that is one text.
         """
         cuts = encoder.cuts
-        self.waits = cuts == "nowhere"
+        self.needs_whole = cuts == "nowhere"
         self._encoder = encoder
         self._name = name
-        self._waiting: list[bytes] = []
+        self._pending: list[bytes] = []
         self._lines = 0  # number of skipped lines
         self._has_ends = cuts == "lines" and form != "decimal"
         self._writer = IdWriter(
@@ -411,48 +417,48 @@ class DocumentFeed:
         Raises:
             TokctlError: a character has no id; the message names its line.
         """
-        if self.waits:
-            self._waiting.append(block)
+        if self.needs_whole:
+            self._pending.append(block)
             return b"", 0
-        return self._fed(block, False, start, end)
+        return self._encode_block(block, False, start, end)
 
     def finish(self) -> tuple[bytes, int]:
         """Return the remaining output and its number of ids, at the end of the document."""
-        block = b"".join(self._waiting)
-        self._waiting.clear()
-        return self._fed(block, True)
+        block = b"".join(self._pending)
+        self._pending.clear()
+        return self._encode_block(block, True)
 
     def ends(self) -> Sequence[int]:
         """Return where lines ended among the ids of the last output."""
         return array("q", self._writer.ends()) if self._has_ends else ()
 
     @property
-    def held_back(self) -> int:
+    def pending_bytes(self) -> int:
         """Return the number of bytes whose ids are not certain yet."""
         return self._writer.waiting
 
-    def rest(self, blocks: Iterable[bytes], skipped: int) -> Iterator[bytes]:
+    def skip_bytes(self, blocks: Iterable[bytes], skipped: int) -> Iterator[bytes]:
         """Yield the blocks after the first `skipped` bytes, counting skipped lines for errors."""
         for block in blocks:
             if skipped:
-                passed = min(skipped, len(block))
-                skipped -= passed
-                self._lines += block.count(b"\n", 0, passed)
-                block = block[passed:]
+                cut = min(skipped, len(block))
+                skipped -= cut
+                self._lines += block.count(b"\n", 0, cut)
+                block = block[cut:]
             if block:
                 yield block
 
-    def _fed(
-        self, block: bytes, last: bool, start: int = 0, end: int | None = None
+    def _encode_block(
+        self, block: bytes, is_last: bool, start: int = 0, end: int | None = None
     ) -> tuple[bytes, int]:
-        data, count, lacking = self._writer.feed(block, last, start, end)
-        if lacking is not None:
-            line, text = lacking
-            raise self._encoder.no_id(text, self._name, self._lines + 1 + line)
+        data, count, no_id = self._writer.feed(block, is_last, start, end)
+        if no_id is not None:
+            line, text = no_id
+            raise self._encoder.missing_id_error(text, self._name, self._lines + 1 + line)
         return data, count
 
 
-def _ready(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
+def _maybe_ahead(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
     """Return an iterator of the parts, read by a thread of its own if `ahead` is true."""
     if ahead:
         from tokctl.sources.blocks import read_ahead
@@ -461,7 +467,7 @@ def _ready(parts: Iterator[T], ahead: bool) -> Generator[T, None, None]:
     return (part for part in parts)
 
 
-def arrays(
+def encode_to_array(
     encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None, bits: int = 32
 ) -> tuple[IdArray, array[int]]:
     """Return the ids of all documents in one array, and the offsets where each document begins."""
@@ -473,7 +479,7 @@ def arrays(
     return ids, array("q", offsets)
 
 
-def each(
+def encode_each(
     encoder: DocumentEncoder, sources: Sequence[Source], end_id: int | None, bits: int = 32
 ) -> Generator[IdArray, None, None]:
     """Yield the ids of each document."""
@@ -505,18 +511,18 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
             hint = f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
             raise BadOption(f"eos can't be the id {token}", hint, "bad-value")
         return token
-    found = tokenizer.special_ids.get(token)
-    if found is None:
-        found = tokenizer.vocabulary.get(token)
-    if found is None:
-        known = ", ".join(list(tokenizer.special_ids)[:50])
+    id_ = tokenizer.special_ids.get(token)
+    if id_ is None:
+        id_ = tokenizer.vocabulary.get(token)
+    if id_ is None:
+        names = ", ".join(list(tokenizer.special_ids)[:50])
         hint = (
-            f"its special tokens are: {known}"
-            if known
+            f"its special tokens are: {names}"
+            if names
             else "it has no special token at all: train it with --special-token '<|endoftext|>'"
         )
         raise BadOption(f"{token!r} is no token of this model", hint, "unknown-name")
-    return found
+    return id_
 
 
 def line_blocks(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
@@ -531,7 +537,7 @@ def line_blocks(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
             start = end
 
 
-def _smaller(batch: Batch, size: int) -> Iterator[Batch]:
+def _split_batch(batch: Batch, size: int) -> Iterator[Batch]:
     """Yield the batch in parts of about `size` bytes or one text, without counts."""
     begin = length = 0
     for end, text in enumerate(batch.texts, 1):
@@ -557,7 +563,7 @@ class TrackedSources:
         self._total = total_size(sources)
         self._done = 0  # bytes of sources that were read completely
         self._read = 0  # bytes read of a source that can't tell its position
-        self._now: Source | None = None
+        self._current: Source | None = None
 
     def each(
         self, first: int = 0, member: int = 0
@@ -570,27 +576,29 @@ class TrackedSources:
         """
         self._done = sum(source.size or 0 for source in self.sources[:first])
         for number, source in enumerate(self.sources[first:], first):
-            self._now, self._read = source, 0
+            self._current, self._read = source, 0
             members = source.members() if isinstance(source, Archive) else iter((source,))
-            for place, one in enumerate(members):
-                if number > first or place >= member:
-                    yield number, place, self._counted(one)
+            for member_index, document in enumerate(members):
+                if number > first or member_index >= member:
+                    yield number, member_index, self._with_counted_blocks(document)
             self._done += self._bytes_of(source) if source.size is None else source.size
-            self._now = None
+            self._current = None
             self.tell()
 
     def tell(self) -> None:
         """Report the progress."""
         if self._progress is not None:
-            now = 0 if self._now is None else self._bytes_of(self._now)
+            current_bytes = 0 if self._current is None else self._bytes_of(self._current)
             self._progress(
-                "encode", ProgressCount(self._done + now, self.documents, self.ids), self._total
+                "encode",
+                ProgressCount(self._done + current_bytes, self.documents, self.ids),
+                self._total,
             )
 
     def _bytes_of(self, source: Source) -> int:
         return self._read if source.tell is None else source.tell()
 
-    def _counted(self, source: Document | Records) -> Document | Records:
+    def _with_counted_blocks(self, source: Document | Records) -> Document | Records:
         """Return the source; the blocks of a source that can't tell its position are counted."""
         if self._progress is None or isinstance(source, Records) or source.tell is not None:
             return source

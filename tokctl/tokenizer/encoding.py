@@ -45,18 +45,18 @@ class Deferred(Generic[T]):
 Windows: TypeAlias = "Sequence[Encoding] | Callable[[], list[Encoding]]"
 
 #: Key in an encoding's `__dict__` of the function that computes its windows, until it has run.
-_PROMISED = "_promised"
+_DEFERRED_WINDOWS = "_promised"
 
 
-def _made_now(encoding: Encoding) -> list[Encoding]:
+def _compute_windows(encoding: Encoding) -> list[Encoding]:
     """Return the windows, computing them if that has not happened yet."""
     columns = encoding.__dict__
-    make = columns.get(_PROMISED)
+    make = columns.get(_DEFERRED_WINDOWS)
     if make is None:
         # Nothing was cut off, or another thread has just computed the windows.
         return columns.get("overflowing", [])  # type: ignore[no-any-return]
     columns["overflowing"] = windows = list(make())
-    columns.pop(_PROMISED, None)
+    columns.pop(_DEFERRED_WINDOWS, None)
     return windows
 
 
@@ -96,7 +96,7 @@ class Encoding(Answering):
     special_mask: Deferred[int] = Deferred(lambda self: [0] * len(self))
     attention_mask: Deferred[int] = Deferred(lambda self: [1] * len(self))
     sequence_ids: Deferred[int | None] = Deferred(lambda self: [0] * len(self))
-    overflowing: Deferred[Encoding] = Deferred(_made_now)
+    overflowing: Deferred[Encoding] = Deferred(_compute_windows)
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Encoding(Answering):
         if sequence_ids is not None:
             columns["sequence_ids"] = sequence_ids
         if callable(overflowing):
-            columns[_PROMISED] = overflowing
+            columns[_DEFERRED_WINDOWS] = overflowing
         elif overflowing is not None:
             columns["overflowing"] = overflowing
 
@@ -148,7 +148,7 @@ class Encoding(Answering):
 
     def __getstate__(self) -> dict[str, object]:
         # A function that computes windows later can be neither pickled nor copied.
-        if _PROMISED in self.__dict__:
+        if _DEFERRED_WINDOWS in self.__dict__:
             _ = self.overflowing
         return self.__dict__
 
@@ -191,15 +191,15 @@ class Encoding(Answering):
             >>> tok.encode("a lot").char_to_token(2)
             1
         """
-        if sequence_index not in self._places:
+        if sequence_index not in self._search_columns:
             return None
-        first, ends, starts = self._places[sequence_index]
-        place = bisect_right(ends, position)
-        while place < len(ends) and starts[place] <= position:
-            start, end = self.offsets[first + place]
+        first, ends, starts = self._search_columns[sequence_index]
+        index = bisect_right(ends, position)
+        while index < len(ends) and starts[index] <= position:
+            start, end = self.offsets[first + index]
             if start <= position < end:
-                return first + place
-            place += 1
+                return first + index
+            index += 1
         return None
 
     def char_to_word(self, position: int, sequence_index: int = 0) -> int | None:
@@ -219,32 +219,32 @@ class Encoding(Answering):
         )
 
     @cached_property
-    def _places(self) -> dict[int, tuple[int, list[int], list[int]]]:
+    def _search_columns(self) -> dict[int, tuple[int, list[int], list[int]]]:
         """Return, for each text, the index of its first token and two columns for binary search.
 
         The columns have, for each token, the greatest end up to this token and the smallest start
         from this token on. Offsets nearly always ascend, but nothing guarantees it; these columns
         always ascend.
         """
-        found: dict[int, tuple[int, list[int], list[int]]] = {}
+        columns: dict[int, tuple[int, list[int], list[int]]] = {}
         for sequence in (0, 1):
             if sequence in self.sequence_ids:
                 first = self.sequence_ids.index(sequence)
                 offsets = self.offsets[first : first + self.sequence_ids.count(sequence)]
                 ends = list(accumulate((end for _, end in offsets), max))
                 starts = list(accumulate((start for start, _ in reversed(offsets)), min))
-                found[sequence] = first, ends, starts[::-1]
-        return found
+                columns[sequence] = first, ends, starts[::-1]
+        return columns
 
     @cached_property
     def _words(self) -> dict[tuple[int, int], tuple[int, int]]:
-        found: dict[tuple[int, int], tuple[int, int]] = {}
+        spans: dict[tuple[int, int], tuple[int, int]] = {}
         columns = zip(self.sequence_ids, self.word_ids, strict=True)
         for index, (sequence, word) in enumerate(columns):
             if sequence is not None and word is not None:
-                first, _ = found.get((sequence, word), (index, index))
-                found[sequence, word] = first, index + 1
-        return found
+                first, _ = spans.get((sequence, word), (index, index))
+                spans[sequence, word] = first, index + 1
+        return spans
 
 
 def windows_of(encoding: Encoding) -> Windows:
@@ -252,7 +252,7 @@ def windows_of(encoding: Encoding) -> Windows:
     columns = encoding.__dict__
     # In this order, because a thread that computes the windows stores them before it removes the
     # function.
-    return columns.get(_PROMISED) or columns.get("overflowing") or []
+    return columns.get(_DEFERRED_WINDOWS) or columns.get("overflowing") or []
 
 
 # -- splitting and joining encodings, column by column ------------------------------------------
@@ -261,14 +261,14 @@ def windows_of(encoding: Encoding) -> Windows:
 COLUMNS = tuple(entry.name for entry in fields(Encoding) if entry.name != "overflowing")
 
 
-def changed(encoding: Encoding, **columns: Any) -> Encoding:
+def with_columns(encoding: Encoding, **columns: Any) -> Encoding:
     """Return the encoding with other columns or windows.
 
     Like `dataclasses.replace`, but columns that nobody has read are not computed.
     """
-    made = vars(encoding)
-    kept = {name: made[name] for name in COLUMNS if name in made}
-    return Encoding(**{"overflowing": windows_of(encoding), **kept, **columns})
+    computed = vars(encoding)
+    old_columns = {name: computed[name] for name in COLUMNS if name in computed}
+    return Encoding(**{"overflowing": windows_of(encoding), **old_columns, **columns})
 
 
 def each_window(encoding: Encoding, change: Callable[[Encoding], Encoding]) -> Windows:
@@ -278,26 +278,27 @@ def each_window(encoding: Encoding, change: Callable[[Encoding], Encoding]) -> W
     return lambda: [change(window) for window in encoding.overflowing]
 
 
-def cut(encoding: Encoding, start: int, end: int, overflowing: Windows = ()) -> Encoding:
+def slice_encoding(encoding: Encoding, start: int, end: int, overflowing: Windows = ()) -> Encoding:
     """Return the tokens from index `start` up to, but not including, `end`."""
-    made = vars(encoding)
-    columns = {name: made[name][start:end] for name in COLUMNS if name in made}
-    return Encoding(**columns, overflowing=_own(overflowing))
+    computed = vars(encoding)
+    columns = {name: computed[name][start:end] for name in COLUMNS if name in computed}
+    return Encoding(**columns, overflowing=_own_windows(overflowing))
 
 
-def join(encodings: Sequence[Encoding], overflowing: Windows = ()) -> Encoding:
+def join_encodings(encodings: Sequence[Encoding], overflowing: Windows = ()) -> Encoding:
     """Return the tokens of several encodings, one after the other."""
     columns: dict[str, list[Any]] = {
-        name: list(chain.from_iterable(getattr(one, name) for one in encodings)) for name in COLUMNS
+        name: list(chain.from_iterable(getattr(encoding, name) for encoding in encodings))
+        for name in COLUMNS
     }
-    return Encoding(**columns, overflowing=_own(overflowing))
+    return Encoding(**columns, overflowing=_own_windows(overflowing))
 
 
-def _own(overflowing: Windows) -> Windows:
+def _own_windows(overflowing: Windows) -> Windows:
     return overflowing if callable(overflowing) else list(overflowing)
 
 
-def added(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) -> Encoding:
+def added_encoding(tokens: Sequence[str], ids: Sequence[int], type_ids: Sequence[int]) -> Encoding:
     """Return an encoding of added tokens, which cover no text."""
     size = len(tokens)
     return Encoding(
@@ -329,8 +330,8 @@ def utf8_of(text: str | bytes, *, byte_level: bool) -> bytes:
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
-        many = "; encode_batch and encode_ids take many" if isinstance(text, (list, tuple)) else ""
-        raise TypeError(f"a text is str or bytes, not {type(text).__name__}{many}")
+        hint = "; encode_batch and encode_ids take many" if isinstance(text, (list, tuple)) else ""
+        raise TypeError(f"a text is str or bytes, not {type(text).__name__}{hint}")
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -423,12 +424,12 @@ def token_names(
     if NO_ID not in ids:
         return [tokens[id_] for id_ in ids]
     names = []
-    for place, id_ in enumerate(ids):
+    for index, id_ in enumerate(ids):
         if id_ != NO_ID:
             names.append(tokens[id_])
             continue
-        name = data[starts[place] : ends[place]].decode("utf-8", "replace")
-        first = place == 0 or words[place] != words[place - 1]
-        last = place + 1 == len(ids) or words[place] != words[place + 1]
-        names.append(marker.on_symbol(name, first=first, last=last) or marker.text)
+        name = data[starts[index] : ends[index]].decode("utf-8", "replace")
+        is_first = index == 0 or words[index] != words[index - 1]
+        is_last = index + 1 == len(ids) or words[index] != words[index + 1]
+        names.append(marker.on_symbol(name, first=is_first, last=is_last) or marker.text)
     return names

@@ -30,21 +30,21 @@ def named_models(models: Sequence[ModelArgument]) -> dict[str, Tokenizer]:
         )
     files = name_files([str(model) for model in models if isinstance(model, (str, Path))])
     names = {path: name for name, path in files.items()}
-    named: dict[str, Tokenizer] = {}
+    tokenizers: dict[str, Tokenizer] = {}
     for model in models:
         if isinstance(model, (str, Path)):
             name, tokenizer = names[str(model)], Tokenizer.load(model)
         elif isinstance(model, Tokenizer):
             name, number, tokenizer = model.recipe.name, 1, model
-            while name in named:
+            while name in tokenizers:
                 number += 1
                 name = f"{model.recipe.name}-{number}"
         else:
             name, tokenizer = model
-        if name in named:
+        if name in tokenizers:
             raise BadOption(f"two models are called {name!r}", "name them: (name, tokenizer)")
-        named[name] = tokenizer
-    return named
+        tokenizers[name] = tokenizer
+    return tokenizers
 
 
 def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
@@ -61,7 +61,7 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
         TokctlError: `baseline` is neither a model of the comparison nor a file.
     """
     for name, path in names.items():
-        if baseline == name or (path and _same(baseline, path)):
+        if baseline == name or (path and _is_same_file(baseline, path)):
             return name
     from tokctl.formats import hub
 
@@ -74,7 +74,7 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
     return None
 
 
-def _same(first: str, second: str) -> bool:
+def _is_same_file(first: str, second: str) -> bool:
     return first == second or Path(first).resolve() == Path(second).resolve()
 
 
@@ -95,16 +95,17 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
     Raises:
         TokctlError: a path is given twice.
     """
-    if twice := [path for path, times in Counter(paths).items() if times > 1]:
-        raise BadOption(f"the model {twice[0]} is given twice", "give each once")
-    short = [_short(path) for path in paths]
-    times = Counter([*short, *taken])
+    if repeated := [path for path, counts in Counter(paths).items() if counts > 1]:
+        raise BadOption(f"the model {repeated[0]} is given twice", "give each once")
+    short_names = [_short_name(path) for path in paths]
+    counts = Counter([*short_names, *taken])
     return {
-        path if times[name] > 1 else name: path for name, path in zip(short, paths, strict=True)
+        path if counts[name] > 1 else name: path
+        for name, path in zip(short_names, paths, strict=True)
     }
 
 
-def _short(path: str) -> str:
+def _short_name(path: str) -> str:
     """Return the short name of a model: `gpt2` for `gpt2.tokenizer.json` or `hf:ORG/gpt2`.
 
     A file whose name is an ending alone keeps its name.
@@ -116,7 +117,10 @@ def _short(path: str) -> str:
     if Path(path).is_dir():
         return Path(path).resolve().name or path
     name = Path(path).name
-    for ending in (*ENDINGS, *(known.suffix for known in FORMATS if known.suffix)):
+    for ending in (
+        *ENDINGS,
+        *(model_format.suffix for model_format in FORMATS if model_format.suffix),
+    ):
         if name.endswith(ending) and name != ending:
             return name.removesuffix(ending)
     return name

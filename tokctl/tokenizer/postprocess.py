@@ -18,12 +18,12 @@ from tokctl.model.parts import POST_PROCESSORS, PartsLike, check_template, templ
 from tokctl.tokenizer.encoding import (
     Encoding,
     Windows,
-    added,
-    changed,
-    cut,
+    added_encoding,
     each_window,
-    join,
+    join_encodings,
+    slice_encoding,
     windows_of,
+    with_columns,
 )
 
 STRATEGIES = ("longest-first", "only-first", "only-second")
@@ -64,26 +64,26 @@ class Truncation:
 
     @overload
     @classmethod
-    def of(cls, asked: None) -> None: ...
+    def of(cls, value: None) -> None: ...
     @overload
     @classmethod
-    def of(cls, asked: Truncation | int) -> Truncation: ...
+    def of(cls, value: Truncation | int) -> Truncation: ...
     @classmethod
-    def of(cls, asked: Truncation | int | None) -> Truncation | None:
+    def of(cls, value: Truncation | int | None) -> Truncation | None:
         """Return the truncation for a caller's argument.
 
         Args:
-            asked: a truncation, a length in tokens, or None.
+            value: a truncation, a length in tokens, or None.
 
         Raises:
-            TokctlError: `asked` has another type.
+            TokctlError: `value` has another type.
         """
-        if asked is None or isinstance(asked, cls):
-            return asked
-        if type(asked) is int:
-            return cls(asked)
+        if value is None or isinstance(value, cls):
+            return value
+        if type(value) is int:
+            return cls(value)
         raise BadOption(
-            f"truncation can't be {brief(asked)}",
+            f"truncation can't be {brief(value)}",
             "it is a length in tokens, Truncation(…), or tokenizer.truncation as the file has it",
             "bad-value",
         )
@@ -129,17 +129,19 @@ class Truncation:
             TokctlError: see `room`; also if the strategy can't make the texts fit.
         """
         room = self.room(added)
-        other = second or 0
-        excess = first + other - room
+        second_length = second or 0
+        excess = first + second_length - room
         if excess <= 0:
-            return first, other
+            return first, second_length
         if room == 0:
             return 0, 0
         if self.strategy == "longest-first":
-            kept = longest_first(first, other, room) if second is not None else (room, 0)
+            kept = longest_first(first, second_length, room) if second is not None else (room, 0)
         else:
-            kept = self._one_cut(first, second, excess)
-        for which, before, after in zip(("first", "second"), (first, other), kept, strict=True):
+            kept = self._cut_one(first, second, excess)
+        for which, before, after in zip(
+            ("first", "second"), (first, second_length), kept, strict=True
+        ):
             if after < before and 0 < after <= self.stride:
                 raise BadOption(
                     f"the stride {self.stride} is too much for the {which} text, which is "
@@ -149,19 +151,20 @@ class Truncation:
                 )
         return kept
 
-    def _one_cut(self, first: int, second: int | None, excess: int) -> tuple[int, int]:
+    def _cut_one(self, first: int, second: int | None, excess: int) -> tuple[int, int]:
         if self.strategy == "only-second" and second is None:
             raise BadOption(
                 "there is no second text that the strategy only-second could cut",
                 "take longest-first or only-first",
                 "conflict",
             )
-        of_first = self.strategy == "only-first"
-        kept = (first - excess, second or 0) if of_first else (first, (second or 0) - excess)
-        if kept[0 if of_first else 1] < 1:
-            which, rest = ("first", "second") if of_first else ("second", "first")
+        cuts_first = self.strategy == "only-first"
+        kept = (first - excess, second or 0) if cuts_first else (first, (second or 0) - excess)
+        if kept[0 if cuts_first else 1] < 1:
+            cut_name, other_name = ("first", "second") if cuts_first else ("second", "first")
             raise BadOption(
-                f"cutting the {which} text is not enough: the {rest} one leaves it no token",
+                f"cutting the {cut_name} text is not enough: the {other_name} one leaves it no "
+                "token",
                 "raise max_length, or take the strategy longest-first",
                 "conflict",
             )
@@ -202,13 +205,16 @@ class Truncation:
         if size >= total:
             return encoding
         if size == 0:
-            return cut(encoding, 0, 0, [encoding])
-        stays = next(self.ranges(total, size))
+            return slice_encoding(encoding, 0, 0, [encoding])
+        kept_range = next(self.ranges(total, size))
 
         def rest() -> list[Encoding]:
-            return [cut(encoding, *bounds) for bounds in islice(self.ranges(total, size), 1, None)]
+            return [
+                slice_encoding(encoding, *bounds)
+                for bounds in islice(self.ranges(total, size), 1, None)
+            ]
 
-        return cut(encoding, *stays, rest)
+        return slice_encoding(encoding, *kept_range, rest)
 
     def truncate_ids(self, ids: list[int], size: int) -> list[int]:
         """Return the `size` ids that truncation keeps."""
@@ -283,27 +289,27 @@ def trim(encoding: Encoding, prefix_space: bool, as_in_text: AsInText | None = N
         as_in_text: tokens to trim by their text in the input.
     """
     old = encoding.offsets
-    spelled = encoding.tokens
+    tokens = encoding.tokens
     if as_in_text and not as_in_text.keys().isdisjoint(encoding.raw_ids):
-        rows = zip(encoding.raw_ids, spelled, encoding.surfaces, strict=True)
-        spelled = [
+        rows = zip(encoding.raw_ids, tokens, encoding.surfaces, strict=True)
+        tokens = [
             surface if id_ in as_in_text and as_in_text[id_] in (None, surface.strip()) else token
             for id_, token, surface in rows
         ]
-    new = trimmed(spelled, old, prefix_space)
-    in_bytes = new
+    new = trim_offsets(tokens, old, prefix_space)
+    byte_offsets = new
     if encoding.byte_offsets != old:
-        in_bytes = [
-            _in_bytes(surface, bounds, now[0] - before[0], before[1] - now[1])
-            for surface, bounds, before, now in zip(
+        byte_offsets = [
+            _trim_bytes(surface, bounds, new_span[0] - old_span[0], old_span[1] - new_span[1])
+            for surface, bounds, old_span, new_span in zip(
                 encoding.surfaces, encoding.byte_offsets, old, new, strict=True
             )
         ]
     windows = each_window(encoding, lambda window: trim(window, prefix_space, as_in_text))
-    return changed(encoding, offsets=new, byte_offsets=in_bytes, overflowing=windows)
+    return with_columns(encoding, offsets=new, byte_offsets=byte_offsets, overflowing=windows)
 
 
-def trimmed(
+def trim_offsets(
     tokens: list[str], offsets: Offsets, prefix_space: bool, begins: bool = True
 ) -> Offsets:
     """Return offsets without the spaces that byte-level tokens start and end with.
@@ -314,20 +320,20 @@ def trimmed(
         prefix_space: see `trim`.
         begins: whether the first token is the first one of its encoding.
     """
-    found = []
+    trimmed_offsets = []
     spaces = {token: spaces_of(token) for token in set(tokens)}
     for index, (token, bounds) in enumerate(zip(tokens, offsets, strict=True)):
         leading, trailing = spaces[token]
         if leading or trailing:
             start, end = bounds
-            first = (index == 0 and begins) or start == 0
-            if not (first and prefix_space and leading == 1):
+            starts_text = (index == 0 and begins) or start == 0
+            if not (starts_text and prefix_space and leading == 1):
                 start = min(start + leading, end)
             if trailing <= end:
                 end = max(end - trailing, start)
             bounds = start, end
-        found.append(bounds)
-    return found
+        trimmed_offsets.append(bounds)
+    return trimmed_offsets
 
 
 def spaces_of(token: str) -> tuple[int, int]:
@@ -335,7 +341,7 @@ def spaces_of(token: str) -> tuple[int, int]:
     return len(token) - len(token.lstrip(SPACES)), len(token) - len(token.rstrip(SPACES))
 
 
-def _in_bytes(
+def _trim_bytes(
     surface: str, bounds: tuple[int, int], leading: int, trailing: int
 ) -> tuple[int, int]:
     """Return the byte offsets of a surface without some characters at both ends.
@@ -394,7 +400,11 @@ class Template:
             else:
                 groups[-1].append((piece.token, special_ids[piece.token], piece.type_id))
         around = [
-            added([g[0] for g in group], [g[1] for g in group], [g[2] for g in group])
+            added_encoding(
+                [entry[0] for entry in group],
+                [entry[1] for entry in group],
+                [entry[2] for entry in group],
+            )
             for group in groups
         ]
         return cls(tuple(around), tuple(type_ids), tuple(order))
@@ -402,7 +412,7 @@ class Template:
     @cached_property
     def bare(self) -> Template:
         """Return the template without its special tokens; type ids are kept."""
-        return replace(self, around=(added([], [], []),) * len(self.around))
+        return replace(self, around=(added_encoding([], [], []),) * len(self.around))
 
     @cached_property
     def added_tokens_count(self) -> int:
@@ -413,8 +423,8 @@ class Template:
         """Return the ids of a text, or of two, with the special tokens."""
         texts = (ids, () if pair_ids is None else pair_ids)
         wrapped = [*self.around[0].raw_ids]
-        for number, behind in zip(self.order, self.around[1:], strict=True):
-            wrapped += [*texts[number], *behind.raw_ids]
+        for number, after in zip(self.order, self.around[1:], strict=True):
+            wrapped += [*texts[number], *after.raw_ids]
         return wrapped
 
     def apply(self, first: Encoding, second: Encoding | None = None) -> Encoding:
@@ -435,29 +445,32 @@ class Template:
         """Return the windows of two texts, of which at least one has windows."""
         firsts = [first, *first.overflowing]
         seconds = [second, *second.overflowing]
-        rows = [[self._wrap([a, b]) for b in seconds[1:]] for a in firsts]
+        rows = [
+            [self._wrap([first_window, second_window]) for second_window in seconds[1:]]
+            for first_window in firsts
+        ]
         overflowing = []
         for window, row in zip(firsts[1:], rows[1:], strict=True):
             overflowing += [self._wrap([window, second], row), *row]
-        for place, whole in enumerate(rows[0]):
+        for index, encoding in enumerate(rows[0]):
             # Where both texts overflow, Hugging Face lists windows within windows.
-            overflowing.append(changed(whole, overflowing=[row[place] for row in rows[1:]]))
+            overflowing.append(with_columns(encoding, overflowing=[row[index] for row in rows[1:]]))
         return overflowing
 
     def _wrap(self, texts: list[Encoding], overflowing: Windows = ()) -> Encoding:
-        if self._changes_nothing and "type_ids" not in vars(texts[0]):
+        if self._is_empty and "type_ids" not in vars(texts[0]):
             return replace_windows(texts[0], overflowing)
-        joined = [self.around[0]]
-        for place, text in enumerate(texts):
+        pieces = [self.around[0]]
+        for index, text in enumerate(texts):
             size = len(text)
-            types = [self.type_ids[place]] * size
-            numbers: list[int | None] = [self.order[place]] * size
-            joined.append(changed(text, type_ids=types, sequence_ids=numbers))
-            joined.append(self.around[place + 1])
-        return join(joined, overflowing)
+            types = [self.type_ids[index]] * size
+            numbers: list[int | None] = [self.order[index]] * size
+            pieces.append(with_columns(text, type_ids=types, sequence_ids=numbers))
+            pieces.append(self.around[index + 1])
+        return join_encodings(pieces, overflowing)
 
     @cached_property
-    def _changes_nothing(self) -> bool:
+    def _is_empty(self) -> bool:
         return self.added_tokens_count == 0 and self.type_ids == (0,)
 
 
@@ -465,7 +478,7 @@ def replace_windows(encoding: Encoding, overflowing: Windows) -> Encoding:
     """Return the encoding with other windows; unchanged if both have no windows."""
     if not overflowing and not windows_of(encoding):
         return encoding
-    return changed(encoding, overflowing=overflowing)
+    return with_columns(encoding, overflowing=overflowing)
 
 
 @suggesting_class
@@ -506,26 +519,26 @@ class Padding:
 
     @overload
     @classmethod
-    def of(cls, asked: None) -> None: ...
+    def of(cls, value: None) -> None: ...
     @overload
     @classmethod
-    def of(cls, asked: Padding | int) -> Padding: ...
+    def of(cls, value: Padding | int) -> Padding: ...
     @classmethod
-    def of(cls, asked: Padding | int | None) -> Padding | None:
+    def of(cls, value: Padding | int | None) -> Padding | None:
         """Return the padding for a caller's argument.
 
         Args:
-            asked: a padding, a length in tokens, or None.
+            value: a padding, a length in tokens, or None.
 
         Raises:
-            TokctlError: `asked` has another type.
+            TokctlError: `value` has another type.
         """
-        if asked is None or isinstance(asked, cls):
-            return asked
-        if type(asked) is int:
-            return cls(asked)
+        if value is None or isinstance(value, cls):
+            return value
+        if type(value) is int:
+            return cls(value)
         raise BadOption(
-            f"padding can't be {brief(asked)}",
+            f"padding can't be {brief(value)}",
             "it is a length in tokens, Padding() for the longest of the batch, Padding(…), or "
             "tokenizer.padding as the file has it",
             "bad-value",
@@ -569,29 +582,29 @@ class Padding:
                 "give the padding's id",
                 "missing-option",
             )
-        padding = added([self.token] * size, [self.id] * size, [self.type_id] * size)
-        return changed(padding, attention_mask=[0] * size)
+        padding = added_encoding([self.token] * size, [self.id] * size, [self.type_id] * size)
+        return with_columns(padding, attention_mask=[0] * size)
 
     def pad(self, encoding: Encoding, target: int) -> Encoding:
         """Return the encoding and its windows, each padded to `target` tokens."""
         return self._pad(encoding, target, {})
 
     def _pad(
-        self, encoding: Encoding, target: int, done: dict[int, tuple[Encoding, Encoding]]
+        self, encoding: Encoding, target: int, padded_by_id: dict[int, tuple[Encoding, Encoding]]
     ) -> Encoding:
         # Two texts that both overflow share windows; each is padded once. Keeping a window beside
         # its padded form keeps its `id` from being reused.
-        if id(encoding) not in done:
-            windows = each_window(encoding, lambda window: self._pad(window, target, done))
+        if id(encoding) not in padded_by_id:
+            windows = each_window(encoding, lambda window: self._pad(window, target, padded_by_id))
             missing = target - len(encoding)
             if missing <= 0:
-                padded = changed(encoding, overflowing=windows) if windows else encoding
+                padded = with_columns(encoding, overflowing=windows) if windows else encoding
             elif self.direction == "right":
-                padded = join([encoding, self.fill(missing)], windows)
+                padded = join_encodings([encoding, self.fill(missing)], windows)
             else:
-                padded = join([self.fill(missing), encoding], windows)
-            done[id(encoding)] = encoding, padded
-        return done[id(encoding)][1]
+                padded = join_encodings([self.fill(missing), encoding], windows)
+            padded_by_id[id(encoding)] = encoding, padded
+        return padded_by_id[id(encoding)][1]
 
     def pad_ids(self, ids: Sequence[int], target: int) -> list[int]:
         """Return the ids padded to `target` ids."""
@@ -666,8 +679,8 @@ class PostProcessor:
                 single, pair = part["single"], part["pair"]
                 templates += 1
         check_template(single, pair, tuple(special_ids))
-        read = [Template.read(text, special_ids) for text in (single, pair)]
-        return cls(read[0], read[1], tuple(trims), as_in_text or {})
+        parsed = [Template.read(text, special_ids) for text in (single, pair)]
+        return cls(parsed[0], parsed[1], tuple(trims), as_in_text or {})
 
     def template(self, pair: bool, add_special: bool = True) -> Template:
         """Return the template for one text or two.
@@ -724,8 +737,8 @@ class PostProcessor:
         template = self.template(pair_ids is not None, add_special)
         if truncation is not None:
             added = template.added_tokens_count
-            other = None if pair_ids is None else len(pair_ids)
-            kept = truncation.lengths(len(ids), other, added)
+            pair_length = None if pair_ids is None else len(pair_ids)
+            kept = truncation.lengths(len(ids), pair_length, added)
             ids = truncation.truncate_ids(ids, kept[0])
             pair_ids = None if pair_ids is None else truncation.truncate_ids(pair_ids, kept[1])
         return template.wrap_ids(ids, pair_ids)

@@ -21,7 +21,7 @@ SPELLINGS = {
 }
 
 #: Files of other libraries that name the roles, in the order of precedence.
-_SAID_IN = ("tokenizer_config.json", "special_tokens_map.json")
+_CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def token_of(
@@ -41,9 +41,9 @@ def token_of(
         unk_token: the unknown token of the recipe.
         pad_token: the token that the model's stored padding uses.
     """
-    for name in _SAID_IN:
-        said = _said(files.get(name)).get(f"{role}_token")
-        text = said.get("content") if isinstance(said, dict) else said
+    for name in _CONFIG_FILES:
+        entry = _json_object(files.get(name)).get(f"{role}_token")
+        text = entry.get("content") if isinstance(entry, dict) else entry
         if isinstance(text, str) and text in special:
             return text
     if role == "unk":
@@ -53,10 +53,10 @@ def token_of(
     return next((token for token in SPELLINGS[role] if token in special), None)
 
 
-def _said(text: str | None) -> dict[str, object]:
+def _json_object(text: str | None) -> dict[str, object]:
     """Return the JSON object in a file's text; an empty one if it is missing or damaged."""
     try:
-        said = json.loads(text or "{}")
+        value = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return value if isinstance(value, dict) else {}

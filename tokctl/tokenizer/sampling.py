@@ -52,12 +52,12 @@ def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]
     data, ranges, added = _pre_tokens(tokenizer, text)
     best: list[tuple[_Path, float]] = [((), 0.0)]
     for (start, end), id_ in zip(ranges, added, strict=True):
-        itself = [] if id_ is None else [([id_], [end - start], 0.0)]
-        found = itself or tokenizer.encoder.nbest(data[start:end], n)
-        best = _best_sums(best, [(ids, score) for ids, _, score in found], n)
+        added_token = [] if id_ is None else [([id_], [end - start], 0.0)]
+        segmentations = added_token or tokenizer.encoder.nbest(data[start:end], n)
+        best = _best_sums(best, [(ids, score) for ids, _, score in segmentations], n)
     tokens = tokenizer.tokens
-    ways = [(_ids(path), score) for path, score in best]
-    return [Segmentation(ids, _names(tokens, ids), score) for ids, score in ways]
+    sums = [(_ids_of_path(path), score) for path, score in best]
+    return [Segmentation(ids, _token_texts(tokens, ids), score) for ids, score in sums]
 
 
 #: The path to the previous pre-token, and the ids of the last one; empty at the start. Paths share
@@ -65,7 +65,7 @@ def nbest(tokenizer: Tokenizer, text: str | bytes, n: int) -> list[Segmentation]
 _Path: TypeAlias = "tuple[()] | tuple[_Path, list[int]]"
 
 
-def _ids(path: _Path) -> list[int]:
+def _ids_of_path(path: _Path) -> list[int]:
     """Return the ids along a path, from the start."""
     backwards = []
     while path:
@@ -75,23 +75,23 @@ def _ids(path: _Path) -> list[int]:
 
 
 def _best_sums(
-    before: list[tuple[_Path, float]], after: list[tuple[list[int], float]], n: int
+    left: list[tuple[_Path, float]], right: list[tuple[list[int], float]], n: int
 ) -> list[tuple[_Path, float]]:
     """Return the `n` best sums of an entry of each list, best first; both lists are best first.
 
     A pair is never better than a pair with an earlier entry of either list, so a heap needs only
     the pairs next to those found.
     """
-    heap = [(-(before[0][1] + after[0][1]), 0, 0)]
-    found: list[tuple[_Path, float]] = []
-    while heap and len(found) < n:
+    heap = [(-(left[0][1] + right[0][1]), 0, 0)]
+    best: list[tuple[_Path, float]] = []
+    while heap and len(best) < n:
         score, i, j = heapq.heappop(heap)
-        found.append(((before[i][0], after[j][0]), -score))
-        if j + 1 < len(after):
-            heapq.heappush(heap, (-(before[i][1] + after[j + 1][1]), i, j + 1))
-        if j == 0 and i + 1 < len(before):
-            heapq.heappush(heap, (-(before[i + 1][1] + after[0][1]), i + 1, 0))
-    return found
+        best.append(((left[i][0], right[j][0]), -score))
+        if j + 1 < len(right):
+            heapq.heappush(heap, (-(left[i][1] + right[j + 1][1]), i, j + 1))
+        if j == 0 and i + 1 < len(left):
+            heapq.heappush(heap, (-(left[i + 1][1] + right[0][1]), i + 1, 0))
+    return best
 
 
 def sample(
@@ -110,7 +110,7 @@ def sample(
     Raises:
         TokctlError: the model is not Unigram, or a number is out of range.
     """
-    _check(tokenizer)
+    _check_has_scores(tokenizer)
     if type(seed) is not int or not 0 <= seed < 2**64:
         raise BadOption(
             f"the seed can't be {seed}", "it is a number from 0 to 2^64 - 1", "bad-value"
@@ -122,10 +122,10 @@ def sample(
             f"alpha can't be {alpha}", "0 makes all alike; 0.1 to 0.5 are usual", "bad-value"
         )
     data, ranges, added = _pre_tokens(tokenizer, text)
-    pre_tokens = [place for place, id_ in zip(ranges, added, strict=True) if id_ is None]
-    drawn = iter(tokenizer.encoder.sample(data, pre_tokens, alpha, nbest_size, seed))
-    ids = [next(drawn)[0] if id_ is None else [id_] for id_ in added]
-    return [id_ for some in ids for id_ in some]
+    pre_tokens = [span for span, id_ in zip(ranges, added, strict=True) if id_ is None]
+    samples = iter(tokenizer.encoder.sample(data, pre_tokens, alpha, nbest_size, seed))
+    ids = [next(samples)[0] if id_ is None else [id_] for id_ in added]
+    return [id_ for pre_token_ids in ids for id_ in pre_token_ids]
 
 
 def _pre_tokens(
@@ -147,12 +147,12 @@ def check_nbest(tokenizer: Tokenizer, n: int) -> None:
     Raises:
         TokctlError: the model is not Unigram, or `n` is not from 1 to `MOST`.
     """
-    _check(tokenizer)
+    _check_has_scores(tokenizer)
     if type(n) is not int or not 1 <= n <= MOST:
         raise BadOption(f"n can't be {n}", f"it is a number from 1 to {MOST}", "bad-value")
 
 
-def _check(tokenizer: Tokenizer) -> None:
+def _check_has_scores(tokenizer: Tokenizer) -> None:
     if not tokenizer.recipe.traits.has_scores:
         raise BadOption(
             f"a {tokenizer.recipe.algorithm} model has one segmentation of a text",
@@ -161,5 +161,5 @@ def _check(tokenizer: Tokenizer) -> None:
         )
 
 
-def _names(tokens: Sequence[str], ids: Sequence[int]) -> list[str]:
+def _token_texts(tokens: Sequence[str], ids: Sequence[int]) -> list[str]:
     return [tokens[id_] if id_ != _native.NO_ID else "" for id_ in ids]

@@ -87,7 +87,7 @@ class TokenCounts(ShortRepr):
         return FileCount(
             "total",
             tuple(
-                sum(row.tokens[place] for row in self.files) for place in range(len(self.models))
+                sum(row.tokens[index] for row in self.files) for index in range(len(self.models))
             ),
             sum(row.bytes for row in self.files),
             sum(row.documents for row in self.files),
@@ -205,16 +205,16 @@ def count_tokens(
     options = CountOptions(
         lines, special, errors, add_special, max_length, stride, alpha, seed, threads
     )
-    named = _models(models)
-    found = TokenCounts(tuple(named), [], [])
-    for row in rows(opened(sources), list(named.values()), options, progress):
+    tokenizers = _named_models(models)
+    counts = TokenCounts(tuple(tokenizers), [], [])
+    for row in rows(opened(sources), list(tokenizers.values()), options, progress):
         if isinstance(row, FileCount):
-            found.files.append(row)
+            counts.files.append(row)
         elif keep_going:
-            found.failures.append(row)
+            counts.failures.append(row)
         else:
             raise row.error
-    return found
+    return counts
 
 
 def rows(
@@ -241,7 +241,7 @@ def rows(
     return CountReader(counters, options.errors, progress).rows(sources)
 
 
-def _models(
+def _named_models(
     models: Tokenizer | str | Path | Sequence[ModelArgument] | Mapping[str, Tokenizer],
 ) -> dict[str, Tokenizer]:
     if isinstance(models, Mapping):
@@ -277,44 +277,44 @@ class CountReader:
         self._total = total_size(sources)
         for source in sources:
             if isinstance(source, Archive):
-                yield from self._members(source)
+                yield from self._count_members(source)
                 self._done += source.tell()
             else:
-                yield self._row(source)
-                self._done += self._read
-            self._tell(self._done)
+                yield self._count_source(source)
+                self._done += self._source_bytes
+            self._report_progress(self._done)
 
-    def _tell(self, done: int) -> None:
+    def _report_progress(self, done: int) -> None:
         if self._progress is not None:
             self._progress("count-tokens", done, self._total)
 
-    def _members(self, archive: Archive) -> Iterator[FileCount | FailedSource]:
-        said = ""  # last error of a member, which a damaged archive would repeat
+    def _count_members(self, archive: Archive) -> Iterator[FileCount | FailedSource]:
+        last_message = ""  # last error of a member, which a damaged archive would repeat
         try:
             for member in archive.members():
-                row = self._row(member, archive)
-                said = row.error.message if isinstance(row, FailedSource) else said
+                row = self._count_source(member, archive)
+                last_message = row.error.message if isinstance(row, FailedSource) else last_message
                 yield row
         except TokctlError as error:
-            if error.message != said:
+            if error.message != last_message:
                 yield FailedSource(archive.name, error)
 
-    def _row(
+    def _count_source(
         self, source: Document | Records, archive: Archive | None = None
     ) -> FileCount | FailedSource:
         """Return one row.
 
         After an error, a member of an archive is read to its end, because the next member follows.
         """
-        self._read = 0  # stored bytes of this source
+        self._source_bytes = 0  # stored bytes of this source
         tell = archive.tell if archive else source.tell
         parts: Iterator[bytes | Batch] = iter(())
         try:
             if isinstance(source, Document):
                 parts = blocks = source.blocks()
-                return self._document(source.name, blocks, tell)
+                return self._count_document(source.name, blocks, tell)
             parts = batches = source.batches()
-            return self._records(source, batches, tell or source.tell)
+            return self._count_records(source, batches, tell or source.tell)
         except CoreError as error:
             hint = _HINTS.get(error.kind, "count the other files without it")
             failure = FailedSource(
@@ -323,49 +323,49 @@ class CountReader:
         except TokctlError as error:
             failure = FailedSource(source.name, error)
         if archive:
-            _drain(parts)
+            _read_to_end(parts)
         return failure
 
-    def _document(
+    def _count_document(
         self, name: str, blocks: Iterator[bytes], tell: Callable[[], int] | None
     ) -> FileCount:
         counts = [counter.document(name) for counter in self._counters]
-        check = Utf8Checker(name, self._errors) if self._reads_characters else None
+        checker = Utf8Checker(name, self._errors) if self._reads_characters else None
         size = 0
         for block in blocks:
             size += len(block)
-            checked = check.feed(block) if check else block
+            checked_block = checker.feed(block) if checker else block
             for count in counts:
-                count.feed(checked if count.counter.reads_characters else block)
-            self._read = tell() if tell else size
-            self._tell(self._done + self._read)
-        if check and (rest := check.end()):
+                count.feed(checked_block if count.counter.reads_characters else block)
+            self._source_bytes = tell() if tell else size
+            self._report_progress(self._done + self._source_bytes)
+        if checker and (rest := checker.end()):
             for count in counts:
                 if count.counter.reads_characters:
                     count.feed(rest)
         return FileCount(name, tuple([count.finish() for count in counts]), size, 1)
 
-    def _records(
+    def _count_records(
         self, source: Records, batches: Iterator[Batch], tell: Callable[[], int]
     ) -> FileCount:
         tokens = [0] * len(self._counters)
         size = documents = 0
         for batch in batches:
-            times = batch.counts or [1] * len(batch.texts)
-            size += sum(map(mul, map(len, batch.texts), times))
-            documents += sum(times)
+            counts = batch.counts or [1] * len(batch.texts)
+            size += sum(map(mul, map(len, batch.texts), counts))
+            documents += sum(counts)
             checked = batch
             if self._reads_characters:
                 checked = checked_batch(batch, source, self._errors)
-            for place, counter in enumerate(self._counters):
-                read = checked if counter.reads_characters else batch
-                tokens[place] += counter.records(read, source)
-            self._read = tell()
-            self._tell(self._done + self._read)
+            for index, counter in enumerate(self._counters):
+                readable = checked if counter.reads_characters else batch
+                tokens[index] += counter.records(readable, source)
+            self._source_bytes = tell()
+            self._report_progress(self._done + self._source_bytes)
         return FileCount(source.name, tuple(tokens), size, documents)
 
 
-def _drain(parts: Iterator[bytes | Batch]) -> None:
+def _read_to_end(parts: Iterator[bytes | Batch]) -> None:
     try:
         for _ in parts:
             pass
@@ -386,9 +386,9 @@ class RowLengths:
 
     def __init__(self, tokenizer: Tokenizer, options: CountOptions) -> None:
         self.truncation = options.truncation
-        self.windows = options.stride is not None
+        self.counts_windows = options.stride is not None
         #: Whether any count differs from the number of tokens of the text alone.
-        self.changes = options.add_special or self.truncation is not None
+        self.changes_counts = options.add_special or self.truncation is not None
         self.added = 0
         if options.add_special:
             self.added = tokenizer.post_processor.added_tokens_count()
@@ -400,7 +400,7 @@ class RowLengths:
         if self.truncation is None:
             return tokens + self.added
         kept = self.truncation.lengths(tokens, None, self.added)[0]
-        if kept == tokens or not self.windows:
+        if kept == tokens or not self.counts_windows:
             return kept + self.added
         if kept == 0:  # only the special tokens fit: the whole text is the one window
             return tokens + 2 * self.added
@@ -409,7 +409,7 @@ class RowLengths:
 
 
 #: Return the position of a text in its source, from its index in the current batch.
-_Place = Callable[[int], str]
+_Locate = Callable[[int], str]
 
 
 class TokenCounter:
@@ -435,7 +435,7 @@ class TokenCounter:
             threads=options.threads,
         )
         _ = self.documents.matcher  # raises the error for an unknown special token first
-        self._drawn = 0  # number of texts with a random segmentation so far
+        self._samples_drawn = 0  # number of texts with a random segmentation so far
 
     @property
     def reads_characters(self) -> bool:
@@ -445,47 +445,49 @@ class TokenCounter:
     def document(self, name: str) -> BlockCount | TextCount:
         """Return a counter for one document with this name, which arrives in blocks."""
         options = self.options
-        changes_lines = self.lengths.changes and options.lines
+        changes_lines = self.lengths.changes_counts and options.lines
         kind = TextCount if options.alpha is not None or changes_lines else BlockCount
         return kind(self, name)
 
     def records(self, batch: Batch, source: Records) -> int:
         """Return the tokens of a batch of records, each multiplied by its count."""
         name, unit = source.name, source.unit
-        found = self.texts(batch.texts, lambda text: f"{name}: {unit} {batch.first + text}")
-        return sum(found if batch.counts is None else map(mul, found, batch.counts))
+        counts = self.texts(batch.texts, lambda text: f"{name}: {unit} {batch.first + text}")
+        return sum(counts if batch.counts is None else map(mul, counts, batch.counts))
 
-    def texts(self, texts: Sequence[bytes], place: _Place) -> Iterable[int]:
+    def texts(self, texts: Sequence[bytes], locate: _Locate) -> Iterable[int]:
         """Return the number of tokens of each text.
 
         Args:
             texts: the texts.
-            place: returns the position of a text for an error, from its index.
+            locate: returns the position of a text for an error, from its index.
 
         Raises:
             TokctlError: a character has no id.
         """
         if self.options.alpha is not None:
-            return (self._sampled(text, place(number)) for number, text in enumerate(texts))
+            return (self._count_sampled(text, locate(number)) for number, text in enumerate(texts))
         encoder, matcher = self.tokenizer.encoder, self.documents.matcher
-        must = self.tokenizer.must_have_ids
+        must_have_ids = self.tokenizer.must_have_ids
         try:
-            _, packed = encoder.batch_array(texts, self.options.threads, matcher, None, must)
+            _, packed_offsets = encoder.batch_array(
+                texts, self.options.threads, matcher, None, must_have_ids
+            )
         except CoreError as error:
             if error.kind != "no-id":
                 raise
             text = error.details[0]
-            raise self.documents.no_id(texts[text], place(text), None) from None
-        offsets = array("q", packed)
-        found = map(sub, islice(offsets, 1, None), offsets)
-        return map(self.lengths, found) if self.lengths.changes else found
+            raise self.documents.missing_id_error(texts[text], locate(text), None) from None
+        offsets = array("q", packed_offsets)
+        counts = map(sub, islice(offsets, 1, None), offsets)
+        return map(self.lengths, counts) if self.lengths.changes_counts else counts
 
-    def _sampled(self, text: bytes, place: str) -> int:
-        seed = (self.options.seed + self._drawn) % 2**64
-        self._drawn += 1
+    def _count_sampled(self, text: bytes, location: str) -> int:
+        seed = (self.options.seed + self._samples_drawn) % 2**64
+        self._samples_drawn += 1
         ids = self.tokenizer.sample(text, alpha=self.options.alpha or 0.0, seed=seed)
         if self.tokenizer.unk_id is None and NO_ID in ids:
-            raise self.documents.no_id(text, place, None)
+            raise self.documents.missing_id_error(text, location, None)
         return self.lengths(len(ids))
 
 

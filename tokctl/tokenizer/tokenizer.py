@@ -907,18 +907,22 @@ class Tokenizer(Answering):
             [[64, 281], [78, 69]]
         """
         matcher = self.special_matcher(special)
-        plain = not add_special and truncation is None and padding is None
+        ids_only = not add_special and truncation is None and padding is None
         try:
             if isinstance(text, (str, bytes)):
                 ids = self.encoder.ids(text, matcher, self.as_bytes, self.must_have_ids)
-                return ids if plain else self._finished([ids], add_special, truncation, padding)[0]
+                return (
+                    ids
+                    if ids_only
+                    else self._finish_ids([ids], add_special, truncation, padding)[0]
+                )
             texts = _batch(text, threads)
             batch = self.encoder.batch(texts, threads, matcher, self.as_bytes, self.must_have_ids)
         except CoreError as error:
             raise native_error(error) from None
-        return batch if plain else self._finished(batch, add_special, truncation, padding)
+        return batch if ids_only else self._finish_ids(batch, add_special, truncation, padding)
 
-    def _finished(
+    def _finish_ids(
         self,
         batch: list[list[int]],
         add_special: bool,
@@ -930,9 +934,9 @@ class Tokenizer(Answering):
 
         padding = Padding.of(padding)
         if add_special or truncation is not None:
-            cut = Truncation.of(truncation)
+            cutting = Truncation.of(truncation)
             process = self.post_processor.process_ids
-            batch = [process(ids, add_special=add_special, truncation=cut) for ids in batch]
+            batch = [process(ids, add_special=add_special, truncation=cutting) for ids in batch]
         if padding is not None:
             padding = padding.with_id(self.special_ids)
             target = padding.target([len(ids) for ids in batch])
@@ -1063,23 +1067,25 @@ class Tokenizer(Answering):
         from tokctl.tokenizer.postprocess import Padding
 
         texts = _batch(texts, threads)
-        most = iterables.most_ahead(batch_size, threads)
-        plain = not add_special and truncation is None and padding is None
+        limit = iterables.batch_limit(batch_size, threads)
+        ids_only = not add_special and truncation is None and padding is None
         if padding is not None and (padding := Padding.of(padding)).length is None:
             raise BadOption(
                 "padding a stream of texts needs a length",
                 "give a number, or Padding(length=…)",
                 "missing-option",
             )
-        if not plain:
-            self._finished([[]], add_special, truncation, padding)  # raises errors before iteration
+        if not ids_only:
+            self._finish_ids(
+                [[]], add_special, truncation, padding
+            )  # raises errors before iteration
         matcher = self.special_matcher(special)
 
-        def encode(some: list[str | bytes]) -> list[list[int]]:
-            ids = self.encoder.batch(some, threads, matcher, self.as_bytes, self.must_have_ids)
-            return ids if plain else self._finished(ids, add_special, truncation, padding)
+        def encode(batch: list[str | bytes]) -> list[list[int]]:
+            ids = self.encoder.batch(batch, threads, matcher, self.as_bytes, self.must_have_ids)
+            return ids if ids_only else self._finish_ids(ids, add_special, truncation, padding)
 
-        return (ids for some in iterables.encoded(texts, most, encode) for ids in some)
+        return (ids for batch in iterables.encode_batches(texts, limit, encode) for ids in batch)
 
     @suggesting
     def encode_iter_array(
@@ -1116,15 +1122,15 @@ class Tokenizer(Answering):
         from tokctl.tokenizer import iterables
 
         texts = _batch(texts, threads)
-        most = iterables.most_ahead(batch_size, threads)
+        limit = iterables.batch_limit(batch_size, threads)
         matcher, bits = self.special_matcher(special), self._bits(dtype)
 
-        def encode(some: list[str | bytes]) -> tuple[IdArray, array[int]]:
+        def encode(batch: list[str | bytes]) -> tuple[IdArray, array[int]]:
             options = threads, matcher, self.as_bytes, self.must_have_ids, bits
-            ids, offsets = self.encoder.batch_array(some, *options)
+            ids, offsets = self.encoder.batch_array(batch, *options)
             return ids, array("q", offsets)
 
-        return iterables.encoded(texts, most, encode)
+        return iterables.encode_batches(texts, limit, encode)
 
     @suggesting
     def encode_file(
@@ -1170,7 +1176,7 @@ class Tokenizer(Answering):
 
         encoder, bits = self._documents(threads, special, lines, errors), self._bits(dtype)
         end_id = None if eos is None else documents.end_id(self, eos)
-        return documents.arrays(encoder, opened(sources, reading or AUTO), end_id, bits)
+        return documents.encode_to_array(encoder, opened(sources, reading or AUTO), end_id, bits)
 
     @suggesting
     def encode_file_iter(
@@ -1212,7 +1218,7 @@ class Tokenizer(Answering):
 
         encoder, bits = self._documents(threads, special, lines, errors), self._bits(dtype)
         end_id = None if eos is None else documents.end_id(self, eos)
-        return documents.each(encoder, opened(sources, reading or AUTO), end_id, bits)
+        return documents.encode_each(encoder, opened(sources, reading or AUTO), end_id, bits)
 
     def _documents(
         self, threads: int, special: Special, lines: bool, errors: str
@@ -1374,27 +1380,27 @@ class Tokenizer(Answering):
             TokctlError: an entry of `special` is not a special token.
         """
         # The key is `special` as given: normalizing tens of thousands of tokens would be slow.
-        key = (special,) if isinstance(special, str) else _names_of(special)
-        if made := self._matchers.get(key):
-            return made[0]
-        known = self.special_ids
-        wanted = list(key)
-        if "all" in wanted:
-            wanted = list(known)
-        wanted = [] if wanted == ["none"] else wanted
-        for token in wanted:
-            if token not in known:
-                names = ", ".join(list(known)[:50]) or "none"
+        key = (special,) if isinstance(special, str) else _special_names(special)
+        if cached := self._matchers.get(key):
+            return cached[0]
+        special_ids = self.special_ids
+        allowed = list(key)
+        if "all" in allowed:
+            allowed = list(special_ids)
+        allowed = [] if allowed == ["none"] else allowed
+        for token in allowed:
+            if token not in special_ids:
+                names = ", ".join(list(special_ids)[:50]) or "none"
                 raise BadOption(
                     f"{token!r} is no special token of this model",
                     f"it has: {names}",
                     "unknown-name",
                 )
-        found = encoders.matchers(self.model, self._encoder_with(wanted), set(wanted))
+        matcher = encoders.matchers(self.model, self._encoder_with(allowed), set(allowed))
         if len(self._matchers) >= MOST_MATCHERS:
             self._matchers.clear()
-        self._matchers[key] = (found,)
-        return found
+        self._matchers[key] = (matcher,)
+        return matcher
 
     def _encoder_with(self, allowed: Iterable[str]) -> _native.Encoder:
         """Return the encoder for texts that may spell the given special tokens.
@@ -1402,17 +1408,17 @@ class Tokenizer(Answering):
         A separate encoder exists if the model itself may also produce some of these tokens.
         """
         names = set(allowed)
-        made = frozenset(
+        made_ids = frozenset(
             token.id for token in self.model.added if token.made and token.text in names
         )
-        if not made:
+        if not made_ids:
             return self.encoder
-        if made not in self._encoders:
+        if made_ids not in self._encoders:
             if len(self._encoders) >= MOST_MATCHERS:
                 self._encoders.clear()
-            found = self._encoders[made] = encoders.encoder(self.model, made)
-            found.cache_memory = self.encoder.cache_memory
-        return self._encoders[made]
+            encoder = self._encoders[made_ids] = encoders.encoder(self.model, made_ids)
+            encoder.cache_memory = self.encoder.cache_memory
+        return self._encoders[made_ids]
 
     @cached_property
     def _encoders(self) -> dict[frozenset[int], _native.Encoder]:
@@ -1731,7 +1737,7 @@ def _check_path(path: object) -> None:
         raise BadOption(f"the path can't be {brief(path)}", "it is a str, or a Path", "bad-value")
 
 
-def _names_of(special: Sequence[str] | None) -> tuple[str, ...]:
+def _special_names(special: Sequence[str] | None) -> tuple[str, ...]:
     names = tuple(special or ()) if isinstance(special, Iterable | None) else (special,)
     if not all(isinstance(name, str) for name in names):
         raise BadOption(
@@ -1766,8 +1772,8 @@ def _recipe_of(
             "leave the algorithm out, or take a recipe of that algorithm",
             "conflict",
         )
-    changed = recipe.with_special_tokens(_tokens_of(special_tokens))
-    return recipe if changed == recipe else replace(changed, name="custom")
+    with_tokens = recipe.with_special_tokens(_tokens_of(special_tokens))
+    return recipe if with_tokens == recipe else replace(with_tokens, name="custom")
 
 
 def _model_of(extend: Tokenizer | Model | None) -> Model | None:
@@ -1833,15 +1839,15 @@ def _check_utf8(text: bytes) -> None:
 
 
 def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
-    places = list(map(index, offsets))
-    if not places or places[0] < 0 or places[-1] > len(ids) or places != sorted(places):
+    bounds = list(map(index, offsets))
+    if not bounds or bounds[0] < 0 or bounds[-1] > len(ids) or bounds != sorted(bounds):
         raise BadInput(
             f"the offsets are not places in {len(ids)} ids, in order",
             "they are one more than there are texts, the first one 0",
         )
     # A slice of an IdArray is a copy; a slice of a memoryview is not.
     memory = memoryview(ids) if isinstance(ids, _native.IdArray) else ids
-    return (memory[start:end] for start, end in pairwise(places))
+    return (memory[start:end] for start, end in pairwise(bounds))
 
 
 def _not_utf8(error: UnicodeDecodeError) -> TokctlError:

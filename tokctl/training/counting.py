@@ -67,8 +67,8 @@ class TextStats:
             format (JSON Lines, a table).
         weights: Weights of the sources, in their order; empty if all weights are equal.
         scale: Factor that makes every weighted count a whole number.
-        again: Reads the texts a second time and counts runs of the given words; None if the counts
-            came from elsewhere or the algorithm needs only one pass.
+        count_runs: Reads the texts a second time and counts runs of the given words; None if the
+            counts came from elsewhere or the algorithm needs only one pass.
     """
 
     documents: int
@@ -76,7 +76,7 @@ class TextStats:
     digest: str
     weights: tuple[Fraction, ...] = ()
     scale: int = 1
-    again: Callable[[_native.RunWords], _native.Counts] | None = None
+    count_runs: Callable[[_native.RunWords], _native.Counts] | None = None
 
 
 class Engine(Protocol):
@@ -109,41 +109,41 @@ def count(
             64 bits.
     """
     weights, scale = weigh([source.name for source in sources], options.weights)
-    least = scaled(least_count(recipe, options), scale)
-    twice = recipe.traits.learns_superwords
+    min_count = scale_threshold(first_pass_min_count(recipe, options), scale)
+    reads_twice = recipe.traits.learns_superwords
     # stdin, pipes and downloads can be read only once.
-    kept = {
+    recordings = {
         number: _Recording(options.temporary)
         for number, source in enumerate(sources)
-        if twice and not source.prompt
+        if reads_twice and not source.prompt
     }
 
     def read_all(words: _native.RunWords | None = None) -> _TextCounter:
         texts = _TextCounter(recipe, options, progress, total_size(sources), words)
         for number, source in enumerate(sources):
             weight = int(weights[number] * scale) if weights else 1
-            if words is not None and number in kept:
-                texts.replay(kept[number], weight)
+            if words is not None and number in recordings:
+                texts.replay(recordings[number], weight)
             else:
-                for _ in texts.read(source, weight, kept.get(number)):
+                for _ in texts.read(source, weight, recordings.get(number)):
                     pass
         return texts
 
     def count_runs(words: _native.RunWords) -> _native.Counts:
-        again = read_all(words)
-        if again.digests != texts.digests:
+        second_pass = read_all(words)
+        if second_pass.digests != texts.digests:
             raise BadInput(
                 "the texts have changed while they were read, and this algorithm reads them twice",
                 "train again when nothing writes to them",
             )
-        return finish(again.counter, 1, progress)
+        return finish_counts(second_pass.counter, 1, progress)
 
     texts = read_all()
-    counts = finish(texts.counter, least, progress)
-    read = TextStats(texts.documents, texts.bytes, digest_of(texts.digests), tuple(weights), scale)
-    if twice:
-        read.again = count_runs
-    return counts, read
+    counts = finish_counts(texts.counter, min_count, progress)
+    stats = TextStats(texts.documents, texts.bytes, digest_of(texts.digests), tuple(weights), scale)
+    if reads_twice:
+        stats.count_runs = count_runs
+    return counts, stats
 
 
 class PartCounts(NamedTuple):
@@ -155,7 +155,7 @@ class PartCounts(NamedTuple):
             begins.
         bytes: Length of the texts, uncompressed.
         digests: For each part, the digests of its source; empty if the source is cut, so that
-            `digests_of` has to read it once more.
+            `source_digests` has to read it once more.
     """
 
     counts: _native.Counts
@@ -170,7 +170,7 @@ def count_parts(
     options: Options,
     *,
     threads: int = 1,
-    most: float = math.inf,
+    memory_limit: float = math.inf,
 ) -> Iterator[PartCounts]:
     """Count the parts of sources that one process reads.
 
@@ -181,8 +181,8 @@ def count_parts(
         recipe: Its normalizers and pre-tokenizers split the texts.
         options: The number of threads in it is not used.
         threads: Number of threads to count with.
-        most: Size of the counting tables in bytes above which their counts are yielded and the
-            tables emptied.
+        memory_limit: Size of the counting tables in bytes above which their counts are yielded and
+            the tables emptied.
 
     Yields:
         The counts since the last result, in the order of the texts. `documents`, `bytes` and
@@ -196,31 +196,33 @@ def count_parts(
     digests: list[list[str]] = []
     for part, weight in parts:
         texts.digests = []
-        reading = texts.read_part(part, weight) if part.places else texts.read(part.source, weight)
+        steps = (
+            texts.read_part(part, weight) if part.boundaries else texts.read(part.source, weight)
+        )
         try:
-            for _ in reading:
-                if texts.counter.memory() > most:
-                    counts = _checked(texts.counter.take)
+            for _ in steps:
+                if texts.counter.memory() > memory_limit:
+                    counts = _run_counter(texts.counter.take)
                     yield PartCounts(counts, texts.documents, texts.bytes, digests)
         except TokctlError:
-            if part.places:
+            if part.boundaries:
                 # Read the whole source, so that the error has the line number in the whole source.
-                digests_of(part.source, recipe, options)
+                source_digests(part.source, recipe, options)
             raise
-        digests.append([] if part.places else texts.digests)
-    yield PartCounts(finish(texts.counter, 1), texts.documents, texts.bytes, digests)
+        digests.append([] if part.boundaries else texts.digests)
+    yield PartCounts(finish_counts(texts.counter, 1), texts.documents, texts.bytes, digests)
 
 
-def digests_of(source: Source, recipe: Recipe, options: Options) -> list[str]:
+def source_digests(source: Source, recipe: Recipe, options: Options) -> list[str]:
     """Return the digests that a source adds to the list behind `TextStats.digest`; count nothing.
 
     Raises:
         TokctlError: The source can't be read, or is not UTF-8 though the recipe needs characters.
     """
     texts = _TextCounter(recipe, options, None, None, None)
-    for one in flat([source]):
+    for document in flat([source]):
         digest = hashlib.sha256()
-        for _ in texts.ready(one, digest, lambda: 0):
+        for _ in texts.checked_blocks(document, digest, lambda: 0):
             pass
         texts.digests.append(digest.hexdigest())
     return texts.digests
@@ -242,7 +244,7 @@ def check_parts(recipe: Recipe, options: Options) -> None:
         )
 
 
-def least_count(recipe: Recipe, options: Options) -> int:
+def first_pass_min_count(recipe: Recipe, options: Options) -> int:
     """Return the minimum count of a pre-token in the first pass.
 
     If a stage of the training splits pre-tokens further, the minimum is 1: the pre-tokens of the
@@ -262,7 +264,7 @@ def split_further(
     threads = options.threads or available_threads()
     counter = _native.Counter(native_parts(pre_tokenizers), [], threads, **memory_limit(options))
     counter.feed_counts(counts)
-    return finish(counter, scaled(options.min_count, scale))
+    return finish_counts(counter, scale_threshold(options.min_count, scale))
 
 
 class _TextCounter:
@@ -295,7 +297,7 @@ class _TextCounter:
         self._sampler = _native.LineSampler(sampled, options.seed) if sampled else None
         self._progress = progress
         self._total = total
-        self._before = 0  # bytes of the finished sources, as stored
+        self._bytes_before = 0  # bytes of the finished sources, as stored
         self._recording: _Recording | None = None
 
     def replay(self, recording: _Recording, weight: int) -> None:
@@ -320,10 +322,10 @@ class _TextCounter:
         tell = source.tell or (lambda: self.bytes - start)
         if isinstance(source, Archive):
             for member in source.members():
-                yield from self._read_one(member, tell)
+                yield from self._count_document(member, tell)
         else:
-            yield from self._read_one(source, tell)
-        self._before += tell() if source.size is None else source.size
+            yield from self._count_document(source, tell)
+        self._bytes_before += tell() if source.size is None else source.size
 
     def read_part(self, part: SourcePart, weight: int) -> Iterator[None]:
         """Count one part of a source that can be cut; yield after each block.
@@ -332,20 +334,20 @@ class _TextCounter:
         later one.
         """
         source = part.source
-        assert not isinstance(source, Archive) and source.places
+        assert not isinstance(source, Archive) and source.splitter
         self.counter.set_weight(weight)
-        between = source.places().between
+        read = source.splitter().read
         if isinstance(source, Records):
-            batches = partial(between, part.places, part.number)
+            batches = partial(read, part.boundaries, part.number)
             records = Records(source.name, None, batches, lambda: 0, unit=source.unit)
-            yield from self._read_one(records, int)
+            yield from self._count_document(records, int)
             return
-        text: TextPart = between(part.places, part.number, self.counter.cut)
+        text: TextPart = read(part.boundaries, part.number, self.counter.cut)
         if not text.opens:
             self.counter.go_on()
-        yield from self._read_one(Document(source.name, None, text.blocks), int, text)
+        yield from self._count_document(Document(source.name, None, text.blocks), int, text)
 
-    def ready(
+    def checked_blocks(
         self, source: Document | Records, digest: hashlib._Hash, tell: Callable[[], int]
     ) -> Generator[tuple[bytes | Batch, int], None, None]:
         """Yield checked and sampled blocks or batches, each with the bytes read so far.
@@ -356,31 +358,31 @@ class _TextCounter:
             return self._blocks(source, digest, tell)
         return self._batches(source, digest, tell)
 
-    def _read_one(
-        self, source: Document | Records, tell: Callable[[], int], piece: TextPart | None = None
+    def _count_document(
+        self, source: Document | Records, tell: Callable[[], int], text_part: TextPart | None = None
     ) -> Iterator[None]:
         """Count one document or source of records; yield after each block.
 
-        `piece` is set if the source is a part of a document, which may begin or end elsewhere.
+        `text_part` is set if the source is a part of a document, which may begin or end elsewhere.
         """
         digest = hashlib.sha256()
-        ready = self.ready(source, digest, tell)
+        checked_blocks = self.checked_blocks(source, digest, tell)
         if self.threads > 1 and source.prompt and source.size and source.size > BLOCK_SIZE:
-            ready = read_ahead(ready)
-        with closing(ready):
-            for part, done in ready:
+            checked_blocks = read_ahead(checked_blocks)
+        with closing(checked_blocks):
+            for block, bytes_read in checked_blocks:
                 if self._recording:
-                    self._recording.add(part)
-                if isinstance(part, Batch):
-                    self.counter.feed_documents(part.texts, part.counts)
+                    self._recording.add(block)
+                if isinstance(block, Batch):
+                    self.counter.feed_documents(block.texts, block.counts)
                 else:
-                    self.counter.feed(part)
+                    self.counter.feed(block)
                 if self._progress:
-                    self._progress("count", ProgressCount(done, self.documents), self._total)
+                    self._progress("count", ProgressCount(bytes_read, self.documents), self._total)
                 yield
         if isinstance(source, Document):
-            self.documents += piece is None or piece.opens
-            if piece is None or piece.closes:
+            self.documents += text_part is None or text_part.opens
+            if text_part is None or text_part.closes:
                 self.counter.end_document()
             else:
                 self.counter.end_part()
@@ -403,10 +405,10 @@ class _TextCounter:
                 self.bytes += len(block)
                 yield block
 
-        watched = Document(text.name, text.size, hashed)
-        for block in check_utf8(watched, self._errors):
-            kept = self._sampler.keep(block) if self._sampler else block
-            yield kept, self._before + tell()
+        hashed_document = Document(text.name, text.size, hashed)
+        for block in check_utf8(hashed_document, self._errors):
+            sample = self._sampler.keep(block) if self._sampler else block
+            yield sample, self._bytes_before + tell()
 
     def _batches(
         self, records: Records, digest: hashlib._Hash, tell: Callable[[], int]
@@ -417,14 +419,14 @@ class _TextCounter:
         depend on batches, compression or file format.
         """
         for batch in records.batches():
-            given = _without_unread(batch)
-            digest.update(_native.framed(given.texts, given.counts))
-            self.bytes += given.size
-            self.documents += len(given.texts) - (given.counts or []).count(0)
-            given = checked_batch(given, records, self._errors)
-            yield self._sampled(given), self._before + tell()
+            readable = _blank_uncounted(batch)
+            digest.update(_native.framed(readable.texts, readable.counts))
+            self.bytes += readable.size
+            self.documents += len(readable.texts) - (readable.counts or []).count(0)
+            readable = checked_batch(readable, records, self._errors)
+            yield self._sample(readable), self._bytes_before + tell()
 
-    def _sampled(self, batch: Batch) -> Batch:
+    def _sample(self, batch: Batch) -> Batch:
         """Return the batch without the documents that the sample drops."""
         if self._sampler is None:
             return batch
@@ -432,9 +434,10 @@ class _TextCounter:
         if counts is not None:
             texts = list(compress(texts, counts))
             counts = [count for count in counts if count]
-        kept = self._sampler.choose(len(texts))
+        is_kept = self._sampler.choose(len(texts))
         return Batch(
-            list(compress(texts, kept)), None if counts is None else list(compress(counts, kept))
+            list(compress(texts, is_kept)),
+            None if counts is None else list(compress(counts, is_kept)),
         )
 
 
@@ -457,23 +460,23 @@ class _Recording:
 
     def add(self, part: bytes | Batch | None) -> None:
         """Append a block, a batch, or None for the end of a document."""
-        plain: Any = part
+        payload: Any = part
         if isinstance(part, Batch):
             counts = None if part.counts is None else list(part.counts)
-            plain = list(map(bytes, part.texts)), counts
-        data = marshal.dumps(plain)
+            payload = list(map(bytes, part.texts)), counts
+        data = marshal.dumps(payload)
         self._file.append(data)
         self._sizes.append(len(data))
 
     def parts(self) -> Iterator[bytes | tuple[list[bytes], list[int] | None] | None]:
         """Yield the recorded parts in order; a batch is a pair of its texts and its counts."""
-        at = 0
+        offset = 0
         for size in self._sizes:
-            yield marshal.loads(self._file.read(at, size))
-            at += size
+            yield marshal.loads(self._file.read(offset, size))
+            offset += size
 
 
-def _without_unread(batch: Batch) -> Batch:
+def _blank_uncounted(batch: Batch) -> Batch:
     """Return the batch with an empty text for each document with count 0.
 
     The list keeps its length, so that document numbers stay right.
@@ -496,7 +499,9 @@ def digest_of(digests: Sequence[str]) -> str:
     return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
-def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fraction], int]:
+def weigh(
+    names: Sequence[str], weights_by_name: Mapping[str, object]
+) -> tuple[list[Fraction], int]:
     """Return the weight of each source, and the factor that makes weighted counts whole numbers.
 
     The factor is the least common multiple of the weights' denominators. Without weights, the
@@ -506,21 +511,21 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
         TokctlError: A name is not a source, a weight is not a positive number, or the factor
             exceeds 64 bits.
     """
-    if not given:
+    if not weights_by_name:
         return [], 1
     from fractions import Fraction
 
-    known = {_spelled(name) for name in names}
+    source_names = {_normal_name(name) for name in names}
     weights = {}
-    for name, value in given.items():
-        found = "stdin" if name == STDIN else _spelled(name)
-        if found not in known:
+    for name, value in weights_by_name.items():
+        source_name = "stdin" if name == STDIN else _normal_name(name)
+        if source_name not in source_names:
             raise BadOption(
                 f"there is a weight for {name!r}, which is not read",
                 f"weights are for the sources of this training: {', '.join(names[:20])}",
                 "unknown-name",
             )
-        weights[found] = exact(f"the weight of {name}", value)  # type: ignore[arg-type]
+        weights[source_name] = exact(f"the weight of {name}", value)  # type: ignore[arg-type]
     scale = math.lcm(*(weight.denominator for weight in weights.values()))
     if scale >= MOST or any(weight * scale >= MOST for weight in weights.values()):
         raise BadOption(
@@ -528,15 +533,15 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
             "give weights with fewer decimals",
             "bad-value",
         )
-    return [weights.get(_spelled(name), Fraction(1)) for name in names], scale
+    return [weights.get(_normal_name(name), Fraction(1)) for name in names], scale
 
 
-def _spelled(name: str) -> str:
+def _normal_name(name: str) -> str:
     """Return a name in its normal spelling: `a.txt` for `./a.txt`; addresses don't change."""
     return name if "://" in name else str(Path(name))
 
 
-def scaled(threshold: int, scale: int) -> int:
+def scale_threshold(threshold: int, scale: int) -> int:
     """Return a minimum count in the scale of the weighted counts.
 
     The result is at most 2^63, which no count reaches. A minimum of 1 drops nothing, even if
@@ -545,18 +550,18 @@ def scaled(threshold: int, scale: int) -> int:
     return min(threshold * scale, MOST) if threshold > 1 else 1
 
 
-def finish(
-    counter: _native.Counter, least: int, progress: Progress | None = None
+def finish_counts(
+    counter: _native.Counter, min_count: int, progress: Progress | None = None
 ) -> _native.Counts:
-    """Return the counts that are at least `least`; raise TokctlError if a count exceeds 64 bits."""
+    """Return the counts of at least `min_count`; raise TokctlError if a count exceeds 64 bits."""
     report = (lambda done, total: progress("merge-runs", done, total)) if progress else None
-    return _checked(lambda: counter.finish(least, report))
+    return _run_counter(lambda: counter.finish(min_count, report))
 
 
-def _checked(counts: Callable[[], _native.Counts]) -> _native.Counts:
-    """Return the result of `counts`; turn an error of the core into a TokctlError."""
+def _run_counter(work: Callable[[], _native.Counts]) -> _native.Counts:
+    """Return the result of `work`; turn an error of the core into a TokctlError."""
     try:
-        return counts()
+        return work()
     except CoreError as error:
         raise error.reworded(hint="train on less text, or give smaller weights or counts") from None
 
@@ -569,7 +574,7 @@ def count_mapping(
     """Return existing counts in the order of the mapping, with statistics as of a file of them."""
     refuse_text_options(options)
     if isinstance(words, _native.Counts):
-        return _counted(words, recipe, options)
+        return _check_counts(words, recipe, options)
     if not isinstance(words, Mapping):
         raise BadOption(
             f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}", "bad-value"
@@ -577,23 +582,23 @@ def count_mapping(
     counter = _native.Counter("none", [], 1)
     digest = hashlib.sha256()
     size = 0
-    for word, times in words.items():
-        check_count(word, times)
+    for word, count in words.items():
+        check_count(word, count)
         try:
             encoded = word.encode() if isinstance(word, str) else word
             if not recipe.is_byte_level:
                 encoded.decode()
         except UnicodeError:
             raise _not_utf8(word) from None
-        digest.update(b"%s\t%d\n" % (encoded, times))
+        digest.update(b"%s\t%d\n" % (encoded, count))
         size += len(encoded)
-        if times >= least_count(recipe, options):
-            counter.add(encoded, times)
-    read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
-    return finish(counter, 1), read
+        if count >= first_pass_min_count(recipe, options):
+            counter.add(encoded, count)
+    stats = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
+    return finish_counts(counter, 1), stats
 
 
-def _counted(
+def _check_counts(
     counts: _native.Counts, recipe: Recipe, options: Options
 ) -> tuple[_native.Counts, TextStats]:
     """Return counts and statistics as `count_lines` would give for a file of these counts."""
@@ -605,9 +610,9 @@ def _counted(
         lines = counts.to_lines(start, start + LINES_AT_ONCE)
         digest.update(lines)
         size += len(lines)
-    least = least_count(recipe, options)
-    read = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
-    return counts if least == 1 else counts.at_least(least), read
+    min_count = first_pass_min_count(recipe, options)
+    stats = TextStats(documents=1, bytes=size, digest=digest.hexdigest())
+    return counts if min_count == 1 else counts.at_least(min_count), stats
 
 
 def count_lines(
@@ -622,14 +627,14 @@ def count_lines(
         TokctlError: A line has another form; the message names the file and the line.
     """
     refuse_text_options(options)
-    characters = not recipe.is_byte_level
-    counter, read = counted_lines(
-        document, characters=characters, progress=progress, limit=memory_limit(options)
+    is_utf8 = not recipe.is_byte_level
+    counter, stats = read_count_lines(
+        document, characters=is_utf8, progress=progress, limit=memory_limit(options)
     )
-    return finish(counter, least_count(recipe, options), progress), read
+    return finish_counts(counter, first_pass_min_count(recipe, options), progress), stats
 
 
-def counted_lines(
+def read_count_lines(
     document: Document,
     *,
     characters: bool,
@@ -647,14 +652,14 @@ def counted_lines(
     counter = _native.Counter("none", [], 1, **(limit or {}))
     lines = _native.CountLines(characters)
     digest = hashlib.sha256()
-    done = 0
+    bytes_read = 0
     try:
         for block in document.blocks():
             lines.feed(block, counter)
             digest.update(block)
-            done += len(block)
+            bytes_read += len(block)
             if progress:
-                progress("count", document.tell() if document.tell else done, document.size)
+                progress("count", document.tell() if document.tell else bytes_read, document.size)
         lines.end(counter)
     except CoreError as error:
         raise BadInput(
@@ -663,7 +668,7 @@ def counted_lines(
             "escapes",
             "too-large" if error.kind == "too-large" else "bad-record",
         ) from None
-    return counter, TextStats(documents=1, bytes=done, digest=digest.hexdigest())
+    return counter, TextStats(documents=1, bytes=bytes_read, digest=digest.hexdigest())
 
 
 def counts_to_lines(
@@ -673,17 +678,17 @@ def counts_to_lines(
     if not isinstance(counts, Mapping):
         return counts.to_lines()
     counter = _native.Counter("none", [], 1)
-    for word, times in counts.items():
-        counter.add(word.encode() if isinstance(word, str) else word, times)
-    return finish(counter, 0).to_lines()
+    for word, count in counts.items():
+        counter.add(word.encode() if isinstance(word, str) else word, count)
+    return finish_counts(counter, 0).to_lines()
 
 
-def check_count(word: str | bytes, times: int) -> None:
-    """Raise TokctlError unless `word` is not empty and `times` is from 0 to 2^63 - 1."""
+def check_count(word: str | bytes, count: int) -> None:
+    """Raise TokctlError unless `word` is not empty and `count` is from 0 to 2^63 - 1."""
     is_word = isinstance(word, (str, bytes)) and word
-    if type(times) is not int or not 0 <= times < MOST or not is_word:
+    if type(count) is not int or not 0 <= count < MOST or not is_word:
         raise BadInput(
-            f"the word {word!r} can't have the count {times!r}",
+            f"the word {word!r} can't have the count {count!r}",
             "a count is a whole number from 0 to 2^63 - 1, of a word that is not empty",
             "bad-record",
         )
@@ -761,25 +766,25 @@ class Scratch:
 
     def append(self, data: bytes) -> None:
         """Write all of `data` at the end, or raise TokctlError."""
-        left = memoryview(data)
+        rest = memoryview(data)
         try:
             self._file.seek(self._end)
-            while left:
-                written = self._file.write(left)
+            while rest:
+                written = self._file.write(rest)
                 self._end += written
-                left = left[written:]
+                rest = rest[written:]
         except OSError as error:
             self._fail(error)
 
-    def read(self, at: int, size: int) -> bytes:
-        """Return `size` bytes from offset `at`, fewer at the end of the file, or raise an error.
+    def read(self, offset: int, size: int) -> bytes:
+        """Return `size` bytes from `offset` on, fewer at the end of the file, or raise an error.
 
         Raises:
             TokctlError: The file can't be read.
         """
         parts = []
         try:
-            self._file.seek(at)
+            self._file.seek(offset)
             while size and (part := self._file.read(size)):
                 parts.append(part)
                 size -= len(part)

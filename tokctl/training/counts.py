@@ -28,9 +28,9 @@ from tokctl.training import counting
 from tokctl.training.counting import (
     LINES_AT_ONCE,
     check_count,
-    counted_lines,
     counts_to_lines,
-    finish,
+    finish_counts,
+    read_count_lines,
 )
 from tokctl.training.options import Options
 
@@ -55,8 +55,8 @@ def read(source: str | Path | Document) -> dict[bytes, int]:
         counts.read("words.tsv")  # {b'low': 5, b'lower': 2}
     """
     document = source if isinstance(source, Document) else documents([source])[0]
-    counter, _ = counted_lines(document, characters=False)
-    return dict(finish(counter, 0).items())
+    counter, _ = read_count_lines(document, characters=False)
+    return dict(finish_counts(counter, 0).items())
 
 
 def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> None:
@@ -73,8 +73,8 @@ def write(path: str | Path, words: Mapping[str, int] | Mapping[bytes, int]) -> N
     Example:
         counts.write("words.tsv.gz", {"low": 5, "lower": 2})
     """
-    for word, times in words.items():
-        check_count(word, times)
+    for word, occurrences in words.items():
+        check_count(word, occurrences)
         if isinstance(word, str):
             try:
                 word.encode()
@@ -92,7 +92,7 @@ def save(path: str | Path, lines: bytes | _native.Counts) -> None:
 
     The file is compressed if its name ends in `.gz`. The same counts give the same bytes.
     """
-    with whole_file(path) as file, _packed(file, path) as packed:
+    with whole_file(path) as file, _maybe_gzip(file, path) as packed:
         if isinstance(lines, bytes):
             packed.write(lines)
             return
@@ -101,7 +101,7 @@ def save(path: str | Path, lines: bytes | _native.Counts) -> None:
 
 
 @contextlib.contextmanager
-def _packed(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+def _maybe_gzip(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
     """Yield `file` itself, or a gzip writer around it if the name of `path` ends in `.gz`."""
     if Path(path).suffix.lower() != ".gz":
         yield file
@@ -133,5 +133,5 @@ def count(
         words = counts.count("book.txt", default_recipe("bpe"), min_count=2)
         words[b" treasure"]  # 100
     """
-    found, _ = counting.count(opened(sources, reading), recipe, Options(vocab_size=1, **options))
-    return dict(found.items())
+    counts, _ = counting.count(opened(sources, reading), recipe, Options(vocab_size=1, **options))
+    return dict(counts.items())

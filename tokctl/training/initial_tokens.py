@@ -26,13 +26,15 @@ def pre_tokens(recipe: Recipe, options: Options) -> list[bytes]:
         TokctlError: An initial token is not a text, is empty, spells a special token, is split by
             the pre-tokenizer, or is longer than a token may be.
     """
-    return list(dict.fromkeys(_pre_token(text, recipe, options) for text in options.initial_tokens))
+    return list(
+        dict.fromkeys(_single_pre_token(text, recipe, options) for text in options.initial_tokens)
+    )
 
 
-def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
+def _single_pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
     """Return the one pre-token that the recipe makes of `text`, or raise TokctlError."""
     try:
-        given = text.encode()
+        encoded = text.encode()
     except (AttributeError, UnicodeEncodeError):
         raise BadOption(
             f"an initial token can't be {text!r}", "it is a text", "bad-value"
@@ -43,25 +45,27 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
         raise BadOption(
             f"the initial token {text!r} is a special token", "leave one of the two out", "conflict"
         )
-    normalized = _native.normalize(native_parts(recipe.normalizers), given)
-    found = _split(recipe.pre_tokenizers, normalized)
-    if not found:
+    normalized = _native.normalize(native_parts(recipe.normalizers), encoded)
+    pieces = _split(recipe.pre_tokenizers, normalized)
+    if not pieces:
         raise BadOption(
             f"nothing is left of the initial token {text!r}, as the recipe splits text",
             "leave it out",
             "bad-value",
         )
-    if len(found) > 1:
+    if len(pieces) > 1:
         steps = recipe.pre_tokenizers
-        cuts = next(n for n in range(len(steps)) if len(_split(steps[: n + 1], normalized)) > 1)
-        parts = [part.decode("utf-8", "replace") for part in found]
+        splitting_step = next(
+            step for step in range(len(steps)) if len(_split(steps[: step + 1], normalized)) > 1
+        )
+        parts = [part.decode("utf-8", "replace") for part in pieces]
         raise BadOption(
             f"the initial token {text!r} would never be used: the pre-tokenizer "
-            f"{steps[cuts]} cuts it into {', '.join(map(repr, parts[:8]))}",
+            f"{steps[splitting_step]} cuts it into {', '.join(map(repr, parts[:8]))}",
             "no token crosses such a cut; leave it out, or choose another --pretokenize",
             "conflict",
         )
-    [pre_token] = found
+    [pre_token] = pieces
     special = [
         *map(str.encode, recipe.special_tokens),
         *(BYTE_TOKENS if recipe.byte_fallback else ()),
@@ -73,14 +77,15 @@ def _pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
             "conflict",
         )
     length = len(pre_token) if recipe.is_byte_level else len(pre_token.decode())
-    most = options.max_token_length or recipe.traits.longest_token
-    if most is not None and length > most:
+    max_length = options.max_token_length or recipe.traits.longest_token
+    if max_length is not None and length > max_length:
         raise BadOption(
-            f"the initial token {text!r} has {length} {recipe.units}, and a token may have {most}",
+            f"the initial token {text!r} has {length} {recipe.units}, and a token may have "
+            f"{max_length}",
             "leave it out"
             + (
                 ""
-                if recipe.traits.longest_token == most
+                if recipe.traits.longest_token == max_length
                 else f", or allow longer ones: --max-token-length {length}"
             ),
             "bad-value",
@@ -104,10 +109,10 @@ def check(model: Model) -> None:
     for text, ids in zip(texts, encoder(model).batch(texts, 1, None), strict=True):
         if len(ids) == 1 and ids[0] != unknown_id:
             continue
-        found = [model.tokens[id_].decode("utf-8", "replace") for id_ in ids]
+        spellings = [model.tokens[id_].decode("utf-8", "replace") for id_ in ids]
         raise BadOption(
             f"the model does not make the initial token {text!r} of its text, but "
-            f"{', '.join(map(repr, found[:8]))}",
+            f"{', '.join(map(repr, spellings[:8]))}",
             "leave it out",
             "conflict",
         )

@@ -97,11 +97,13 @@ class Options:
     temporary: str | Path | None = None
 
     def __post_init__(self) -> None:
-        for name, what in _NUMBERS.items():
+        for name, description in _NUMBERS.items():
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 0 < value < MOST):
                 raise BadOption(
-                    f"{what} can't be {value!r}", "it is a number from 1 to 2^63 - 1", "bad-value"
+                    f"{description} can't be {value!r}",
+                    "it is a number from 1 to 2^63 - 1",
+                    "bad-value",
                 )
         check_errors(self.errors)
         for name in ("coverage", "sample", "threshold"):
@@ -161,11 +163,11 @@ class Options:
                 "leave it out, or take --algo picky or boundless",
                 "conflict",
             )
-        longest, most = self.max_token_length, recipe.traits.longest_token
-        if most is not None and longest is not None and longest > most:
+        asked_length, max_length = self.max_token_length, recipe.traits.longest_token
+        if max_length is not None and asked_length is not None and asked_length > max_length:
             raise BadOption(
-                f"{_NUMBERS['max_token_length']} can't be {longest} for {recipe.algorithm}",
-                f"its pieces have up to {most} characters: --max-token-length {most}",
+                f"{_NUMBERS['max_token_length']} can't be {asked_length} for {recipe.algorithm}",
+                f"its pieces have up to {max_length} characters: --max-token-length {max_length}",
                 "bad-value",
             )
         if self.whole_characters and not recipe.is_byte_level:
@@ -175,8 +177,8 @@ class Options:
                 "leave --whole-characters out",
                 "conflict",
             )
-        characters = recipe.traits.learns_characters and not recipe.looks_up_pre_tokens
-        if self.initial_tokens and characters:
+        has_only_characters = recipe.traits.learns_characters and not recipe.looks_up_pre_tokens
+        if self.initial_tokens and has_only_characters:
             raise BadOption(
                 "a character model can't have initial tokens: its tokens are characters",
                 "name them in --initial-alphabet",

@@ -18,7 +18,7 @@ from tokctl.model.byte_level import IN_ID_ORDER
 from tokctl.sources import AUTO, ReadOptions, Source, opened
 from tokctl.training.counting import Progress, TextStats, count, digest_of
 from tokctl.training.options import MOST, Number, Options, Timing, exact
-from tokctl.training.training import explained, first_tokens, limits, record_of, reserved
+from tokctl.training.training import first_tokens, limits, record_of, reserved, with_hint
 
 VARIANTS = ("base", "window")
 MEASURES = ("tokens", "bytes", "characters")
@@ -90,18 +90,18 @@ class Parity:
         Returns:
             The number and None, or the share as (numerator, denominator).
         """
-        given = self.global_merges
-        if type(given) is int and 0 <= given < MOST:
-            return given, None
+        value = self.global_merges
+        if type(value) is int and 0 <= value < MOST:
+            return value, None
         try:
-            number, percent, rest = given.partition("%")  # type: ignore[union-attr]
-            part = Fraction(number) / 100
-            if percent and not rest and 0 <= part <= 1 and part.denominator < MOST:
-                return _parts(part)
+            number, percent, rest = value.partition("%")  # type: ignore[union-attr]
+            share = Fraction(number) / 100
+            if percent and not rest and 0 <= share <= 1 and share.denominator < MOST:
+                return _as_fraction(share)
         except (AttributeError, ValueError, ZeroDivisionError):
             pass
         raise BadOption(
-            f"the merges that all languages choose together can't be {brief(given)}",
+            f"the merges that all languages choose together can't be {brief(value)}",
             "give their number, or a share: 50%",
             "bad-value",
         )
@@ -137,8 +137,8 @@ class CountedLanguages:
         """Return the pre-tokens of all training texts with their counts, in first-seen order."""
         words: dict[bytes, int] = {}
         for counts in self.train.values():
-            for word, times in counts.items():
-                words[word] = words.get(word, 0) + times
+            for word, occurrences in counts.items():
+                words[word] = words.get(word, 0) + occurrences
         return list(words.items())
 
 
@@ -236,9 +236,9 @@ def check_parity(
             "name a text for each: --lang fi=fi.txt --lang sw=sw.txt",
             "missing-option",
         )
-    known = set(languages)
+    language_names = set(languages)
     for what, names in (("development text", dev or ()), ("target", tuple(parity.targets))):
-        if unknown := [name for name in names if name not in known]:
+        if unknown := [name for name in names if name not in language_names]:
             raise BadOption(
                 f"there is a {what} for {unknown[0]}, and no text to train on",
                 f"the languages are {', '.join(languages)}",
@@ -268,43 +268,45 @@ def count_languages(
     Raises:
         TokctlError: As for `count`; a language has no pre-token.
     """
-    whole = Options(
+    dev_options = Options(
         vocab_size=options.vocab_size,
         threads=options.threads,
         errors=options.errors,
         memory=options.memory,
         temporary=options.temporary,
     )
-    train, read = _counted(languages, recipe, options, progress, "text")
+    train, stats = _count_each(languages, recipe, options, progress, "text")
     if dev is None:
-        return CountedLanguages(train, None, read, None)
-    ordered = {name: dev[name] for name in languages}
-    dev_counts, dev_read = _counted(ordered, recipe, whole, progress, "development text")
-    return CountedLanguages(train, dev_counts, read, dev_read)
+        return CountedLanguages(train, None, stats, None)
+    dev_in_order = {name: dev[name] for name in languages}
+    dev_counts, dev_read = _count_each(
+        dev_in_order, recipe, dev_options, progress, "development text"
+    )
+    return CountedLanguages(train, dev_counts, stats, dev_read)
 
 
-def _counted(
+def _count_each(
     languages: Mapping[str, Sequence[Source]],
     recipe: Recipe,
     options: Options,
     progress: Progress | None,
-    what: str,
+    text_kind: str,
 ) -> tuple[dict[str, _native.Counts], TextStats]:
     """Return the counts of each language, and the statistics of all texts together."""
     counts: dict[str, _native.Counts] = {}
-    found: list[TextStats] = []
+    stats_list: list[TextStats] = []
     for name, sources in languages.items():
-        counts[name], read = count(sources, recipe, options, progress)
+        counts[name], stats = count(sources, recipe, options, progress)
         if len(counts[name]) == 0:
             raise BadInput(
-                f"the {what} of {name} has no pre-token",
+                f"the {text_kind} of {name} has no pre-token",
                 "it is empty or blank, or --min-count is higher than every count",
             )
-        found.append(read)
+        stats_list.append(stats)
     return counts, TextStats(
-        sum(read.documents for read in found),
-        sum(read.bytes for read in found),
-        digest_of([read.digest for read in found]),
+        sum(stats.documents for stats in stats_list),
+        sum(stats.bytes for stats in stats_list),
+        digest_of([stats.digest for stats in stats_list]),
     )
 
 
@@ -325,7 +327,7 @@ def fill_by_language(
     measure = parity.measure or ("tokens" if counted.dev else "bytes")
     targets = [exact(name, parity.targets.get(name, 1)) for name in languages]
     limit = exact("the window's limit", parity.limit)
-    windowed = parity.variant == "window"
+    has_window = parity.variant == "window"
     special = first_tokens(recipe)
     settings = {
         "ties": recipe.tie_break,
@@ -348,13 +350,13 @@ def fill_by_language(
             list(counted.dev.values()) if counted.dev else None,
             settings,
             global_merges=parity.first_merges(),
-            window=(parity.window, _parts(limit)) if windowed else None,
+            window=(parity.window, _as_fraction(limit)) if has_window else None,
             measure=measure,
-            targets=list(map(_parts, targets)),
+            targets=list(map(_as_fraction, targets)),
             progress=report,
         )
     except CoreError as error:
-        raise explained(error, recipe, options) from None
+        raise with_hint(error, recipe, options) from None
     if timing:
         timing.lap("merge")
     training = record_of(
@@ -375,13 +377,13 @@ def fill_by_language(
         before=tuple(trained.before),
         after=tuple(trained.after),
         lengths=tuple(trained.lengths),
-        window=parity.window if windowed else None,
-        limit=str(limit) if windowed else "",
+        window=parity.window if has_window else None,
+        limit=str(limit) if has_window else "",
         targets=tuple(map(str, targets)) if parity.targets else (),
     )
     return Model.of_core(recipe, trained.training.model, training, parity=record)
 
 
-def _parts(number: Fraction) -> tuple[int, int]:
+def _as_fraction(number: Fraction) -> tuple[int, int]:
     """Return the numerator and the denominator."""
     return number.numerator, number.denominator

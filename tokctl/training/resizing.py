@@ -47,12 +47,12 @@ def check_extension(old: Model, recipe: Recipe) -> None:
             continue
         if entry.name == "pre_tokenizers" and _can_split_anew(old.recipe, recipe):
             continue
-        theirs, ours = getattr(old.recipe, entry.name), getattr(recipe, entry.name)
-        if theirs != ours:
+        old_value, new_value = getattr(old.recipe, entry.name), getattr(recipe, entry.name)
+        if old_value != new_value:
             what = entry.name.replace("_", " ")
             raise BadOption(
                 f"the model to extend has {'other' if what.endswith('s') else 'another'} {what}: "
-                f"{_shown(theirs)}, not {_shown(ours)}",
+                f"{_value_text(old_value)}, not {_value_text(new_value)}",
                 "extend it with its own recipe; special tokens may be added",
                 "conflict",
             )
@@ -62,9 +62,9 @@ def check_extension(old: Model, recipe: Recipe) -> None:
             "special tokens may be added, not taken away",
             "conflict",
         )
-    made = {merge.token for merge in old.merges}
-    symbols = recipe.traits.learns_merges
-    if symbols and not made and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
+    merged = {merge.token for merge in old.merges}
+    learns_merges = recipe.traits.learns_merges
+    if learns_merges and not merged and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
         raise Unsupported(
             "the model to extend has no merges: its file does not say how its tokens were made",
             "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
@@ -87,10 +87,10 @@ def _check_spellings(old: Model, tokens: Iterable[str], what: str) -> None:
     """Raise TokctlError if a new token is spelled like an existing one; `what` names its kind."""
     ordinary = set(old.tokens)
     for token in tokens:
-        spelled = {token.encode()}
+        spellings = {token.encode()}
         if old.recipe.is_byte_level and set(token) <= BYTES.keys():
-            spelled.add(unspell(token))
-        if spelled & ordinary:
+            spellings.add(unspell(token))
+        if spellings & ordinary:
             raise BadOption(
                 f"the new {what} {token!r} is spelled like a token of the model",
                 f"choose another {what}",
@@ -98,7 +98,7 @@ def _check_spellings(old: Model, tokens: Iterable[str], what: str) -> None:
             )
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     """Return a field of a recipe as text for a message."""
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
@@ -120,10 +120,10 @@ def added_tokens(
     if old is None:
         return None
     new = new_special_tokens(old, recipe)
-    first = len(tokens) - len(new)
+    first_id = len(tokens) - len(new)
     if not new:
         return old.added_tokens
-    return (*old.added, *(AddedToken(text, first + at) for at, text in enumerate(new)))
+    return (*old.added, *(AddedToken(text, first_id + index) for index, text in enumerate(new)))
 
 
 def with_special_tokens(model: Model, tokens: Sequence[str]) -> Model:
@@ -135,7 +135,7 @@ def with_special_tokens(model: Model, tokens: Sequence[str]) -> Model:
     Raises:
         TokctlError: A token is empty, not UTF-8, or spelled like another token.
     """
-    return _with_added(model, tokens, special=True)
+    return _add_tokens(model, tokens, special=True)
 
 
 def with_added_tokens(model: Model, tokens: Sequence[str]) -> Model:
@@ -146,34 +146,37 @@ def with_added_tokens(model: Model, tokens: Sequence[str]) -> Model:
     Raises:
         TokctlError: A token is empty, not UTF-8, a special token, or spelled like another token.
     """
-    return _with_added(model, tokens, special=False)
+    return _add_tokens(model, tokens, special=False)
 
 
-def _with_added(model: Model, tokens: Sequence[str], *, special: bool) -> Model:
+def _add_tokens(model: Model, tokens: Sequence[str], *, special: bool) -> Model:
     """Return the model with the missing ones of `tokens`, as special or other added tokens."""
-    there = {token.text for token in model.added if token.special == special}
-    if both := [text for text in tokens if text in model.special_ids and not special]:
+    existing = {token.text for token in model.added if token.special == special}
+    if special_texts := [text for text in tokens if text in model.special_ids and not special]:
         raise BadOption(
-            f"{both[0]!r} is a special token of the model",
+            f"{special_texts[0]!r} is a special token of the model",
             "it can't be another added token, too",
             "conflict",
         )
-    new = [text for text in dict.fromkeys(tokens) if text not in there]
+    new = [text for text in dict.fromkeys(tokens) if text not in existing]
     if not new:
         return model
-    first = model.size
-    added = (*model.added, *(AddedToken(text, first + at, special) for at, text in enumerate(new)))
+    first_id = model.size
+    added = (
+        *model.added,
+        *(AddedToken(text, first_id + index, special) for index, text in enumerate(new)),
+    )
     check_added(added)
     _check_spellings(model, new, "special token" if special else "added token")
-    none = [0] * len(new)
+    zeros = [0] * len(new)
     return replace(
         model,
         recipe=model.recipe.with_special_tokens(new) if special else model.recipe,
         tokens=[*model.tokens, *map(str.encode, new)],
-        scores=[*model.scores, *none] if model.scores else [],
-        counts=[*model.counts, *none] if model.counts else [],
+        scores=[*model.scores, *zeros] if model.scores else [],
+        counts=[*model.counts, *zeros] if model.counts else [],
         added_tokens=added,
-        events=model.events and model.events.renumbered(range(first), first + len(new)),
+        events=model.events and model.events.renumbered(range(first_id), first_id + len(new)),
     )
 
 
@@ -205,43 +208,43 @@ def prune(model: Model, size: int) -> Model:
             "smaller one these would be others",
             "prune or train a smaller model, and take tokens away from that",
         )
-    stays = _base(model)
-    if size < len(stays):
+    kept = _permanent_ids(model)
+    if size < len(kept):
         raise BadOption(
             f"{size} ids are too few: the special tokens and the alphabet of this model "
-            f"are {len(stays)}",
-            f"ask for {len(stays)} or more",
+            f"are {len(kept)}",
+            f"ask for {len(kept)} or more",
             "bad-value",
         )
     if size == len(model.tokens):
         return model
     if not model.merges:
-        ranked = [id_ for id_ in range(len(model.tokens)) if id_ not in stays]
+        ranked = [id_ for id_ in range(len(model.tokens)) if id_ not in kept]
         if model.recipe.traits.has_scores:
             # The sort is stable: tied pieces stay in id order.
             ranked.sort(key=lambda id_: -model.scores[id_])
-        return keeping(model, stays | set(ranked[: size - len(stays)]))
-    taken = []
-    for merge in _as_learned(model):
-        if len(stays) == size:
+        return keep_only(model, kept | set(ranked[: size - len(kept)]))
+    kept_merges = []
+    for merge in _merges_in_order(model):
+        if len(kept) == size:
             break
-        if merge.left in stays and merge.right in stays:
-            stays.add(merge.token)
-            taken.append(merge)
-    return _keeping(model, stays, taken)
+        if merge.left in kept and merge.right in kept:
+            kept.add(merge.token)
+            kept_merges.append(merge)
+    return _keep(model, kept, kept_merges)
 
 
-def _check_size(most: int, size: int) -> None:
-    """Raise TokctlError if `size` is not a number or is above `most`."""
-    if type(size) is not int or size > most:
+def _check_size(id_count: int, size: int) -> None:
+    """Raise TokctlError if `size` is not a number or is above `id_count`."""
+    if type(size) is not int or size > id_count:
         raise BadOption(
-            f"the model has {most:,} ids, and can't be pruned to {size:,}",
+            f"the model has {id_count:,} ids, and can't be pruned to {size:,}",
             "ask for fewer ids; to have more, train on from a model of merges (--extend)",
             "bad-value",
         )
 
 
-def _as_learned(model: Model) -> Iterator[Merge]:
+def _merges_in_order(model: Model) -> Iterator[Merge]:
     """Yield the merges and supermerges in the order of training.
 
     If a merge and a supermerge have equal counts, the merge comes first.
@@ -254,22 +257,22 @@ def _as_learned(model: Model) -> Iterator[Merge]:
     yield from supermerges
 
 
-def _base(model: Model) -> set[int]:
+def _permanent_ids(model: Model) -> set[int]:
     """Return the ids that always stay."""
     recipe = model.recipe
-    stays = {token.id for token in model.added}
+    kept = {token.id for token in model.added}
     if recipe.traits.by_frequency:
-        return stays
-    made = {merge.token for merge in (*model.merges, *model.supermerges)}
+        return kept
+    merged = {merge.token for merge in (*model.merges, *model.supermerges)}
     for id_, token in enumerate(model.tokens):
-        symbol = model.recipe.is_initial_symbol(token)
+        is_symbol = model.recipe.is_initial_symbol(token)
         # In a model with merges, a token that no merge makes is an initial symbol.
-        if symbol or (made and id_ not in made):
-            stays.add(id_)
-    return stays
+        if is_symbol or (merged and id_ not in merged):
+            kept.add(id_)
+    return kept
 
 
-def kept_by_use(
+def ids_by_use(
     model: Model,
     uses: Mapping[int, int],
     pairs: Iterable[Sequence[int]] = (),
@@ -308,55 +311,58 @@ def kept_by_use(
     kept = set(range(len(model.tokens))).difference(gone)
     if size is not None:
         _check_size(len(kept), size)
-    stays = model.reserved_ids | model.user_defined | {token.id for token in model.added}
+    permanent = model.reserved_ids | model.user_defined | {token.id for token in model.added}
     by_frequency = model.recipe.traits.by_frequency
     is_symbol = model.recipe.is_byte_token if by_frequency else model.recipe.is_initial_symbol
-    stays |= {id_ for id_, token in enumerate(model.tokens) if is_symbol(token)}
-    made: dict[int, list[Sequence[int]]] = {}
+    permanent |= {id_ for id_, token in enumerate(model.tokens) if is_symbol(token)}
+    pairs_of: dict[int, list[Sequence[int]]] = {}
     for pair in pairs:
-        made.setdefault(pair[2], []).append(pair[:2])
-    parts = {token: {part for pair in found for part in pair} for token, found in made.items()}
-    takers = Counter(part for found in parts.values() for part in found)
-    left = Counter(uses)
-    leaves = [(left[id_], -id_) for id_ in kept if id_ not in stays and not takers[id_]]
-    heapify(leaves)
+        pairs_of.setdefault(pair[2], []).append(pair[:2])
+    parts = {
+        token: {part for pair in token_pairs for part in pair}
+        for token, token_pairs in pairs_of.items()
+    }
+    users = Counter(part for token_pairs in parts.values() for part in token_pairs)
+    uses_left = Counter(uses)
+    removable = [(uses_left[id_], -id_) for id_ in kept if id_ not in permanent and not users[id_]]
+    heapify(removable)
     while size is None or len(kept) > size:
-        if size is None and not (leaves and leaves[0][0] < min_uses):
+        if size is None and not (removable and removable[0][0] < min_uses):
             break
-        if not leaves:
+        if not removable:
             raise BadOption(
                 f"{size} ids are too few: the special tokens and the alphabet of this model, with "
                 f"what they are made of, are {len(kept)}",
                 f"ask for {len(kept)} or more",
                 "bad-value",
             )
-        times, lowest = heappop(leaves)
-        least = -lowest
+        use_count, negated_id = heappop(removable)
+        least = -negated_id
         kept.remove(least)
-        for part in made[least][0] if least in made else ():
-            left[part] += times
+        for part in pairs_of[least][0] if least in pairs_of else ():
+            uses_left[part] += use_count
         for part in parts.get(least, ()):
-            takers[part] -= 1
-            if not takers[part] and part not in stays:
-                heappush(leaves, (left[part], -part))
+            users[part] -= 1
+            if not users[part] and part not in permanent:
+                heappush(removable, (uses_left[part], -part))
     return sorted(kept)
 
 
-def keeping(model: Model, ids: Iterable[int]) -> Model:
+def keep_only(model: Model, ids: Iterable[int]) -> Model:
     """Return the model with only these ids, renumbered without gaps in their old order.
 
     A merge stays if its parts and its token stay.
     """
-    stays = set(ids)
+    kept = set(ids)
     merges = (*model.merges, *model.supermerges)
-    return _keeping(model, stays, [merge for merge in merges if stays.issuperset(merge[:3])])
+    return _keep(model, kept, [merge for merge in merges if kept.issuperset(merge[:3])])
 
 
-def _keeping(model: Model, stays: set[int], merges: Iterable[Merge]) -> Model:
+def _keep(model: Model, kept_ids: set[int], merges: Iterable[Merge]) -> Model:
     """Return the model with these ids and these of its merges, renumbered."""
-    kept = sorted(stays)
-    same = set(map(id, merges))
-    ranks = [rank for rank, merge in enumerate(model.merges) if id(merge) in same]
+    kept = sorted(kept_ids)
+    kept_merges = set(map(id, merges))
+    ranks = [rank for rank, merge in enumerate(model.merges) if id(merge) in kept_merges]
     record = model.training
     if record:
         record = replace(
@@ -376,19 +382,21 @@ def _keeping(model: Model, stays: set[int], merges: Iterable[Merge]) -> Model:
     pruned = replace(
         model,
         merges=[model.merges[rank] for rank in ranks],
-        supermerges=[merge for merge in model.supermerges if id(merge) in same],
+        supermerges=[merge for merge in model.supermerges if id(merge) in kept_merges],
         training=record,
         parity=model.parity and model.parity.of(ranks),
     )
-    return renumbered(pruned, {old: id_ for id_, old in enumerate(kept)})
+    return renumber(pruned, {old: id_ for id_, old in enumerate(kept)})
 
 
-def renumbered_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[Merge]:
+def renumber_merges(merges: Iterable[Merge], ids: Mapping[int, int]) -> list[Merge]:
     """Return the merges with the new ids; `ids` maps old ids to new ones."""
-    return [Merge(ids[m.left], ids[m.right], ids[m.token], *m[3:]) for m in merges]
+    return [
+        Merge(ids[merge.left], ids[merge.right], ids[merge.token], *merge[3:]) for merge in merges
+    ]
 
 
-def renumbered(model: Model, ids: Mapping[int, int]) -> Model:
+def renumber(model: Model, ids: Mapping[int, int]) -> Model:
     """Return the model with new ids.
 
     Args:
@@ -397,19 +405,19 @@ def renumbered(model: Model, ids: Mapping[int, int]) -> Model:
             parts and token of every merge of the model must stay.
     """
     order = sorted(ids, key=ids.__getitem__)
-    gone = {token.text for token in model.added if token.id not in ids}
+    removed = {token.text for token in model.added if token.id not in ids}
     recipe = model.recipe
-    if gone:
-        special = tuple(text for text in recipe.special_tokens if text not in gone)
+    if removed:
+        special = tuple(text for text in recipe.special_tokens if text not in removed)
         recipe = replace(recipe, special_tokens=special)
-    stay = (token._replace(id=ids[token.id]) for token in model.added if token.id in ids)
-    added = tuple(sorted(stay, key=lambda token: token.id))
+    kept = (token._replace(id=ids[token.id]) for token in model.added if token.id in ids)
+    added = tuple(sorted(kept, key=lambda token: token.id))
     return replace(
         model,
         recipe=recipe,
         tokens=[model.tokens[id_] for id_ in order],
-        merges=renumbered_merges(model.merges, ids),
-        supermerges=renumbered_merges(model.supermerges, ids),
+        merges=renumber_merges(model.merges, ids),
+        supermerges=renumber_merges(model.supermerges, ids),
         scores=[model.scores[id_] for id_ in order] if model.scores else [],
         counts=[model.counts[id_] for id_ in order] if model.counts else [],
         events=model.events

@@ -32,7 +32,7 @@ from tokctl.training.counting import (
     count,
     count_lines,
     count_mapping,
-    scaled,
+    scale_threshold,
     split_further,
 )
 from tokctl.training.options import (
@@ -119,10 +119,10 @@ def train(
             "it is a function of a phase, what is done, and all",
             "bad-value",
         )
-    counted = engine.count if engine else count
-    counts, read = counted(opened(sources, reading), recipe, options, progress)
+    count_sources = engine.count if engine else count
+    counts, stats = count_sources(opened(sources, reading), recipe, options, progress)
     timing.lap("count")
-    return fill(counts, read, recipe, options, progress, timing)
+    return fill(counts, stats, recipe, options, progress, timing)
 
 
 def train_on_counts(
@@ -144,8 +144,8 @@ def train_on_counts(
         read: Statistics of the texts for the model's training record; None: statistics of a file
             that holds these counts.
     """
-    counts, given = count_mapping(words, recipe, options)
-    return fill(counts, read or given, recipe, options, progress, Timing())
+    counts, own_stats = count_mapping(words, recipe, options)
+    return fill(counts, read or own_stats, recipe, options, progress, Timing())
 
 
 def train_on_counts_file(
@@ -163,14 +163,14 @@ def train_on_counts_file(
     options.check_against(recipe)
     initial_tokens.pre_tokens(recipe, options)
     document = source if isinstance(source, Document) else documents([source])[0]
-    counts, read = count_lines(document, recipe, options, progress)
+    counts, stats = count_lines(document, recipe, options, progress)
     timing.lap("count")
-    return fill(counts, read, recipe, options, progress, timing)
+    return fill(counts, stats, recipe, options, progress, timing)
 
 
 def fill(
     counts: _native.Counts,
-    read: TextStats,
+    stats: TextStats,
     recipe: Recipe,
     options: Options,
     progress: Progress | None,
@@ -195,17 +195,17 @@ def fill(
     report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
     trainer = TRAINERS[recipe.traits.trainer]
     try:
-        trained = trainer(counts, read, recipe, options, report)
+        trained = trainer(counts, stats, recipe, options, report)
     except CoreError as error:
-        raise explained(error, recipe, options) from None
+        raise with_hint(error, recipe, options) from None
     timing.lap("merge")
     old = options.extend
     if old:
-        new = [token.encode() for token in resizing.new_special_tokens(old, recipe)]
-        trained.tokens += new
-        trained.counts += [0] * len(new) if trained.counts else []
+        new_tokens = [token.encode() for token in resizing.new_special_tokens(old, recipe)]
+        trained.tokens += new_tokens
+        trained.counts += [0] * len(new_tokens) if trained.counts else []
     record = record_of(
-        read,
+        stats,
         options,
         pre_tokens=counts.total(),
         distinct_pre_tokens=len(counts),
@@ -240,20 +240,20 @@ def fill(
     return model
 
 
-def record_of(read: TextStats, options: Options, **found: Any) -> TrainingRecord:
-    """Return the training record of texts and options; `found` has the record's other fields."""
+def record_of(stats: TextStats, options: Options, **measured: Any) -> TrainingRecord:
+    """Return the training record of texts and options; `measured` has the record's other fields."""
     return TrainingRecord(
-        documents=read.documents,
-        bytes=read.bytes,
-        sha256=read.digest,
-        weights=tuple(map(str, read.weights)),
-        count_scale=read.scale,
-        **_requested(options),
-        **found,
+        documents=stats.documents,
+        bytes=stats.bytes,
+        sha256=stats.digest,
+        weights=tuple(map(str, stats.weights)),
+        count_scale=stats.scale,
+        **_recorded_options(options),
+        **measured,
     )
 
 
-def _requested(options: Options) -> dict[str, Any]:
+def _recorded_options(options: Options) -> dict[str, Any]:
     """Return the fields of a training record that the options alone decide."""
     return {
         "vocab_size": options.vocab_size,
@@ -270,7 +270,7 @@ def _requested(options: Options) -> dict[str, Any]:
     }
 
 
-def changed_options(before: Model, recipe: Recipe, options: Options) -> dict[str, Any]:
+def changed_options(trained: Model, recipe: Recipe, options: Options) -> dict[str, Any]:
     """Compare the options of a trained model with the options of a new training.
 
     The texts are not compared, nor options that don't change the result, such as the number of
@@ -280,15 +280,15 @@ def changed_options(before: Model, recipe: Recipe, options: Options) -> dict[str
         The value before and the value now of each option that differs, by the names of the fields
         of `TrainingRecord` and `Recipe`.
     """
-    record = before.training
+    record = trained.training
     if record is None:
         return {"training": (None, "a training")}
-    asked = _requested(options) | {
+    requested = _recorded_options(options) | {
         "threshold": _threshold(recipe, options),
         "extended": len(options.extend.tokens) if options.extend else 0,
     }
-    pairs = {name: (getattr(record, name), value) for name, value in asked.items()}
-    old, new = before.recipe.to_dict(), recipe.to_dict()
+    pairs = {name: (getattr(record, name), value) for name, value in requested.items()}
+    old, new = trained.recipe.to_dict(), recipe.to_dict()
     pairs |= {name: (old.get(name), value) for name, value in new.items() if name != "name"}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
@@ -305,7 +305,7 @@ def _threshold(recipe: Recipe, options: Options) -> str | None:
     return USUAL_THRESHOLD if options.threshold is None else str(options.threshold)
 
 
-def _room(recipe: Recipe, options: Options) -> int:
+def _merge_vocab_size(recipe: Recipe, options: Options) -> int:
     """Return the vocabulary size without the special tokens that the model to extend lacks.
 
     These special tokens get the last ids.
@@ -314,9 +314,9 @@ def _room(recipe: Recipe, options: Options) -> int:
     return max(0, options.vocab_size - len(new))
 
 
-def _by_merges(
+def _train_merges(
     counts: _native.Counts,
-    read: TextStats,
+    stats: TextStats,
     recipe: Recipe,
     options: Options,
     report: Callable[[int], None] | None,
@@ -325,37 +325,46 @@ def _by_merges(
     *earlier, last = recipe.stages or (TrainingStage(),)
     model = options.extend
     ends: list[int] = []
-    first = 0
+    initial_merges = 0
     for stage in earlier:
-        size = min(stage.size(options.vocab_size), _room(recipe, options))
+        size = min(stage.size(options.vocab_size), _merge_vocab_size(recipe, options))
         # A model to extend may already have more ids than this stage.
         if model is None or size > len(model.tokens):
-            split = split_further(counts, stage.pre_tokenizers, options, read.scale)
+            further_split = split_further(counts, stage.pre_tokenizers, options, stats.scale)
             try:
-                found = _merged(split, read, recipe, options, report, stage, size, model)
+                stage_result = _train_stage(
+                    further_split, stats, recipe, options, report, stage, size, model
+                )
             except CoreError as error:
                 if error.kind != "vocabulary-too-small":
                     raise
-                least = error.details[1]
-                if not stage.is_share and least <= _room(recipe, options):
+                min_size = error.details[1]
+                if not stage.is_share and min_size <= _merge_vocab_size(recipe, options):
                     raise BadOption(
-                        f"a stage can't end at {size} ids: alphabet and special tokens are {least}",
+                        f"a stage can't end at {size} ids: alphabet and special tokens are "
+                        f"{min_size}",
                         "let it end later: --transition 90%",
                         "bad-value",
                     ) from None
                 # The share gives fewer ids than the alphabet needs, so the stage ends before its
                 # first merge.
-                found = _merged(split, read, recipe, options, report, stage, least, model)
-            model = _after_stage(recipe, options, found)
-            first = first or found.initial_merges
+                stage_result = _train_stage(
+                    further_split, stats, recipe, options, report, stage, min_size, model
+                )
+            model = _after_stage(recipe, options, stage_result)
+            initial_merges = initial_merges or stage_result.initial_merges
         ends.append(len(model.tokens))
-    trained = _merged(counts, read, recipe, options, report, last, _room(recipe, options), model)
-    return replace(trained, ends=tuple(ends), initial_merges=trained.initial_merges or first)
+    trained = _train_stage(
+        counts, stats, recipe, options, report, last, _merge_vocab_size(recipe, options), model
+    )
+    return replace(
+        trained, ends=tuple(ends), initial_merges=trained.initial_merges or initial_merges
+    )
 
 
-def _merged(
+def _train_stage(
     counts: _native.Counts,
-    read: TextStats,
+    stats: TextStats,
     recipe: Recipe,
     options: Options,
     report: Callable[[int], None] | None,
@@ -364,21 +373,25 @@ def _merged(
     old: Model | None,
 ) -> _Trained:
     """Train one stage: merge until the vocabulary has `vocab_size` ids."""
-    trained = _learned(counts, read, recipe, options, report, stage, vocab_size, old)
-    core, exhausted, first = trained.model, trained.exhausted, trained.initial_merges
+    trained = _native_stage(counts, stats, recipe, options, report, stage, vocab_size, old)
+    core, exhausted, initial_merges = trained.model, trained.exhausted, trained.initial_merges
     if old is None:
         alphabet = trained.alphabet_end - len(first_tokens(recipe))
-        events = _events(trained)
-        return _Trained([], alphabet, exhausted, core=core, initial_merges=first, events=events)
+        events = _merge_log(trained)
+        return _Trained(
+            [], alphabet, exhausted, core=core, initial_merges=initial_merges, events=events
+        )
     alphabet = trained.alphabet_end - len(old.tokens) + _alphabet_size(old)
     merges = [*old.merges, *merges_of(core)]
-    first += len(old.merges) if first else 0
-    return _Trained(core.tokens(), alphabet, exhausted, merges=merges, initial_merges=first)
+    initial_merges += len(old.merges) if initial_merges else 0
+    return _Trained(
+        core.tokens(), alphabet, exhausted, merges=merges, initial_merges=initial_merges
+    )
 
 
-def _learned(
+def _native_stage(
     counts: _native.Counts,
-    read: TextStats,
+    stats: TextStats,
     recipe: Recipe,
     options: Options,
     report: Callable[[int], None] | None,
@@ -386,7 +399,7 @@ def _learned(
     vocab_size: int,
     old: Model | None,
 ) -> _native.Training:
-    """Train one stage like `_merged`, and return the core's own result."""
+    """Train one stage like `_train_stage`, and return the core's own result."""
     special = first_tokens(recipe)
     if old:
         special += [old.tokens[id_] for id_ in sorted(old.reserved_ids)]
@@ -402,7 +415,7 @@ def _learned(
         reserved=reserved(recipe),
         initial_alphabet=IN_ID_ORDER if recipe.is_byte_level else [],
         bare_characters=recipe.has_bare_characters,
-        min_frequency=scaled(options.min_frequency, read.scale),
+        min_frequency=scale_threshold(options.min_frequency, stats.scale),
         max_token_length=options.max_token_length,
         max_words=stage.max_words,
         forbidden=[text.encode() for text in stage.forbidden],
@@ -411,7 +424,7 @@ def _learned(
         initial_tokens=initial_tokens.pre_tokens(recipe, options) if old is options.extend else [],
         limits=limits(options),
         extend=(old.tokens, [merge[:3] for merge in old.merges]) if old else None,
-        start=_start(recipe, old) if old else None,
+        start=_start_encoder(recipe, old) if old else None,
         threads=threads,
         removal=(
             (recipe.removal, share("threshold", _threshold(recipe, options)))
@@ -422,7 +435,7 @@ def _learned(
     )
 
 
-def _start(recipe: Recipe, old: Model) -> _native.Encoder | None:
+def _start_encoder(recipe: Recipe, old: Model) -> _native.Encoder | None:
     """Return an encoder that gives the tokens which the old merges make of a pre-token.
 
     None if the core must replay the merges itself, because the order of the words in its scan
@@ -432,22 +445,22 @@ def _start(recipe: Recipe, old: Model) -> _native.Encoder | None:
         return None
     # If two merges make the same token, a pair can remain whose rank has passed already, and only a
     # replay finds it.
-    once = len({merge.token for merge in old.merges}) == len(old.merges)
-    return (encoders.of_pre_tokens if once else encoders.replayer)(old)
+    has_unique_tokens = len({merge.token for merge in old.merges}) == len(old.merges)
+    return (encoders.pre_token_encoder if has_unique_tokens else encoders.replay_encoder)(old)
 
 
 def _after_stage(recipe: Recipe, options: Options, trained: _Trained) -> Model:
     """Return the model at the end of a stage, without new special tokens: they get the last ids."""
     new = resizing.new_special_tokens(options.extend, recipe) if options.extend else ()
-    known = tuple(token for token in recipe.special_tokens if token not in new)
-    recipe = replace(recipe, special_tokens=known)
+    special_tokens = tuple(token for token in recipe.special_tokens if token not in new)
+    recipe = replace(recipe, special_tokens=special_tokens)
     if trained.core is not None:
         return Model.of_core(recipe, trained.core)
     added = options.extend.added_tokens if options.extend else None
     return Model(recipe, trained.tokens, trained.merges, added_tokens=added)
 
 
-def _events(trained: _native.Training) -> MergeLog | None:
+def _merge_log(trained: _native.Training) -> MergeLog | None:
     """Return the log of merges and removals, or None if the training removes no tokens."""
     if trained.events is None:
         return None
@@ -459,9 +472,9 @@ def _events(trained: _native.Training) -> MergeLog | None:
     )
 
 
-def _by_superwords(
+def _train_superwords(
     counts: _native.Counts,
-    read: TextStats,
+    stats: TextStats,
     recipe: Recipe,
     options: Options,
     report: Callable[[int], None] | None,
@@ -470,27 +483,27 @@ def _by_superwords(
 
     The supermerges need a second pass over the texts.
     """
-    if read.again is None:
+    if stats.count_runs is None:
         raise BadOption(
             "superwords need texts: counts of words don't say which words stand side by side",
             "train on the texts that were counted",
             "conflict",
         )
-    first = _learned(
-        counts, read, recipe, options, report, TrainingStage(), options.vocab_size, None
+    base_training = _native_stage(
+        counts, stats, recipe, options, report, TrainingStage(), options.vocab_size, None
     )
     special = first_tokens(recipe)
-    words = _native.RunWords(first, len(special))
+    words = _native.RunWords(base_training, len(special))
     trained, rows = _native.train_superwords(
-        first,
+        base_training,
         words,
         counts,
-        read.again(words),
+        stats.count_runs(words),
         ties=recipe.tie_break,
         vocab_size=options.vocab_size,
         special_tokens=special,
         reserved=reserved(recipe),
-        min_frequency=scaled(options.min_frequency, read.scale),
+        min_frequency=scale_threshold(options.min_frequency, stats.scale),
         max_token_length=options.max_token_length,
         progress=report,
     )
@@ -499,7 +512,7 @@ def _by_superwords(
         trained.alphabet_end - len(special),
         trained.exhausted,
         core=trained.model,
-        events=_events(trained),
+        events=_merge_log(trained),
         supermerges=list(map(Merge._make, rows)),
     )
 
@@ -508,47 +521,47 @@ def _alphabet_size(old: Model) -> int:
     """Return the number of alphabet tokens in a model that is extended."""
     if old.training:
         return old.training.alphabet_size
-    made = {merge.token for merge in old.merges} | old.reserved_ids
+    not_alphabet = {merge.token for merge in old.merges} | old.reserved_ids
     return sum(
-        id_ not in made and not old.recipe.is_byte_token(token)
+        id_ not in not_alphabet and not old.recipe.is_byte_token(token)
         for id_, token in enumerate(old.tokens)
     )
 
 
-def _by_frequency(
+def _train_by_frequency(
     counts: _native.Counts,
-    read: TextStats,
+    stats: TextStats,
     recipe: Recipe,
     options: Options,
     _report: Callable[[int], None] | None,
 ) -> _Trained:
     """Train a word or character model: its tokens are the most frequent words or characters."""
     old = options.extend
-    whole = recipe.looks_up_pre_tokens
+    has_words = recipe.looks_up_pre_tokens
     special = first_tokens(recipe)
-    first = old.tokens if old else special
-    tokens, found, exhausted = _native.train_by_frequency(
+    first_ids = old.tokens if old else special
+    tokens, counts_by_token, exhausted = _native.train_by_frequency(
         counts,
-        kind="words" if whole else "characters",
-        vocab_size=_room(recipe, options),
-        first=first,
+        kind="words" if has_words else "characters",
+        vocab_size=_merge_vocab_size(recipe, options),
+        first=first_ids,
         reserved=special,
-        initial_tokens=initial_tokens.pre_tokens(recipe, options) if whole else [],
-        min_frequency=scaled(options.min_frequency, read.scale),
+        initial_tokens=initial_tokens.pre_tokens(recipe, options) if has_words else [],
+        min_frequency=scale_threshold(options.min_frequency, stats.scale),
         max_token_length=options.max_token_length,
         limits=limits(options),
     )
     if old and old.counts:
-        found = [*old.counts, *found[len(old.tokens) :]]
+        counts_by_token = [*old.counts, *counts_by_token[len(old.tokens) :]]
     elif old:
-        found = []
-    alphabet = 0 if whole else len(tokens) - len(old.reserved_ids if old else special)
-    return _Trained(tokens, alphabet, exhausted, counts=found)
+        counts_by_token = []
+    alphabet = 0 if has_words else len(tokens) - len(old.reserved_ids if old else special)
+    return _Trained(tokens, alphabet, exhausted, counts=counts_by_token)
 
 
-def _by_likelihood_of_pieces(
+def _train_unigram(
     counts: _native.Counts,
-    _read: TextStats,
+    _stats: TextStats,
     recipe: Recipe,
     options: Options,
     report: Callable[[int], None] | None,
@@ -558,9 +571,9 @@ def _by_likelihood_of_pieces(
     # The limits of the alphabet must not drop characters of initial tokens.
     options = replace(options, initial_alphabet=options.initial_alphabet + "".join(initial))
     special = [token.encode() for token in recipe.special_tokens]
-    limited = options.coverage is not None or options.alphabet_limit is not None
-    alphabet = _native.alphabet_of(counts, limits=limits(options)) if limited else None
-    found = _native.train_unigram(
+    has_limits = options.coverage is not None or options.alphabet_limit is not None
+    alphabet = _native.alphabet_of(counts, limits=limits(options)) if has_limits else None
+    result = _native.train_unigram(
         counts,
         vocab_size=options.vocab_size,
         special_tokens=special,
@@ -575,29 +588,29 @@ def _by_likelihood_of_pieces(
         threads=options.threads or available_threads(),
         progress=report,
     )
-    first = first_tokens(recipe)
+    first_ids = first_tokens(recipe)
     return _Trained(
-        tokens=first + [text for text, _ in found.pieces],
-        alphabet=found.alphabet_size,
-        exhausted=found.exhausted,
-        scores=[0.0] * len(first) + [score for _, score in found.pieces],
-        rounds=[_round(row) for row in found.rounds],
+        tokens=first_ids + [text for text, _ in result.pieces],
+        alphabet=result.alphabet_size,
+        exhausted=result.exhausted,
+        scores=[0.0] * len(first_ids) + [score for _, score in result.pieces],
+        rounds=[_round_of_row(row) for row in result.rounds],
     )
 
 
-def _round(row: _native._RoundRow) -> Round:
+def _round_of_row(row: _native._RoundRow) -> Round:
     """Return one row of the core's history as a `Round`, with its example pieces as text."""
     pieces, objective, tokens, unused, dropped, examples = row
-    named = tuple((text.decode(), loss) for text, loss in examples)
-    return Round(pieces, objective, tokens, unused, dropped, named)
+    texts = tuple((text.decode(), loss) for text, loss in examples)
+    return Round(pieces, objective, tokens, unused, dropped, texts)
 
 
 #: Trainers, by the name in the `trainer` trait of an algorithm.
 TRAINERS = {
-    "merges": _by_merges,
-    "superwords": _by_superwords,
-    "unigram": _by_likelihood_of_pieces,
-    "frequency": _by_frequency,
+    "merges": _train_merges,
+    "superwords": _train_superwords,
+    "unigram": _train_unigram,
+    "frequency": _train_by_frequency,
 }
 
 
@@ -618,20 +631,20 @@ def reserved(recipe: Recipe) -> list[bytes]:
     return [unspell(token) for token in recipe.special_tokens if set(token) <= BYTES.keys()]
 
 
-def explained(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
+def with_hint(error: CoreError, recipe: Recipe, options: Options) -> TokctlError:
     """Return the core's error as a TokctlError with a hint."""
     message = error.message
     if error.kind == "vocabulary-too-small":
-        least = error.details[1]
+        min_size = error.details[1]
         if options.initial_tokens:
             message = message.replace("alphabet and", "alphabet, the initial tokens and")
         if options.extend:
-            least += len(resizing.new_special_tokens(options.extend, recipe))
+            min_size += len(resizing.new_special_tokens(options.extend, recipe))
             message = (
                 f"a vocabulary of {options.vocab_size} is too small: the model to extend, the "
-                f"new characters and the new special tokens need {least}"
+                f"new characters and the new special tokens need {min_size}"
             )
-        return BadOption(message, f"ask for {least} or more: --vocab {least}", "bad-value")
+        return BadOption(message, f"ask for {min_size} or more: --vocab {min_size}", "bad-value")
     if "initial token" in message:
         hint = "a special token is spelled like a part of it: leave one of the two out"
         return BadOption(message, hint, "conflict")

@@ -185,7 +185,7 @@ def test_every_type_is_read(tmp_path: Path, dtype: str) -> None:
 def test_pieces_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = rows(4, SIZE)
     whole = {kind: facts(tmp_path, {INPUT: matrix}, indicator=kind) for kind in module.INDICATORS}
-    monkeypatch.setattr(weights, "_PIECE", 7 * 24 * 4 + 1)
+    monkeypatch.setattr(weights, "_BLOCK_SIZE", 7 * 24 * 4 + 1)
     for kind, expected in whole.items():
         found = facts(tmp_path, {INPUT: matrix}, indicator=kind)
         assert [one.id for one in found.candidates] == [one.id for one in expected.candidates]

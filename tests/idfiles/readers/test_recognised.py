@@ -11,7 +11,7 @@ import pytest
 from tests.idfiles.readers import files
 from tests.idfiles.readers.files import IDS, MODEL, TEXTS, lines
 from tokctl import TokctlError
-from tokctl.idfiles.reader import IdReadOptions, IdSource, _form_of
+from tokctl.idfiles.reader import IdReadOptions, IdSource, _detect_form
 from tokctl.sources.blocks import BlockStream
 
 pytest.importorskip("pyarrow")
@@ -46,7 +46,7 @@ FLAT = [id_ for ids in IDS for id_ in ids]
 )
 def test_form(data: bytes, name: str | None, form: str, cut: int) -> None:
     stream = BlockStream(iter([data[at : at + cut] for at in range(0, len(data), cut)]))
-    assert _form_of(stream, name) == form
+    assert _detect_form(stream, name) == form
     assert b"".join(stream.rest()) == data
 
 
@@ -57,7 +57,7 @@ def test_decimal_ids_are_not_waited_for() -> None:
         yield b"1"
         raise AssertionError("read on")
 
-    assert _form_of(BlockStream(blocks()), None) == "ids"
+    assert _detect_form(BlockStream(blocks()), None) == "ids"
 
 
 class Pipe:
@@ -107,9 +107,9 @@ def test_what_was_read_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
     for name, write in files.WRITERS.items():
         write(tmp_path / name)
         source = IdSource(str(tmp_path / name), IdReadOptions())
-        assert source.meter.done == 0
+        assert source.meter.bytes_read == 0
         assert b"".join(source.text(MODEL))
-        assert source.meter.done > 0
+        assert source.meter.bytes_read > 0
 
 
 @pytest.mark.parametrize("how", [{"form": "x"}, {"dtype": "x"}, {"form": "npy", "dtype": "int8"}])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.idfiles.readers.files import MODEL
 from tokctl import TokctlError, Tokenizer, preset
 from tokctl.idfiles.chunks import IdPart
-from tokctl.idfiles.reader import read_text, separated
+from tokctl.idfiles.reader import read_text, split_documents
 
 WORDS = {"low": 5, "lower": 2}
 ENDED = Tokenizer.train_on_counts(WORDS, vocab_size=265, recipe=preset("gpt2"))
@@ -48,9 +48,9 @@ def test_a_twin(ids: list[int], last: int, code: str, cuts: list[int], ends: boo
         for a, b in pairwise(places)
     ] or [IdPart(array(code), str, ends)]
     found: list[list[int]] = [[]]
-    for part in separated(parts, last):
+    for part in split_documents(parts, last):
         for at, id_ in enumerate(part.ids):
-            assert ids[int(part.place(at))] == id_
+            assert ids[int(part.locate(at))] == id_
         found[-1] += part.ids
         if part.ends:
             found.append([])

@@ -86,8 +86,8 @@ def measure_all(
     encoder = tokenizer.encoder
     if tokenizer.recipe.drops_unknown:
         # Encode with an unknown token: dropped characters would otherwise look like compression.
-        keeping = replace(tokenizer.recipe, unknown="word")
-        encoder = Tokenizer(replace(tokenizer.model, recipe=keeping)).encoder
+        with_unknown = replace(tokenizer.recipe, unknown="word")
+        encoder = Tokenizer(replace(tokenizer.model, recipe=with_unknown)).encoder
     native = _native.Measured.of(
         encoder,
         tokenizer.decoder,
@@ -138,31 +138,33 @@ def reports_of(
         with_speed: Whether to measure the speed.
     """
     ranges = {name: range_of(tokenizer.model) for name, tokenizer in models.items()}
-    found = intervals(measured, ranges, baseline, threads) if with_intervals else {}
+    intervals_by_model = intervals(measured, ranges, baseline, threads) if with_intervals else {}
     names = [text.name for text in texts]
-    reference = [one.counts for one in measured[baseline]]
-    whole = Counts.total(reference)
+    reference = [measurement.counts for measurement in measured[baseline]]
+    whole_text = Counts.total(reference)
     reports = []
     for name, tokenizer in models.items():
-        model, reach = tokenizer.model, ranges[name]
-        counts = [one.counts for one in measured[name]]
-        own = found.get(name, ModelIntervals({}, {}))
-        total = measured_of("", reach, Counts.total(counts), whole)
+        model, model_range = tokenizer.model, ranges[name]
+        counts = [measurement.counts for measurement in measured[name]]
+        own_intervals = intervals_by_model.get(name, ModelIntervals({}, {}))
+        total = measured_of("", model_range, Counts.total(counts), whole_text)
         reports.append(
             ModelReport(
                 name=name,
                 algorithm=model.recipe.algorithm,
                 recipe=model.recipe.name,
                 vocab_size=tokenizer.vocab_size,
-                emittable_ids=reach.emittable,
+                emittable_ids=model_range.emittable,
                 exhausted=model.training is not None and model.training.exhausted,
                 total=total,
                 texts=tuple(
-                    measured_of(text, reach, one, other)
-                    for text, one, other in zip(names, counts, reference, strict=True)
+                    measured_of(text, model_range, measurement, reference_counts)
+                    for text, measurement, reference_counts in zip(
+                        names, counts, reference, strict=True
+                    )
                 ),
-                intervals=own.figures,
-                difference_intervals=own.differences,
+                intervals=own_intervals.figures,
+                difference_intervals=own_intervals.differences,
                 speed=speed(tokenizer, texts, threads) if with_speed else None,
                 trained_on=tuple(trained_on.get(name, ())),
             )
@@ -170,10 +172,12 @@ def reports_of(
     return tuple(reports)
 
 
-def measured_of(text: str, reach: Range, own: Counts, baseline: Counts) -> Measured:
+def measured_of(text: str, model_range: Range, counts: Counts, baseline: Counts) -> Measured:
     """Return all metrics of a model on a text, from its counts and the baseline's."""
     return Measured(
-        text, own, {metric.name: metric.figure(reach, own, baseline) for metric in METRICS}
+        text,
+        counts,
+        {metric.name: metric.figure(model_range, counts, baseline) for metric in METRICS},
     )
 
 
@@ -202,7 +206,7 @@ def overlaps(tokenizers: Sequence[Tokenizer]) -> Matrix:
         (i, j): jaccard(vocabularies[i], vocabularies[j])
         for i, j in combinations(range(len(vocabularies)), 2)
     }
-    return _square(len(tokenizers), pairs)
+    return _symmetric_matrix(len(tokenizers), pairs)
 
 
 def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
@@ -214,18 +218,21 @@ def agreements(measured: Sequence[Sequence[Measurement]]) -> Matrix:
     """
 
     def shared(first: int, second: int) -> int:
-        both = zip(measured[first], measured[second], strict=True)
-        return sum(one.native.shared_boundaries(other.native) for one, other in both)
+        pairs_of_texts = zip(measured[first], measured[second], strict=True)
+        return sum(
+            first_text.native.shared_boundaries(second_text.native)
+            for first_text, second_text in pairs_of_texts
+        )
 
     pairs: dict[tuple[int, int], MetricValue] = {}
     if len(measured) > 1:
-        cuts = [shared(model, model) for model in range(len(measured))]
+        boundary_counts = [shared(model, model) for model in range(len(measured))]
         for i, j in combinations(range(len(measured)), 2):
-            pairs[i, j] = boundary_f1(shared(i, j), cuts[i], cuts[j])
-    return _square(len(measured), pairs)
+            pairs[i, j] = boundary_f1(shared(i, j), boundary_counts[i], boundary_counts[j])
+    return _symmetric_matrix(len(measured), pairs)
 
 
-def _square(size: int, pairs: dict[tuple[int, int], MetricValue]) -> Matrix:
+def _symmetric_matrix(size: int, pairs: dict[tuple[int, int], MetricValue]) -> Matrix:
     """Return a symmetric matrix with 1 on the diagonal."""
     return tuple(
         tuple(1.0 if i == j else pairs[min(i, j), max(i, j)] for j in range(size))
@@ -236,7 +243,7 @@ def _square(size: int, pairs: dict[tuple[int, int], MetricValue]) -> Matrix:
 # -- Languages: the cost of each in each model ---------------------------------------------------
 
 #: Metrics that are shown for each language.
-_OF_LANGUAGES = ("tokens", "bytes_per_token", "fertility", "unk_rate")
+_LANGUAGE_METRICS = ("tokens", "bytes_per_token", "fertility", "unk_rate")
 
 
 def languages_of(
@@ -260,20 +267,20 @@ def languages_of(
     return Languages(
         reference,
         languages,
-        tuple(gini([_per_line(model[name]) for name in names]) for model in models),
+        tuple(gini([_tokens_per_line(model[name]) for name in names]) for model in models),
     )
 
 
-def _language_figures(own: Measured, reference: Measured) -> dict[str, MetricValue]:
-    counts = own.counts
+def _language_figures(measured: Measured, reference: Measured) -> dict[str, MetricValue]:
+    counts = measured.counts
     return {
         "parity": parity(counts.tokens, reference.counts.tokens),
-        "tokens_per_line": _per_line(own),
-        **{name: own.figures[name] for name in _OF_LANGUAGES},
+        "tokens_per_line": _tokens_per_line(measured),
+        **{name: measured.figures[name] for name in _LANGUAGE_METRICS},
     }
 
 
-def _per_line(measured: Measured) -> MetricValue:
+def _tokens_per_line(measured: Measured) -> MetricValue:
     return tokens_per_line(measured.counts.tokens, measured.counts.lines)
 
 
@@ -298,11 +305,11 @@ SEED = 1979
 LOW, HIGH = 25, 975
 
 #: Interval of a metric that can't be resampled.
-_NO_SUM = Undefined(
+_NOT_ADDITIVE = Undefined(
     "it is no sum over lines: a resample leaves lines out, and has fewer ids whatever the noise"
 )
 
-_ONE_LINE = Undefined("the text has fewer than two lines to draw from")
+_TOO_FEW_LINES = Undefined("the text has fewer than two lines to draw from")
 
 
 @dataclass(frozen=True)
@@ -333,18 +340,18 @@ def intervals(
         baseline: Name of the model that NSL and differences are relative to.
         threads: Number of threads; the result does not depend on it.
     """
-    found = _resampled_figures(measured, ranges, baseline, threads)
-    reference = found[baseline]
+    resampled = _resampled_figures(measured, ranges, baseline, threads)
+    reference = resampled[baseline]
     return {
         name: ModelIntervals(
-            {metric: _interval(figures) for metric, figures in own.items()},
+            {metric: _interval(figures) for metric, figures in figures_by_metric.items()},
             {
                 metric: _interval(_differences(figures, reference[metric]))
-                for metric, figures in own.items()
+                for metric, figures in figures_by_metric.items()
                 if name != baseline
             },
         )
-        for name, own in found.items()
+        for name, figures_by_metric in resampled.items()
     }
 
 
@@ -359,9 +366,9 @@ def _resampled_figures(
     threads: int,
 ) -> dict[str, dict[str, _Resampled]]:
     """Return the values of each model and metric in each resample."""
-    first = measured[baseline]
-    if sum(text.counts.lines for text in first) < 2:
-        return {name: dict.fromkeys((m.name for m in METRICS), _ONE_LINE) for name in measured}
+    baseline_texts = measured[baseline]
+    if sum(text.counts.lines for text in baseline_texts) < 2:
+        return {name: dict.fromkeys((m.name for m in METRICS), _TOO_FEW_LINES) for name in measured}
     natives = [[text.native for text in texts] for texts in measured.values()]
     try:
         sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
@@ -370,28 +377,31 @@ def _resampled_figures(
             f"there are no intervals: {error.message}",
             "leave --intervals out, or give smaller counts",
         ) from None
-    rule = first[0].counts.word_rule
+    rule = baseline_texts[0].counts.word_rule
     counts = {
         name: [Counts.of(row, {}, rule) for row in rows]
         for name, rows in zip(measured, sums, strict=True)
     }
-    found: dict[str, dict[str, _Resampled]] = {}
-    for name, own in counts.items():
-        reach, both = ranges[name], list(zip(own, counts[baseline], strict=True))
-        found[name] = {
-            metric.name: [metric.figure(reach, *pair) for pair in both]
+    by_model: dict[str, dict[str, _Resampled]] = {}
+    for name, samples in counts.items():
+        model_range, sample_pairs = ranges[name], list(zip(samples, counts[baseline], strict=True))
+        by_model[name] = {
+            metric.name: [metric.figure(model_range, *pair) for pair in sample_pairs]
             if metric.adds_up
-            else _NO_SUM
+            else _NOT_ADDITIVE
             for metric in METRICS
         }
-    return found
+    return by_model
 
 
-def _differences(own: _Resampled, reference: _Resampled) -> _Resampled:
+def _differences(figures: _Resampled, reference: _Resampled) -> _Resampled:
     """Return the difference of two models' values in each resample."""
-    if isinstance(own, Undefined) or isinstance(reference, Undefined):
-        return own if isinstance(own, Undefined) else reference
-    return [_difference(one, other) for one, other in zip(own, reference, strict=True)]
+    if isinstance(figures, Undefined) or isinstance(reference, Undefined):
+        return figures if isinstance(figures, Undefined) else reference
+    return [
+        _difference(figure, baseline_figure)
+        for figure, baseline_figure in zip(figures, reference, strict=True)
+    ]
 
 
 def _difference(figure: MetricValue, reference: MetricValue) -> MetricValue:
@@ -405,13 +415,13 @@ def _interval(figures: _Resampled) -> Interval | Undefined:
     """Return the 95 % interval of the values, or Absent if some are Absent."""
     if isinstance(figures, Undefined):
         return figures
-    known = sorted(figure for figure in figures if not isinstance(figure, Undefined))
-    if len(known) == len(figures):
-        return Interval(known[LOW - 1], known[HIGH - 1])
+    defined = sorted(figure for figure in figures if not isinstance(figure, Undefined))
+    if len(defined) == len(figures):
+        return Interval(defined[LOW - 1], defined[HIGH - 1])
     reason = next(figure.reason for figure in figures if isinstance(figure, Undefined))
-    if not known:
+    if not defined:
         return Undefined(reason)
-    missing = len(figures) - len(known)
+    missing = len(figures) - len(defined)
     return Undefined(f"in {missing:,} of {len(figures):,} resamples there is no figure: {reason}")
 
 
@@ -432,31 +442,31 @@ def speed(tokenizer: Tokenizer, texts: Sequence[Text], threads: int) -> Speed:
     The slice is as long as the time budget allows. A first run, which is not counted, fills the
     caches of words, as a long text would.
     """
-    begun = perf_counter()
+    started = perf_counter()
     encoder, matchers = tokenizer.encoder, tokenizer.special_matcher("none")
 
     def encode(data: bytes) -> _native.IdArray:
         return encoder.array(data, threads, matchers)
 
-    data = _slice(texts, _FIRST)
+    data = _leading_bytes(texts, _FIRST)
     if not data:
-        empty = Undefined("the texts are empty")
-        return Speed(empty, empty, 0, perf_counter() - begun, threads)
-    tried = _seconds(lambda: encode(data))
+        undefined = Undefined("the texts are empty")
+        return Speed(undefined, undefined, 0, perf_counter() - started, threads)
+    first_seconds = _time_once(lambda: encode(data))
     # The first run is slow, because the caches are empty. Plan eight runs in half of the budget.
-    wanted = BUDGET / 2 / (_RUNS + 1) / tried * len(data)
-    data = _slice(texts, int(min(_MOST, max(_FIRST, wanted))))
+    slice_size = BUDGET / 2 / (_RUNS + 1) / first_seconds * len(data)
+    data = _leading_bytes(texts, int(min(_MOST, max(_FIRST, slice_size))))
     ids = encode(data)
-    encoding = _median(lambda: encode(data), BUDGET / 2)
+    encoding = _median_seconds(lambda: encode(data), BUDGET / 2)
     decoding: MetricValue = Undefined("some characters have no id, and nothing to decode")
     if not _lacks_ids(ids):
         decode = tokenizer.decoder.decode
-        decoding = len(data) / _median(lambda: decode(ids, False), BUDGET / 3) / _MEGABYTE
+        decoding = len(data) / _median_seconds(lambda: decode(ids, False), BUDGET / 3) / _MEGABYTE
     return Speed(
         encode_mb_per_s=len(data) / encoding / _MEGABYTE,
         decode_mb_per_s=decoding,
         bytes=len(data),
-        seconds=perf_counter() - begun,
+        seconds=perf_counter() - started,
         threads=threads,
     )
 
@@ -467,7 +477,7 @@ def _lacks_ids(ids: _native.IdArray) -> bool:
         return len(numbers) > 0 and max(numbers) == _native.NO_ID
 
 
-def _slice(texts: Sequence[Text], size: int) -> bytes:
+def _leading_bytes(texts: Sequence[Text], size: int) -> bytes:
     """Return about `size` bytes from the start of the texts, up to a line end or a whole character.
 
     If a text has several documents, each begins a line, so that no token spans two.
@@ -477,7 +487,7 @@ def _slice(texts: Sequence[Text], size: int) -> bytes:
     for text in texts:
         if room <= 0:
             break
-        part = text.data if text.ends is None else _by_lines(text, room)
+        part = text.data if text.ends is None else _document_lines(text, room)
         parts.append(part[:room])
         room -= len(parts[-1])
     data = b"".join(parts)
@@ -486,11 +496,13 @@ def _slice(texts: Sequence[Text], size: int) -> bytes:
     if (end := data.rfind(b"\n", 0, size)) >= 0:
         return data[: end + 1]
     # A UTF-8 character has at most three bytes after its first.
-    inside = (end for end in range(size, max(0, size - 4), -1) if data[end] & 0xC0 != 0x80)
-    return data[: next(inside, size)]
+    character_starts = (
+        end for end in range(size, max(0, size - 4), -1) if data[end] & 0xC0 != 0x80
+    )
+    return data[: next(character_starts, size)]
 
 
-def _by_lines(text: Text, size: int) -> bytes:
+def _document_lines(text: Text, size: int) -> bytes:
     """Return the first documents, at least `size` bytes if possible, each with a line end."""
     data = bytearray()
     for start, end in text.spans():
@@ -501,15 +513,15 @@ def _by_lines(text: Text, size: int) -> bytes:
     return bytes(data)
 
 
-def _median(run: Callable[[], object], budget: float) -> float:
+def _median_seconds(run: Callable[[], object], budget: float) -> float:
     """Return the median seconds of a run; fewer runs are made if they exceed the budget."""
     runs: list[float] = []
     while len(runs) < _RUNS and (sum(runs) < budget or len(runs) < _FEWEST):
-        runs.append(_seconds(run))
+        runs.append(_time_once(run))
     return median(runs)
 
 
-def _seconds(run: Callable[[], object]) -> float:
+def _time_once(run: Callable[[], object]) -> float:
     """Return the seconds of one run, at least 1e-9."""
     start = perf_counter()
     run()
@@ -550,27 +562,27 @@ def train_sizes(
     Raises:
         TokctlError: See `Tokenizer.train`.
     """
-    found: Trained = {}
+    trained: Trained = {}
     for name, recipe in recipes.items():
         largest: Tokenizer | None = None
         for size in sorted(set(sizes), reverse=True):
-            if largest is not None and (cut := cut_out(largest, size)):
-                found[name, size] = cut
+            if largest is not None and (pruned := prune_to(largest, size)):
+                trained[name, size] = pruned
                 continue
             sources = [text.source() for text in texts]
-            largest = found[name, size] = Tokenizer.train(
+            largest = trained[name, size] = Tokenizer.train(
                 sources, vocab_size=size, recipe=recipe, threads=threads, errors=errors
             )
-    return found
+    return trained
 
 
-def cut_out(largest: Tokenizer, size: int) -> Tokenizer | None:
+def prune_to(largest: Tokenizer, size: int) -> Tokenizer | None:
     """Return a smaller model cut out of a larger one, or None if its trainings don't nest."""
     if not largest.recipe.traits.is_nested:
         return None
     # A training that ended early also ends early at each larger size.
-    kept = min(size, largest.vocab_size)
-    return largest if kept == largest.vocab_size else Tokenizer(prune(largest.model, kept))
+    new_size = min(size, largest.vocab_size)
+    return largest if new_size == largest.vocab_size else Tokenizer(prune(largest.model, new_size))
 
 
 def at_equal_sizes(
@@ -588,32 +600,32 @@ def at_equal_sizes(
         The trainings, and the common size. If all models reached the size asked for, or no size is
         common to them, the trainings are unchanged and the size is None.
     """
-    asked = max(size for _, size in trained)
-    reached = [
-        one.vocab_size
-        for (_, size), one in trained.items()
-        if size == asked and not one.recipe.traits.by_frequency
+    largest_size = max(size for _, size in trained)
+    reached_sizes = [
+        tokenizer.vocab_size
+        for (_, size), tokenizer in trained.items()
+        if size == largest_size and not tokenizer.recipe.traits.by_frequency
     ]
-    common = min(reached, default=asked)
-    if common >= asked:
+    common_size = min(reached_sizes, default=largest_size)
+    if common_size >= largest_size:
         return trained, None
-    found: Trained = {}
-    for (name, size), one in trained.items():
-        key = name, min(size, common)
-        if one.vocab_size <= common:
-            found[key] = one
-        elif key not in found:
+    equal: Trained = {}
+    for (name, size), tokenizer in trained.items():
+        key = name, min(size, common_size)
+        if tokenizer.vocab_size <= common_size:
+            equal[key] = tokenizer
+        elif key not in equal:
             try:
-                found[key] = cut_out(one, common) or Tokenizer.train(
+                equal[key] = prune_to(tokenizer, common_size) or Tokenizer.train(
                     [text.source() for text in texts],
-                    vocab_size=common,
-                    recipe=one.recipe,
+                    vocab_size=common_size,
+                    recipe=tokenizer.recipe,
                     threads=threads,
                     errors=errors,
                 )
             except TokctlError:
                 return trained, None  # the alphabet alone is larger
-    return found, common
+    return equal, common_size
 
 
 def sweep_points(
@@ -638,7 +650,7 @@ def sweep_points(
     counts = dict(known or {})
     for tokenizer in trained.values():
         if tokenizer not in counts:
-            measured = (measure(tokenizer, t, threads, word_rule) for t in texts)
+            measured = (measure(tokenizer, text, threads, word_rule) for text in texts)
             counts[tokenizer] = Counts.total(measured)
     names = list(dict.fromkeys(name for name, _ in trained))
     order = sorted(trained, key=lambda key: (names.index(key[0]), key[1]))
@@ -648,9 +660,9 @@ def sweep_points(
 
 
 def _point(name: str, size: int, tokenizer: Tokenizer, counts: Counts) -> SweepPoint:
-    reach = range_of(tokenizer.model)
+    model_range = range_of(tokenizer.model)
     figures = {
-        metric.name: metric.figure(reach, counts, counts)
+        metric.name: metric.figure(model_range, counts, counts)
         for metric in METRICS
         if metric.name in SWEPT
     }

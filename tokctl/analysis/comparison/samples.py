@@ -34,21 +34,23 @@ def pick_sentences(texts: Sequence[Text]) -> list[str]:
     such sentences (code, lists), stretches of text are picked.
     """
     total = sum(len(text.data) for text in texts)
-    found: list[str] = []
+    sentences: list[str] = []
     for number in range(SENTENCES):
-        place = total * (2 * number + 1) // (2 * SENTENCES)
+        offset = total * (2 * number + 1) // (2 * SENTENCES)
         for text in texts:
-            if place < len(text.data):
-                candidates = _candidates(text, place)
-                found += [next((c for c in candidates if c not in found), "")]
+            if offset < len(text.data):
+                candidates = _candidates(text, offset)
+                sentences += [
+                    next((candidate for candidate in candidates if candidate not in sentences), "")
+                ]
                 break
-            place -= len(text.data)
-    return [sentence for sentence in found if sentence]
+            offset -= len(text.data)
+    return [sentence for sentence in sentences if sentence]
 
 
-def _candidates(text: Text, place: int) -> Iterator[str]:
+def _candidates(text: Text, offset: int) -> Iterator[str]:
     """Yield sentences, lines and stretches of text near a byte offset, the best ones first."""
-    windows = list(_windows(text, place))
+    windows = list(_windows(text, offset))
     sentences = [
         " ".join(match.group().split())
         for _, window in windows
@@ -58,36 +60,36 @@ def _candidates(text: Text, place: int) -> Iterator[str]:
     ]
     lines = [
         " ".join(line.split())
-        for inside, window in windows
-        for line in window.splitlines()[inside:]
+        for starts_inside, window in windows
+        for line in window.splitlines()[starts_inside:]
     ]
-    rests = [" ".join(window.split())[:80].strip() for _, window in windows]
+    excerpts = [" ".join(window.split())[:80].strip() for _, window in windows]
     sentences.sort(key=_is_half_a_quotation)
-    fitting = (one for one in [*sentences, *lines] if SHORTEST <= len(one) <= LONGEST)
-    for candidate in [*fitting, *rests]:
+    fitting = (piece for piece in [*sentences, *lines] if SHORTEST <= len(piece) <= LONGEST)
+    for candidate in [*fitting, *excerpts]:
         if candidate and candidate.isprintable() and "\ufffd" not in candidate:
             yield candidate
 
 
-def _windows(text: Text, place: int) -> Iterator[tuple[bool, str]]:
+def _windows(text: Text, offset: int) -> Iterator[tuple[bool, str]]:
     """Yield stretches of text from a byte offset on, each with whether it starts mid-document.
 
     While documents are short, the stretches continue into the next ones.
     """
-    first, room = text.document_at(place), _WINDOW
-    for start, end in text.spans(first):
+    first_document, room = text.document_at(offset), _WINDOW
+    for start, end in text.spans(first_document):
         if room <= 0:
             return
         # In a short text the picked offsets are so close that one window covers the whole text.
-        begin = place if end - place > _WINDOW // 8 else max(start, end - _WINDOW // 8)
-        begin = begin if start <= place else start
-        window = text.data[begin : min(end, begin + room)].decode("utf-8", "replace")
-        room -= end - begin + 1
-        if begin > start:  # probably in the middle of a sentence and of a character
+        window_start = offset if end - offset > _WINDOW // 8 else max(start, end - _WINDOW // 8)
+        window_start = window_start if start <= offset else start
+        window = text.data[window_start : min(end, window_start + room)].decode("utf-8", "replace")
+        room -= end - window_start + 1
+        if window_start > start:  # probably in the middle of a sentence and of a character
             match = _SENTENCE.match(window)
             skipped = match.end() if match and match[1] else 0
             window = window[skipped:].lstrip("\ufffd")
-        yield begin > start, window
+        yield window_start > start, window
 
 
 def _is_half_a_quotation(text: str) -> bool:
@@ -97,8 +99,8 @@ def _is_half_a_quotation(text: str) -> bool:
 
 def sample(models: Mapping[str, Tokenizer], sentence: str) -> Sample:
     """Return the sentence as each model segments it."""
-    cuts = (segmentation(name, model, sentence.encode()) for name, model in models.items())
-    return Sample(sentence, tuple(cuts))
+    segmentations = (segmentation(name, model, sentence.encode()) for name, model in models.items())
+    return Sample(sentence, tuple(segmentations))
 
 
 def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> ModelSegmentation:
@@ -107,26 +109,28 @@ def segmentation(name: str, tokenizer: Tokenizer, text: bytes) -> ModelSegmentat
     return ModelSegmentation(
         name,
         tuple(encoding.tokens),
-        tuple(_shown(tokenizer, encoding)),
+        tuple(_readable_tokens(tokenizer, encoding)),
         tuple(None if id_ == _native.NO_ID else id_ for id_ in encoding.raw_ids),
         tuple(encoding.byte_offsets),
     )
 
 
-def is_one_token(tokenizer: Tokenizer, cut: ModelSegmentation) -> bool:
+def is_one_token(tokenizer: Tokenizer, segmented: ModelSegmentation) -> bool:
     """Return whether a word, encoded after a space, is one token other than the unknown one."""
-    covering = [id_ for id_, (_, end) in zip(cut.ids, cut.spans, strict=True) if end > 1]
+    covering = [
+        id_ for id_, (_, end) in zip(segmented.ids, segmented.spans, strict=True) if end > 1
+    ]
     return len(covering) == 1 and covering[0] not in (None, tokenizer.unk_id)
 
 
-def _shown(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
+def _readable_tokens(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
     """Return the tokens as readable text: byte-level tokens are decoded."""
     if not tokenizer.recipe.is_byte_level:
         return encoding.tokens
     tokens = tokenizer.model.tokens
     return [
-        spelled if id_ == _native.NO_ID else tokens[id_].decode("utf-8", "backslashreplace")
-        for id_, spelled in zip(encoding.raw_ids, encoding.tokens, strict=True)
+        token if id_ == _native.NO_ID else tokens[id_].decode("utf-8", "backslashreplace")
+        for id_, token in zip(encoding.raw_ids, encoding.tokens, strict=True)
     ]
 
 
@@ -141,13 +145,13 @@ def disagreements(
     if len(models) < 2:
         return []
     words = _frequent_words(texts, threads)
-    differing = boundaries_apart(models, [word for word, _ in words], threads)
-    weighed = [
-        (count * apart, count, word)
-        for (word, count), apart in zip(words, differing, strict=True)
-        if apart
+    difference_counts = boundaries_apart(models, [word for word, _ in words], threads)
+    weighted = [
+        (count * difference_count, count, word)
+        for (word, count), difference_count in zip(words, difference_counts, strict=True)
+        if difference_count
     ]
-    weighed.sort(key=lambda entry: -entry[0])
+    weighted.sort(key=lambda entry: -entry[0])
     return [
         Disagreement(
             word.decode(),
@@ -155,7 +159,7 @@ def disagreements(
             weight,
             tuple(segmentation(name, model, b" " + word) for name, model in models.items()),
         )
-        for weight, count, word in weighed[:DISAGREEMENTS]
+        for weight, count, word in weighted[:DISAGREEMENTS]
     ]
 
 
@@ -176,17 +180,17 @@ def boundaries_apart(
     summed over all pairs. Words have at most `LONGEST_WORD` bytes.
     """
     spaced = [b" " + word for word in words]
-    cuts = [_inner_cuts(model, spaced, threads) for model in models.values()]
+    boundaries = [_inner_boundaries(model, spaced, threads) for model in models.values()]
     return [
-        sum((one ^ other).bit_count() for one, other in combinations(own, 2))
-        for own in zip(*cuts, strict=True)
+        sum((first ^ second).bit_count() for first, second in combinations(of_word, 2))
+        for of_word in zip(*boundaries, strict=True)
     ]
 
 
-def _inner_cuts(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> list[int]:
+def _inner_boundaries(tokenizer: Tokenizer, texts: Sequence[bytes], threads: int) -> list[int]:
     """Return the boundaries strictly inside words that follow a space, as bits: bit n is byte n."""
-    cuts = tokenizer.encoder.cuts(texts, tokenizer.special_matcher("none"), threads)
-    return [own & ((1 << len(text)) - 4) for own, text in zip(cuts, texts, strict=True)]
+    boundaries = tokenizer.encoder.cuts(texts, tokenizer.special_matcher("none"), threads)
+    return [bits & ((1 << len(text)) - 4) for bits, text in zip(boundaries, texts, strict=True)]
 
 
 # -- Alignment of several segmentations of one text in columns -----------------------------------
@@ -206,44 +210,46 @@ def align(segmentations: Sequence[ModelSegmentation]) -> Columns:
         list are consecutive and cover all tokens.
     """
     # Number of tokens that an offset lies strictly inside, stored as increments and decrements.
-    inside: dict[int, int] = {}
+    depth_changes: dict[int, int] = {}
     starts: set[int] = set()
-    for cut in segmentations:
-        for start, end in _rising(cut):
+    for segmented in segmentations:
+        for start, end in _rising_spans(segmented):
             starts.add(start)
             if end - start > 1:
-                inside[start + 1] = inside.get(start + 1, 0) + 1
-                inside[end] = inside.get(end, 0) - 1
+                depth_changes[start + 1] = depth_changes.get(start + 1, 0) + 1
+                depth_changes[end] = depth_changes.get(end, 0) - 1
     depth = 0
-    borders = []
-    changes = sorted(inside.items())
-    place = 0
+    column_starts = []
+    changes = sorted(depth_changes.items())
+    index = 0
     for start in sorted(starts):
-        while place < len(changes) and changes[place][0] <= start:
-            depth += changes[place][1]
-            place += 1
+        while index < len(changes) and changes[index][0] <= start:
+            depth += changes[index][1]
+            index += 1
         if depth == 0:
-            borders.append(start)
-    return [_columns(_rising(cut), borders) for cut in segmentations]
+            column_starts.append(start)
+    return [_columns(_rising_spans(segmented), column_starts) for segmented in segmentations]
 
 
-def _rising(cut: ModelSegmentation) -> list[tuple[int, int]]:
+def _rising_spans(segmented: ModelSegmentation) -> list[tuple[int, int]]:
     """Return the spans with starts that never decrease; a normalizer may reorder characters."""
     spans = []
-    least = 0
-    for start, end in cut.spans:
-        least = max(least, start)
-        spans.append((least, max(least, end)))
+    lowest = 0
+    for start, end in segmented.spans:
+        lowest = max(lowest, start)
+        spans.append((lowest, max(lowest, end)))
     return spans
 
 
-def _columns(spans: Sequence[tuple[int, int]], borders: Sequence[int]) -> list[tuple[int, int]]:
+def _columns(
+    spans: Sequence[tuple[int, int]], column_starts: Sequence[int]
+) -> list[tuple[int, int]]:
     """Return the range of tokens in each column."""
     columns = []
-    place = 0
-    for _, border in pairwise([*borders, float("inf")]):
-        first = place
-        while place < len(spans) and spans[place][0] < border:
-            place += 1
-        columns.append((first, place))
+    index = 0
+    for _, column_start in pairwise([*column_starts, float("inf")]):
+        first = index
+        while index < len(spans) and spans[index][0] < column_start:
+            index += 1
+        columns.append((first, index))
     return columns

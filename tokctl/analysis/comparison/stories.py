@@ -41,17 +41,17 @@ _JOINERS = "\u200c\u200d"
 _RUN = re.compile(r"[^\W_]+")
 
 
-def _count(word: str, texts: Sequence[Text]) -> int:
+def _count_phrase(word: str, texts: Sequence[Text]) -> int:
     """Return the number of occurrences of a word that contains punctuation or spaces.
 
     No letter or digit may precede or follow an occurrence.
     """
     if not word:
         return 0
-    found = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
+    pattern = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
 
     def count(document: bytes) -> int:
-        return sum(1 for _ in found.finditer(document.decode("utf-8", "replace")))
+        return sum(1 for _ in pattern.finditer(document.decode("utf-8", "replace")))
 
     total = 0
     for text in texts:
@@ -60,8 +60,8 @@ def _count(word: str, texts: Sequence[Text]) -> int:
             continue
         # Only a few of many documents contain the word. A word with U+FFFD must be searched in all
         # of them: decoding puts U+FFFD in place of bytes that are not UTF-8.
-        anywhere = "\ufffd" in word
-        numbers = range(len(text.ends)) if anywhere else text.documents_with(word.encode())
+        needs_all = "\ufffd" in word
+        numbers = range(len(text.ends)) if needs_all else text.documents_with(word.encode())
         for number in numbers:
             times = 1 if text.counts is None else text.counts[number]
             total += times * count(text.document(number))
@@ -74,12 +74,12 @@ def words_in(text: str) -> list[str]:
     Without marks, words of Thai or Hindi would end at a vowel.
     """
     runs = "".join(char if _in_word(char) else " " for char in text).split()
-    found = []
+    words = []
     for run in runs:
-        letters = [place for place, char in enumerate(run) if char.isalpha()]
+        letters = [index for index, char in enumerate(run) if char.isalpha()]
         if len(letters) > 1:
-            found.append(run[letters[0] :].rstrip(_JOINERS))
-    return found
+            words.append(run[letters[0] :].rstrip(_JOINERS))
+    return words
 
 
 def _in_word(char: str) -> bool:
@@ -94,17 +94,17 @@ def pick_words(
 
     The words are in the order of the sentences, and have at most 100 bytes.
     """
-    found = dict.fromkeys(
+    words = dict.fromkeys(
         word
         for sample in samples
         for word in words_in(sample.text)
         if len(word.encode()) <= LONGEST_WORD
     )
-    differing = boundaries_apart(models, [word.encode() for word in found], threads)
-    weighed = dict(zip(found, differing, strict=True))
-    ranked = sorted((word for word in found if weighed[word]), key=lambda word: -weighed[word])
+    difference_counts = boundaries_apart(models, [word.encode() for word in words], threads)
+    weights = dict(zip(words, difference_counts, strict=True))
+    ranked = sorted((word for word in words if weights[word]), key=lambda word: -weights[word])
     chosen = set(ranked[:STORIES])
-    return [word for word in found if word in chosen]
+    return [word for word in words if word in chosen]
 
 
 def stories(
@@ -127,25 +127,30 @@ def stories(
     """
     if not words:
         return ()
-    counted = count_words(texts, "bert", threads)  # split at spaces and punctuation
+    word_counts = count_words(texts, "bert", threads)  # split at spaces and punctuation
     digests = cache(
-        lambda: {digest_of([text.digest for text in texts]), digest_of(_of_documents(texts))}
+        lambda: {digest_of([text.digest for text in texts]), digest_of(_document_digests(texts))}
     )
     reasons = {
-        name: Reasons(model, texts if _trained_on(model, texts, digests) else None)
+        name: Reasons(model, texts if _was_trained_on(model, texts, digests) else None)
         for name, model in models.items()
     }
-    found = []
+    differences = []
     for word in words:
-        count = counted.get(word.encode(), 0) if _RUN.fullmatch(word) else _count(word, texts)
-        cuts = (
-            _cut(name, model, word, reasons[name].of(word), sweep) for name, model in models.items()
+        count = (
+            word_counts.get(word.encode(), 0)
+            if _RUN.fullmatch(word)
+            else _count_phrase(word, texts)
         )
-        found.append(WordDifference(word, count, tuple(cuts)))
-    return tuple(found)
+        cuts = (
+            _explain_cut(name, model, word, reasons[name].of(word), sweep)
+            for name, model in models.items()
+        )
+        differences.append(WordDifference(word, count, tuple(cuts)))
+    return tuple(differences)
 
 
-def _trained_on(
+def _was_trained_on(
     tokenizer: Tokenizer, texts: Sequence[Text], digests: Callable[[], set[str]]
 ) -> bool:
     """Return whether the model was trained on exactly these texts, whose digests are given."""
@@ -160,23 +165,23 @@ def _trained_on(
     return record.sha256 in digests()
 
 
-def _of_documents(texts: Sequence[Text]) -> list[str]:
+def _document_digests(texts: Sequence[Text]) -> list[str]:
     """Return the digest of each document, as training records members of archives."""
     return [
         sha256(text.data[start:end]).hexdigest() for text in texts for start, end in text.spans()
     ]
 
 
-def _cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:
+def _explain_cut(name: str, tokenizer: Tokenizer, word: str, reason: str, sweep: Trained) -> Cut:
     """Return the word as the model splits it, and as its other sizes do if they differ."""
-    found = segmentation(name, tokenizer, b" " + word.encode())
-    others = (
+    segmented = segmentation(name, tokenizer, b" " + word.encode())
+    other_sizes = (
         (size, segmentation(name, other, b" " + word.encode()))
-        for (of, size), other in sorted(sweep.items(), key=lambda entry: entry[0][1])
-        if of == name and other is not tokenizer
+        for (of_name, size), other in sorted(sweep.items(), key=lambda entry: entry[0][1])
+        if of_name == name and other is not tokenizer
     )
-    elsewhere = ((size, cut) for size, cut in others if cut.tokens != found.tokens)
-    return Cut(found, is_one_token(tokenizer, found), reason, tuple(elsewhere))
+    different = ((size, cut) for size, cut in other_sizes if cut.tokens != segmented.tokens)
+    return Cut(segmented, is_one_token(tokenizer, segmented), reason, tuple(different))
 
 
 # -- Reasons for one token or several ------------------------------------------------------------

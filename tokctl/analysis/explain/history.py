@@ -128,10 +128,10 @@ class History(MergeRules):
     @cached_property
     def made_by(self) -> dict[int, list[int]]:
         """Ranks of the merges that make each token, ascending: the first one created it."""
-        made: dict[int, list[int]] = {}
+        ranks_by_token: dict[int, list[int]] = {}
         for rank, merge in enumerate(self.merges):
-            made.setdefault(merge.token, []).append(rank)
-        return made
+            ranks_by_token.setdefault(merge.token, []).append(rank)
+        return ranks_by_token
 
     @cached_property
     def longest(self) -> int:
@@ -141,9 +141,9 @@ class History(MergeRules):
     @cached_property
     def replayer(self) -> _native.Encoder:
         """An encoder that applies the merges in the order learned, whatever the recipe says."""
-        from tokctl.model.encoders import replayer
+        from tokctl.model.encoders import replay_encoder
 
-        return replayer(self.model)
+        return replay_encoder(self.model)
 
     def ranks_of(self, pair: Pair) -> Sequence[int]:
         """Return the ranks at which `pair` merges, ascending; empty if it never does."""
@@ -246,7 +246,7 @@ class Ranks(MergeRules):
         None if no two neighbours in `ids` spell a token.
         """
         ranked = [(rank, pair) for pair in pairwise(ids) for rank in self.ranks_of(pair)]
-        return min(ranked, key=lambda found: found[0], default=None)
+        return min(ranked, key=lambda entry: entry[0], default=None)
 
     def parts_of(self, id_: int) -> tuple[Pair, int] | None:
         """Return the two tokens that lower-ranked merges leave of a token's own text, and the rank.
@@ -259,12 +259,14 @@ class Ranks(MergeRules):
 
     def _find_parts(self, id_: int) -> tuple[Pair, int] | None:
         ids = list(self.encoder.replay(self.spelled[id_], 0)[0])
-        while (found := self.lowest(ids)) and len(ids) > 2:
-            rank, pair = found
+        while (lowest := self.lowest(ids)) and len(ids) > 2:
+            rank, pair = lowest
             if rank >= self.by_id[id_]:
                 return None
-            at = next(at for at, two in enumerate(pairwise(ids)) if two == pair)
-            ids[at : at + 2] = [self.token_of(rank, pair)]
+            index = next(
+                index for index, neighbours in enumerate(pairwise(ids)) if neighbours == pair
+            )
+            ids[index : index + 2] = [self.token_of(rank, pair)]
         if len(ids) != 2 or self.ranks_of((ids[0], ids[1])) != (self.by_id[id_],):
             return None
         return (ids[0], ids[1]), self.by_id[id_]
@@ -280,9 +282,9 @@ class Ranks(MergeRules):
             if len(token) > len(data) and (token.startswith(data) or token.endswith(data))
         ]
         for other in sorted(longer, key=lambda other: (self.by_id[other], other)):
-            found = self.parts_of(other)
-            if found and id_ in found[0]:
-                yield found
+            parts = self.parts_of(other)
+            if parts and id_ in parts[0]:
+                yield parts
 
 
 _HISTORIES: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
@@ -296,10 +298,10 @@ def removed_names(tokenizer: Tokenizer) -> list[str]:
 
 def history_of(tokenizer: Tokenizer) -> History:
     """Return the tokenizer's history, cached for as long as the tokenizer lives."""
-    found = _HISTORIES.get(tokenizer)
-    if found is None:
-        found = _HISTORIES[tokenizer] = History(tokenizer)
-    return found
+    history = _HISTORIES.get(tokenizer)
+    if history is None:
+        history = _HISTORIES[tokenizer] = History(tokenizer)
+    return history
 
 
 _WITH_SUPERWORDS: WeakKeyDictionary[Tokenizer, History] = WeakKeyDictionary()
@@ -314,10 +316,10 @@ def full_history_of(tokenizer: Tokenizer) -> History:
     supermerges = tokenizer.model.supermerges
     if not supermerges:
         return history_of(tokenizer)
-    found = _WITH_SUPERWORDS.get(tokenizer)
-    if found is None:
-        found = _WITH_SUPERWORDS[tokenizer] = History(tokenizer, supermerges)
-    return found
+    history = _WITH_SUPERWORDS.get(tokenizer)
+    if history is None:
+        history = _WITH_SUPERWORDS[tokenizer] = History(tokenizer, supermerges)
+    return history
 
 
 def token_rules(tokenizer: Tokenizer) -> MergeRules:
@@ -463,14 +465,14 @@ def name_symbols(
     if NO_ID not in ids:
         return [tokens[id_] for id_ in ids]
     names = []
-    at = 0
+    start = 0
     for id_, length in zip(ids, lengths, strict=True):
-        end = at + length
+        end = start + length
         if id_ != NO_ID:
             names.append(tokens[id_])
         else:
-            names.append(_unknown_name(tokenizer.recipe, data, at, end))
-        at = end
+            names.append(_unknown_name(tokenizer.recipe, data, start, end))
+        start = end
     return names
 
 
@@ -491,10 +493,10 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
     """
     if not tokenizer.recipe.traits.has_scores:
         algorithm = tokenizer.recipe.algorithm
-        other = (
+        hint = (
             "see its merges: --merges :" if step_count(tokenizer) else "see a token: --token TOKEN"
         )
-        raise BadOption(f"a {algorithm} model is not trained in rounds", other, "conflict")
+        raise BadOption(f"a {algorithm} model is not trained in rounds", hint, "conflict")
     if not tokenizer.model.rounds:
         raise Unsupported(
             "this model's file says nothing about its training",

@@ -148,41 +148,41 @@ def segmented(
         TokctlError: text is not UTF-8, for a character-level model and `errors="strict"`.
     """
     if tokenizer.model.supermerges:
-        return _with_superwords(tokenizer, sources, errors)
+        return _segment_whole_texts(tokenizer, sources, errors)
     added: Counter[int] = Counter()
     if tokenizer.special_matcher("none") is None:
         counts = count_pre_tokens(tokenizer, sources, errors)
     else:
         counts = _count_between(tokenizer, sources, errors, added)
     if tokenizer.recipe.emits_symbols and not tokenizer.recipe.fuse_unknown:
-        counts = _cut(counts)
-    encoder = encoders.of_pre_tokens(tokenizer.model)
+        counts = _cut_before_spaces(counts)
+    encoder = encoders.pre_token_encoder(tokenizer.model)
     encoded = encoder.batch([data for data, _ in counts], 1, None)
-    found = [
+    segments = [
         Segmented(data, ids, count) for (data, count), ids in zip(counts, encoded, strict=True)
     ]
     for id_, count in added.items():
-        found.append(Segmented(tokenizer.model.tokens[id_], (id_,), count))
-    return found
+        segments.append(Segmented(tokenizer.model.tokens[id_], (id_,), count))
+    return segments
 
 
-def _with_superwords(
+def _segment_whole_texts(
     tokenizer: Tokenizer, sources: Sequence[Source], errors: str
 ) -> list[Segmented]:
     """Return what `segmented` does if tokens can cross pre-tokens: encode whole texts."""
     counts: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
     matchers = tokenizer.special_matcher("none")
     for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
-        for document, times in zip(batch.texts, batch.counts or repeat(1), strict=False):
+        for document, weight in zip(batch.texts, batch.counts or repeat(1), strict=False):
             columns = tokenizer.encoder.tokens(document, matchers)
             by_number = groupby(zip(*columns, strict=True), key=itemgetter(3))
             for tokens in (list(group) for _, group in by_number):
                 data = document[tokens[0][1] : tokens[-1][2]]
-                counts[data, tuple(id_ for id_, *_ in tokens)] += times
+                counts[data, tuple(id_ for id_, *_ in tokens)] += weight
     return [Segmented(data, ids, count) for (data, ids), count in counts.items()]
 
 
-def _cut(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+def _cut_before_spaces(counts: Iterable[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
     """Cut the pre-tokens before white space, and count the parts.
 
     Each character is encoded on its own here, so cutting changes no id. A text that is one
@@ -205,13 +205,13 @@ def _count_between(
     counts: Counter[bytes] = Counter()
     matchers = tokenizer.special_matcher("none")
     for _, batch in checked_batches(sources, errors_of(tokenizer, errors)):
-        for document, times in zip(batch.texts, batch.counts or repeat(1), strict=False):
-            text, ranges, _, found = tokenizer.encoder.pre_tokens(document, matchers)
-            for (start, end), id_ in zip(ranges, found, strict=True):
+        for document, weight in zip(batch.texts, batch.counts or repeat(1), strict=False):
+            text, ranges, _, added_ids = tokenizer.encoder.pre_tokens(document, matchers)
+            for (start, end), id_ in zip(ranges, added_ids, strict=True):
                 if id_ is None:
-                    counts[text[start:end]] += times
+                    counts[text[start:end]] += weight
                 else:
-                    added[id_] += times
+                    added[id_] += weight
     return list(counts.items())
 
 
@@ -228,35 +228,35 @@ def token_use(tokenizer: Tokenizer, id_: int, text: Iterable[Segmented]) -> Toke
         >>> use.words[0].tokens  # the word in which the token is used most
     """
     text = list(text)
-    uses = _uses(text)
-    encoder = encoders.of_pre_tokens(tokenizer.model)
+    uses = _count_uses(text)
+    encoder = encoders.pre_token_encoder(tokenizer.model)
     words: Counter[tuple[bytes, tuple[int, ...]]] = Counter()
     for pre_token in text:
         if id_ not in pre_token.ids:
             continue
-        for data, ids in _words(tokenizer, encoder, pre_token):
+        for data, ids in _words_of(tokenizer, encoder, pre_token):
             if id_ in ids:
                 words[data, ids] += pre_token.count
     names = tokenizer.tokens
-    found = [
+    words_used = [
         WordUse(
             data,
             count,
             count * ids.count(id_),
-            tuple(names[one] if one != NO_ID else "?" for one in ids),
+            tuple(names[other_id] if other_id != NO_ID else "?" for other_id in ids),
         )
         for (data, ids), count in words.items()
     ]
     return TokenUse(
         uses[id_],
-        1 + sum(count > uses[id_] for one, count in uses.items() if one != NO_ID),
+        1 + sum(count > uses[id_] for other_id, count in uses.items() if other_id != NO_ID),
         len(uses) - (NO_ID in uses),
         uses.total(),
-        tuple(sorted(found, key=lambda word: -word.uses)),
+        tuple(sorted(words_used, key=lambda word: -word.uses)),
     )
 
 
-def _uses(text: Iterable[Segmented]) -> Counter[int]:
+def _count_uses(text: Iterable[Segmented]) -> Counter[int]:
     uses: Counter[int] = Counter()
     for pre_token in text:
         for id_ in pre_token.ids:
@@ -264,7 +264,7 @@ def _uses(text: Iterable[Segmented]) -> Counter[int]:
     return uses
 
 
-def _words(
+def _words_of(
     tokenizer: Tokenizer, encoder: Encoder, pre_token: Segmented
 ) -> Iterator[tuple[bytes, tuple[int, ...]]]:
     """Yield the words of a pre-token with their ids.
@@ -272,19 +272,19 @@ def _words(
     Some models treat a whole sentence or text as one pre-token. Cut it where a token begins with a
     space or with the model's space marker.
     """
-    mark = (space_mark(tokenizer.recipe) or " ").encode()
-    has_words = mark in pre_token.data[1:] or b"\n" in pre_token.data[1:]
+    space = (space_mark(tokenizer.recipe) or " ").encode()
+    has_words = space in pre_token.data[1:] or b"\n" in pre_token.data[1:]
     if not has_words or tokenizer.model.supermerges:
         yield pre_token.data, tuple(pre_token.ids)
         return
     ids, starts, ends, _ = encoder.tokens(pre_token.data)
-    first = 0
-    for place in range(1, len(ids) + 1):
-        at = starts[place] if place < len(ids) else len(pre_token.data)
-        is_cut = pre_token.data.startswith((mark, b" ", b"\n"), at)
-        if place == len(ids) or (is_cut and at >= ends[place - 1]):
-            yield pre_token.data[starts[first] : ends[place - 1]], tuple(ids[first:place])
-            first = place
+    word_start = 0
+    for index in range(1, len(ids) + 1):
+        token_start = starts[index] if index < len(ids) else len(pre_token.data)
+        is_cut = pre_token.data.startswith((space, b" ", b"\n"), token_start)
+        if index == len(ids) or (is_cut and token_start >= ends[index - 1]):
+            yield pre_token.data[starts[word_start] : ends[index - 1]], tuple(ids[word_start:index])
+            word_start = index
 
 
 def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None = None) -> TextUse:
@@ -296,7 +296,7 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
         limit: most tokens in each list; None means `SHOWN`.
     """
     most = limit or SHOWN
-    uses = _uses(text)
+    uses = _count_uses(text)
     names = tokenizer.tokens
     total = uses.total()
     unknown = uses.pop(NO_ID, 0)
@@ -309,7 +309,7 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
     never = [id_ for id_ in range(tokenizer.vocab_size) if id_ not in uses and id_ not in special]
     groups = TokenGroups(tokenizer)
 
-    def shares(group_of: Mapping[int, Group]) -> dict[Group, Share]:
+    def use_by_group(group_of: Mapping[int, Group]) -> dict[Group, Share]:
         found: dict[Group, list[int]] = {}
         for id_, group in group_of.items():
             share = found.setdefault(group, [0, 0, 0])
@@ -319,7 +319,7 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
         return {group: Share(*share) for group, share in found.items()}
 
     def by_size(group_of: Mapping[int, str]) -> dict[str, Share]:
-        return dict(sorted(shares(group_of).items(), key=lambda item: -item[1].tokens))
+        return dict(sorted(use_by_group(group_of).items(), key=lambda item: -item[1].tokens))
 
     return TextUse(
         tokens=total,
@@ -334,5 +334,5 @@ def text_use(tokenizer: Tokenizer, text: Iterable[Segmented], limit: int | None 
         contents=by_size(groups.contents),
         scripts=by_size(groups.scripts),
         unit=groups.unit,
-        lengths=dict(sorted(shares(groups.lengths).items())),
+        lengths=dict(sorted(use_by_group(groups.lengths).items())),
     )

@@ -140,12 +140,14 @@ def join_words(tokenizer: Tokenizer, words: Sequence[bytes], name: str, id_: int
     """
     history = full_history_of(tokenizer)
     ids = [history.ids[word] for word in words]
-    row = SymbolSequence(history, ids, [tokenizer.tokens[one] for one in ids], replay=False)
-    first = len(history.merges) - len(tokenizer.model.supermerges)
-    ranks = (first + rank for rank in tokenizer.encoder.supermerge_steps(ids))
+    sequence = SymbolSequence(
+        history, ids, [tokenizer.tokens[word_id] for word_id in ids], replay=False
+    )
+    first_rank = len(history.merges) - len(tokenizer.model.supermerges)
+    ranks = (first_rank + rank for rank in tokenizer.encoder.supermerge_steps(ids))
     merges = ((rank, history.merges[rank]) for rank in ranks)
-    steps = tuple(row.steps((rank, (merge.left, merge.right)) for rank, merge in merges))
-    symbols = tuple(tokenizer.tokens[one] for one in ids)
+    steps = tuple(sequence.steps((rank, (merge.left, merge.right)) for rank, merge in merges))
+    symbols = tuple(tokenizer.tokens[word_id] for word_id in ids)
     data = b"".join(words)
     return MergedWord(data, symbols, steps, (name,), (), (name,), (id_,), joined=True)
 
@@ -168,24 +170,26 @@ def merge_word(
     check_symbols(len(ids))
     symbols = name_symbols(tokenizer, data, ids, lengths)
     rules = merge_rules(tokenizer)
-    word = SymbolSequence(rules, ids, symbols, replay=tokenizer.recipe.replays_merges)
+    sequence = SymbolSequence(rules, ids, symbols, replay=tokenizer.recipe.replays_merges)
     if isinstance(rules, Ranks):
-        steps = tuple(word.steps(word.by_rank(rules)))
+        steps = tuple(sequence.steps(sequence.by_rank(rules)))
     else:
         merges = tokenizer.merges
         _, _, ranks = tokenizer.encoder.replay(data, len(merges))
         pairs = ((merges[rank].left, merges[rank].right) for rank in ranks)
-        steps = tuple(word.steps(zip(ranks, pairs, strict=True)))
+        steps = tuple(sequence.steps(zip(ranks, pairs, strict=True)))
     fallbacks = tuple(_fallbacks(tokenizer, data, symbols, lengths))
     # No merge ever joins byte tokens, so a reason for each pair would say nothing.
-    of_bytes = {name for _, names in fallbacks for name in names}
+    fallback_names = {name for _, names in fallbacks for name in names}
     return MergedWord(
         data=data,
         symbols=tuple(symbols),
         steps=steps,
-        state=tuple(word.names),
+        state=tuple(sequence.names),
         leftovers=tuple(
-            rest for rest in word.leftovers() if not of_bytes & {rest.left, rest.right}
+            leftover
+            for leftover in sequence.leftovers()
+            if not fallback_names & {leftover.left, leftover.right}
         ),
         tokens=names,
         ids=final,
@@ -212,46 +216,50 @@ class SymbolSequence:
             merges: rank and pair of each merge, in the order applied.
         """
         for (rank, pair), places in groupby(merges):
-            losers = tuple(self._losers(rank, pair))
-            done = tuple(self._merge(rank, pair, already) for already, _ in enumerate(places))
-            yield MergeStep(self.rules.record(rank, pair), done, losers, tuple(self.names))
+            losers = tuple(self._losing_pairs(rank, pair))
+            positions = tuple(
+                self._merge(rank, pair, merged_before) for merged_before, _ in enumerate(places)
+            )
+            yield MergeStep(self.rules.record(rank, pair), positions, losers, tuple(self.names))
 
-    def _merge(self, rank: int, pair: Pair, already: int) -> int:
+    def _merge(self, rank: int, pair: Pair, merged_before: int) -> int:
         """Merge the leftmost occurrence of `pair`.
 
-        Return the index of its left symbol in the state before the first of the `already` merges
-        that the step has made, all further left.
+        Return the index of its left symbol in the state before the first of the `merged_before`
+        merges that the step has made, all further left.
         """
-        at = next(at for at, two in enumerate(pairwise(self.ids)) if two == pair)
+        index = next(
+            index for index, neighbours in enumerate(pairwise(self.ids)) if neighbours == pair
+        )
         token = self.rules.token_of(rank, pair)
-        self.ids[at : at + 2] = [token]
-        self.names[at : at + 2] = [self.rules.tokens[token]]
-        return at + already
+        self.ids[index : index + 2] = [token]
+        self.names[index : index + 2] = [self.rules.tokens[token]]
+        return index + merged_before
 
-    def _losers(self, now: int, merged: Pair) -> Iterator[Candidate]:
-        """Yield the other pairs that could still merge when the merge at rank `now` is applied."""
-        due: dict[tuple[int, Pair], None] = {}
+    def _losing_pairs(self, rank_now: int, merged: Pair) -> Iterator[Candidate]:
+        """Yield the other pairs that could still merge when the merge of `rank_now` is applied."""
+        candidates: dict[tuple[int, Pair], None] = {}
         for pair in pairwise(self.ids):
             ranks = self.rules.ranks_of(pair)
-            wanted = [r for r in ranks if r >= now] if self.replay else ranks[:1]
-            due.update(((rank, pair), None) for rank in wanted)
+            due_ranks = [r for r in ranks if r >= rank_now] if self.replay else ranks[:1]
+            candidates.update(((rank, pair), None) for rank in due_ranks)
         names = self.rules.tokens
-        for rank, (left, right) in sorted(due):
-            if (rank, (left, right)) != (now, merged):
+        for rank, (left, right) in sorted(candidates):
+            if (rank, (left, right)) != (rank_now, merged):
                 step = self.rules.record(rank, (left, right)).step
                 yield Candidate(names[left], names[right], step)
 
     def by_rank(self, rules: Ranks) -> Iterator[tuple[int, Pair]]:
         """Yield the pairs to merge; each is searched for after the merges before it."""
-        while found := rules.lowest(self.ids):
-            yield found
+        while entry := rules.lowest(self.ids):
+            yield entry
 
     def leftovers(self) -> Iterator[Leftover]:
         """Yield why each two neighbours are not merged, left to right."""
         for pair, (left, right) in zip(pairwise(self.ids), pairwise(self.names), strict=True):
             if NO_ID in pair:
-                named = zip(pair, (left, right), strict=True)
-                lacks = tuple(name for id_, name in named if id_ == NO_ID)
+                id_names = zip(pair, (left, right), strict=True)
+                lacks = tuple(name for id_, name in id_names if id_ == NO_ID)
                 yield Leftover(left, right, "unknown", None, lacks=lacks)
             elif ranks := self.rules.ranks_of(pair):
                 step = self.rules.record(ranks[-1], pair).step

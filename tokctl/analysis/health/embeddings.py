@@ -163,8 +163,8 @@ def embedding_facts(
         weights = Weights(Path(path), stack)
         chosen, others = weights.choose(size, tensor, indicator)
         tied = None
-        if others or weights.whole:
-            tied = all(weights.same(chosen.name, other) for other in others)
+        if others or weights.is_complete:
+            tied = all(weights.have_equal_content(chosen.name, other) for other in others)
         kind = indicator or ("cosine" if tied or weights.is_output(chosen.name) else "norm")
         reference: list[int] = []
         if kind != "norm":

@@ -2,7 +2,7 @@
 
 The steps, each of which is optional:
 
-1. Remove the tokens that some texts use least (`tokctl.training.resizing.kept_by_use`), or the
+1. Remove the tokens that some texts use least (`tokctl.training.resizing.ids_by_use`), or the
    residues of merging (`tokctl.extras.adapt.residues`).
 2. Continue training from the tokens that are left, on the same or on other texts. A model with
 ranks
@@ -300,7 +300,7 @@ def adapt(
             gone = {one.id for one in found.found}.union(fillers)
             kept = [id_ for id_ in kept if id_ not in gone]
         else:
-            kept = resizing.kept_by_use(
+            kept = resizing.ids_by_use(
                 model, counts, _pairs(model), fillers, size=prune, min_uses=min_uses or 0
             )
             gone = set(range(len(model.tokens))).difference(kept)
@@ -308,7 +308,7 @@ def adapt(
     if found is not None and found.found:
         model = residue.without(model, found, fillers)
     elif len(kept) < len(model.tokens):
-        model = resizing.keeping(model, kept)
+        model = resizing.keep_only(model, kept)
     if vocab_size is not None:
         _check_room(len(kept), vocab_size, added.count(model))
         sources = _opened(texts if new_texts is None else new_texts, reading)
@@ -518,4 +518,4 @@ def _with_holes(model: Model, new: Sequence[int]) -> tuple[Model, set[int]]:
     model = resizing.with_special_tokens(model, [filler(id_) for id_ in holes])
     if model.training:  # the stages ended at ids that have other tokens now
         model = replace(model, training=replace(model.training, stage_ends=()))
-    return resizing.renumbered(model, dict(enumerate([*new, *holes]))), set(holes)
+    return resizing.renumber(model, dict(enumerate([*new, *holes]))), set(holes)

@@ -113,7 +113,9 @@ def carry(
         names = tuple(map(str, files))
         found = []
         for matrix in chosen:
-            alike = tuple(name for name in weights.with_side(matrix.rows) if name not in changed)
+            alike = tuple(
+                name for name in weights.with_dimension(matrix.rows) if name not in changed
+            )
             kept = sum(isinstance(origin, int) for origin in origins)
             zeros = origins.count(None)
             by_mean = origins.count(())
@@ -226,7 +228,7 @@ class _Pieces:
     def __init__(self, before: Tokenizer, after: Model) -> None:
         self._before = before
         self._after = after
-        self._encoder = encoders.of_pre_tokens(before.model)
+        self._encoder = encoders.pre_token_encoder(before.model)
         reserved = before.model.reserved_ids
         tokens = enumerate(before.model.tokens)
         self._ids = {token: id_ for id_, token in tokens if id_ not in reserved}

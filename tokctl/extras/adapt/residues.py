@@ -212,7 +212,7 @@ def without(model: Model, residues: Residues, gone: Collection[int]) -> Model:
     numbers = {old: new for new, old in enumerate([*stays, *born])}
     events = MergeLog(
         tuple(model.tokens[old] for old in born),
-        resizing.renumbered_merges(merges, numbers),
+        resizing.renumber_merges(merges, numbers),
         [Removal(len(merges), numbers[old], taken[old].final, _made(taken[old])) for old in born],
     )
     record = model.training and replace(
@@ -223,7 +223,7 @@ def without(model: Model, residues: Residues, gone: Collection[int]) -> Model:
         stage_ends=(),
     )
     bare = replace(model, merges=[], scores=[], training=record, parity=None)
-    bare = resizing.renumbered(bare, {old: numbers[old] for old in stays})
+    bare = resizing.renumber(bare, {old: numbers[old] for old in stays})
     return replace(bare, recipe=replace(bare.recipe, segmentation="remerge"), events=events)
 
 

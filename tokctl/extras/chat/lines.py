@@ -103,7 +103,7 @@ def rendered(
             return ((batch.first, batch.texts) for batch in records())
 
         return source._replace(
-            batches=lambda: _batches(rows(), f"{name}: {unit}", render), places=None
+            batches=lambda: _batches(rows(), f"{name}: {unit}", render), splitter=None
         )
     document: Document = source
     read = [0]

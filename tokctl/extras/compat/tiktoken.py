@@ -463,7 +463,7 @@ class Encoding:
 
     @cached_property
     def _pieces(self) -> _native.Encoder:
-        return encoders.of_pre_tokens(self._tokenizer.model)
+        return encoders.pre_token_encoder(self._tokenizer.model)
 
 
 #: Greatest distance of a special token's id from the ranks. Beyond it, unused ids waste memory.

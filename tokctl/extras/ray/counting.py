@@ -39,8 +39,8 @@ from tokctl.extras.ray.tasks import (
 )
 from tokctl.sources import Batch, Records, Source, total_size
 from tokctl.sources import tables as table_columns
-from tokctl.sources.document import Places
-from tokctl.sources.parts import SourcePart, named, parts_of
+from tokctl.sources.document import Splitter
+from tokctl.sources.parts import SourcePart, joint_name, parts_of
 from tokctl.training import Options, counting
 from tokctl.training.counting import Progress, TextStats
 
@@ -145,13 +145,15 @@ class Cluster:
         """
         counting.check_parts(recipe, options)
         weights, scale = counting.weigh([source.name for source in sources], options.weights)
-        least = counting.scaled(counting.least_count(recipe, options), scale)
+        least = counting.scale_threshold(counting.first_pass_min_count(recipe, options), scale)
         cut = self.parts(sources)
         times = [int(weight * scale) for weight in weights] or [1] * len(sources)
         # Sources that must be read as a whole for their digest go first: one task reads each of
         # them.
         tasks: list[_Task] = [
-            _Task((number,), parts[0].source) for number, parts in enumerate(cut) if parts[0].places
+            _Task((number,), parts[0].source)
+            for number, parts in enumerate(cut)
+            if parts[0].boundaries
         ]
         tasks += together(cut, times, self.part_size)
         total = total_size(sources)
@@ -174,7 +176,11 @@ class Cluster:
                 if isinstance(task, _Merge):
                     return "the counts"
                 reads = task.task.reads
-                return named([part for part, _ in reads]) if isinstance(reads, list) else reads.name
+                return (
+                    joint_name([part for part, _ in reads])
+                    if isinstance(reads, list)
+                    else reads.name
+                )
 
             def ran(tasks: Iterable[_Count | _Merge]) -> Iterator[Any]:
                 return run(tasks, start, name, processors, self.tell)
@@ -528,7 +534,7 @@ def _count(
     rows: list[int] = []
     lengths: list[int] = []
     with at_home(of):
-        for at, found in enumerate(counting.count_parts(reads, recipe, options, most=most)):
+        for at, found in enumerate(counting.count_parts(reads, recipe, options, memory_limit=most)):
             counts, documents, size, digests = found
             del found
             if at == skipped + rounds:
@@ -551,7 +557,7 @@ def _count(
 def _digests(asked: _Asked, source: Source) -> TaskResult:
     recipe, options, of = asked
     with at_home(of):
-        return tried(_Facts(digests=[counting.digests_of(source, recipe, options)]))
+        return tried(_Facts(digests=[counting.source_digests(source, recipe, options)]))
 
 
 @ray.remote(max_retries=RETRIES)
@@ -619,8 +625,8 @@ def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
                 yield from table_columns.column_batches(batch.column(first), below, text, name, row)
                 row += batch.num_rows
 
-    def between(places: Sequence[int], number: int) -> Iterator[Batch]:
-        return batches(range(*places[number : number + 2]))
+    def between(boundaries: Sequence[int], number: int) -> Iterator[Batch]:
+        return batches(range(*boundaries[number : number + 2]))
 
     everything = list(range(len(blocks) + 1))
     return Records(
@@ -629,5 +635,5 @@ def dataset_source(dataset: ray.data.Dataset, text: str) -> Records:
         lambda: batches(everything[:-1]),
         lambda: 0,
         unit="row",
-        places=lambda: Places(lambda _: everything, between, "blocks"),
+        splitter=lambda: Splitter(lambda _: everything, between, "blocks"),
     )

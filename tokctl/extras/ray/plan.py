@@ -135,7 +135,7 @@ def plan(
     every = [part for some in parts for part in some]
     with connected(cluster.address) as workers:
         costs = measure(every, recipe, options)
-    cut = [some[0].source.size or 0 for some in parts if some[0].places]
+    cut = [some[0].source.size or 0 for some in parts if some[0].boundaries]
     size = sum(source.size or 0 for source in sources) * costs.expansion
     return costs, planned(
         costs,
@@ -274,9 +274,9 @@ class _Head:
         for some in _texts(source, part):
             self.texts += some
             size += sum(map(len, some))
-            self.taken = size if part.places or not source.tell else source.tell()
+            self.taken = size if part.boundaries or not source.tell else source.tell()
             # A compressed source is read in blocks, which expand to more text.
-            if size >= _HEAD and (part.places or self.taken >= _PACKED):
+            if size >= _HEAD and (part.boundaries or self.taken >= _PACKED):
                 break
 
     def first(self, share: int) -> Source:
@@ -295,15 +295,15 @@ def _texts(source: Document | Records, part: SourcePart) -> Iterator[Sequence[by
     found: Any
     if isinstance(source, Document):
         found = source.blocks()
-        if part.places and source.places:
+        if part.boundaries and source.splitter:
             # Cutting at a space is good enough for a sample: a single pre-token does not matter.
-            between = source.places().between(part.places, part.number, _behind_space)
+            between = source.splitter().read(part.boundaries, part.number, _behind_space)
             found = between.blocks()
         yield from ([block] for block in found)
         return
     found = source.batches()
-    if part.places and source.places:
-        found = source.places().between(part.places, part.number)
+    if part.boundaries and source.splitter:
+        found = source.splitter().read(part.boundaries, part.number)
     yield from (batch.texts for batch in found)
 
 

@@ -89,7 +89,7 @@ class _Workers:
         if self._processors is None:
             self._processors = self._stack.enter_context(connected(self._address))
         # Sent once, not with each task.
-        packed, here = ray.put(job.packed()), home()
+        packed, here = ray.put(job.pack()), home()
 
         def start(task: Any) -> list[Any]:
             named: Any = _work.options(name=f"{work.__name__} {task.name}")
@@ -110,4 +110,4 @@ def _work(
     packed: bytes, of: DriverHost, work: Callable[[Job, Task], Result], task: Task
 ) -> TaskResult:
     with at_home(of):
-        return tried(work(Job.unpacked(packed), task))
+        return tried(work(Job.unpack(packed), task))

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from unicodedata import category
 
 from tokctl import _native
-from tokctl.analysis.comparison.measuring import Measurement, cut_out, intervals, measure_all
+from tokctl.analysis.comparison.measuring import Measurement, intervals, measure_all, prune_to
 from tokctl.analysis.comparison.results import Interval
 from tokctl.analysis.explain.vocabulary import text_ids, written_text
 from tokctl.analysis.held_out import SHARE, split
@@ -589,7 +589,7 @@ class _Bench:
         made = self._made.get(one.name, [])
         larger = [other for other in made if size <= other.vocab_size or _ran_out(other)]
         try:
-            if larger and (found := cut_out(larger[-1], size)):
+            if larger and (found := prune_to(larger[-1], size)):
                 # Keep this model, too: cutting the next size out of a smaller model is faster.
                 self._made[one.name] = [made[0], found]
                 return found

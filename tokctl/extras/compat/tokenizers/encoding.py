@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from tokctl.extras.compat.tokenizers import arguments
-from tokctl.tokenizer.postprocess import Truncation, trimmed
+from tokctl.tokenizer.postprocess import Truncation, trim_offsets
 
 Offsets = tuple[int, int]
 #: For each trimming of offsets: whether a prefix space was added, and whether the part's first
@@ -46,7 +46,7 @@ RowPart = tuple[Tokens, int, int, int, int, int, Trims, int]
 def trimmed_all(names: list[str], offsets: list[Offsets], trims: Trims) -> list[Offsets]:
     """Return the offsets after all trimmings."""
     for prefix_space, first in trims:
-        offsets = trimmed(names, offsets, prefix_space, first)
+        offsets = trim_offsets(names, offsets, prefix_space, first)
     return offsets
 
 

@@ -117,7 +117,7 @@ class Engine:
 
     def _unknown_texts(self, pre_token: bytes) -> list[str]:
         if self._of_pre_tokens is None:
-            self._of_pre_tokens = encoders.of_pre_tokens(self._tokenizer.model, self._made)
+            self._of_pre_tokens = encoders.pre_token_encoder(self._tokenizer.model, self._made)
         ids, starts, ends, _ = self._of_pre_tokens.tokens(pre_token)
         rows = zip(ids, starts, ends, strict=True)
         return [pre_token[a:b].decode() for id_, a, b in rows if id_ == self._unknown]

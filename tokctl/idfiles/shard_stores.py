@@ -33,21 +33,21 @@ from tokctl.sources import remote
 
 JOURNAL = "journal.jsonl"
 
-ELSEWHERE = "choose another folder with -o"
+OTHER_FOLDER_HINT = "choose another folder with -o"
 
 #: Protocols under which an object appears only when its upload is complete. Under others, a file is
 #: uploaded under a temporary name and renamed.
-_WHOLE = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "oss", "memory")
+_ATOMIC_UPLOADS = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "oss", "memory")
 
 #: Object names of the lines of a journal, and of the mark of the process that writes.
-_LINE = re.compile(re.escape(JOURNAL) + r"\.\d{8,}")
-_MARK = ".tokctl-writer"
+_JOURNAL_LINE = re.compile(re.escape(JOURNAL) + r"\.\d{8,}")
+_WRITER_MARK = ".tokctl-writer"
 
 #: Bytes per request when parts of an object are read.
-_REQUEST = 1 << 23
+_REQUEST_SIZE = 1 << 23
 
 
-def place_at(path: str | Path) -> ShardStore:
+def open_store(path: str | Path) -> ShardStore:
     """Return the place at a path or an address.
 
     Args:
@@ -57,12 +57,12 @@ def place_at(path: str | Path) -> ShardStore:
         TokctlError: the store can't be opened, or the address is not one that can be written to.
     """
     if isinstance(path, Path) or not remote.is_address(path):
-        return LocalPlace(Path(path))
-    name = remote.shown(path)
-    system, inside = remote.file_system(path, name)
+        return LocalStore(Path(path))
+    name = remote.without_secrets(path)
+    system, inner_path = remote.file_system(path, name)
     if "file" in system.protocol:
-        return LocalPlace(Path(inside))
-    return Store(path, system, inside)
+        return LocalStore(Path(inner_path))
+    return RemoteStore(path, system, inner_path)
 
 
 class ShardStore(ABC):
@@ -200,7 +200,7 @@ class ShardStore(ABC):
         """
 
 
-class LocalPlace(ShardStore):
+class LocalStore(ShardStore):
     """A folder on a disk."""
 
     def __init__(self, path: Path) -> None:
@@ -211,13 +211,13 @@ class LocalPlace(ShardStore):
         """Return the path of a file."""
         return str(self.path / name)
 
-    def absolute(self) -> LocalPlace:
+    def absolute(self) -> LocalStore:
         """Return the place with an absolute path."""
-        return LocalPlace(self.path.absolute())
+        return LocalStore(self.path.absolute())
 
-    def folder(self, name: str) -> LocalPlace:
+    def folder(self, name: str) -> LocalStore:
         """Return a subfolder."""
-        return LocalPlace(self.path / name)
+        return LocalStore(self.path / name)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -230,14 +230,14 @@ class LocalPlace(ShardStore):
             sync_folder(self.path.absolute().parent)
             lock = systems.open_folder(self.path)
         except (OSError, ValueError) as error:
-            raise cannot(self.name, error) from None
+            raise access_error(self.name, error) from None
         try:
             try:
                 systems.lock(lock)
             except OSError as error:
                 if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                    raise cannot(self.name, error) from None
-                raise _somebody_else(self.name) from None
+                    raise access_error(self.name, error) from None
+                raise _other_writer_error(self.name) from None
             yield
         finally:
             os.close(lock)
@@ -267,16 +267,18 @@ class LocalPlace(ShardStore):
                 )
             if not path.is_dir():
                 raise BadOption(
-                    f"can't write shards to {path}: it is no folder", ELSEWHERE, "output-taken"
+                    f"can't write shards to {path}: it is no folder",
+                    OTHER_FOLDER_HINT,
+                    "output-taken",
                 )
             return sorted(os.listdir(path))  # noqa: PTH208
         except (OSError, ValueError) as error:
-            raise cannot(self.name, error) from None
+            raise access_error(self.name, error) from None
 
     def sizes(self) -> dict[str, int]:
         """Return the size in bytes of each file."""
-        with os.scandir(self.path) as found:
-            return {entry.name: entry.stat().st_size for entry in found if entry.is_file()}
+        with os.scandir(self.path) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
 
     def size(self, name: str) -> int | None:
         """Return the size of a file in bytes; None if it does not exist."""
@@ -290,7 +292,7 @@ class LocalPlace(ShardStore):
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise cannot(self.file(name), error, "read") from None
+            raise access_error(self.file(name), error, "read") from None
 
     def reader(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a file for reading."""
@@ -362,32 +364,32 @@ class LocalPlace(ShardStore):
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise cannot(self.file(JOURNAL), error, "read") from None
+            raise access_error(self.file(JOURNAL), error, "read") from None
 
 
-class Store(ShardStore):
+class RemoteStore(ShardStore):
     """A folder at an address: the objects whose names begin with it."""
 
     def __init__(self, address: str, system: Any, path: str) -> None:
-        self.name = remote.shown(address).rstrip("/")
+        self.name = remote.without_secrets(address).rstrip("/")
         self._address = address
         self._system = system
         self._path = path.rstrip("/")
-        self._mark = b""
+        self._own_mark = b""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return place_at, (self._address,)
+        return open_store, (self._address,)
 
-    def absolute(self) -> Store:
+    def absolute(self) -> RemoteStore:
         """Return the place itself: an address does not depend on the working directory."""
         return self
 
-    def folder(self, name: str) -> Store:
+    def folder(self, name: str) -> RemoteStore:
         """Return a subfolder."""
         # The subfolder has no mark: the mark of the whole folder decides who may write.
-        return Store(f"{self._address.rstrip('/')}/{name}", self._system, self._at(name))
+        return RemoteStore(f"{self._address.rstrip('/')}/{name}", self._system, self._path_of(name))
 
-    def _at(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return f"{self._path}/{name}"
 
     @contextlib.contextmanager
@@ -396,56 +398,62 @@ class Store(ShardStore):
         try:
             yield
         finally:
-            if self._mark:
+            if self._own_mark:
                 with contextlib.suppress(TokctlError):
-                    if self._read(_MARK) == self._mark:
-                        self.remove(_MARK)
-                self._mark = b""
+                    if self._read(_WRITER_MARK) == self._own_mark:
+                        self.remove(_WRITER_MARK)
+                self._own_mark = b""
 
     def begin(self) -> None:
         """Write a mark of this process, which replaces the mark of any other."""
-        self._mark = uuid4().hex.encode()
-        self._put(_MARK, self._mark)
+        self._own_mark = uuid4().hex.encode()
+        self._upload(_WRITER_MARK, self._own_mark)
 
     def make(self) -> None:
         """Do nothing: a store has no folders to create."""
 
     def check_writer(self) -> None:
         """Raise TokctlError if the mark of another process has replaced the one of this process."""
-        if self._mark and self._read(_MARK) != self._mark:
-            raise _somebody_else(self.name)
+        if self._own_mark and self._read(_WRITER_MARK) != self._own_mark:
+            raise _other_writer_error(self.name)
 
-    def _listed(self) -> list[dict[str, Any]] | None:
+    def _list_objects(self) -> list[dict[str, Any]] | None:
         with remote.network(self.name, "list"):
             self._system.invalidate_cache()
             try:
-                found: list[dict[str, Any]] = self._system.ls(self._path, detail=True)
+                objects: list[dict[str, Any]] = self._system.ls(self._path, detail=True)
             except FileNotFoundError:
                 return None
         # Some stores list the folder itself, or the file if the name is one of a file.
-        return [one for one in found if one["name"].strip("/") != self._path.strip("/")]
+        return [entry for entry in objects if entry["name"].strip("/") != self._path.strip("/")]
 
     def _names(self) -> list[str]:
-        return sorted(one["name"].rstrip("/").rpartition("/")[2] for one in self._listed() or ())
+        return sorted(
+            entry["name"].rstrip("/").rpartition("/")[2] for entry in self._list_objects() or ()
+        )
 
     def entries(self) -> list[str] | None:
         """Return the sorted names, without the mark and the objects of journal lines."""
-        return [name for name in self._names() if name != _MARK and not _LINE.fullmatch(name)]
+        return [
+            name
+            for name in self._names()
+            if name != _WRITER_MARK and not _JOURNAL_LINE.fullmatch(name)
+        ]
 
     def sizes(self) -> dict[str, int]:
         """Return the size in bytes of each file."""
-        files = (one for one in self._listed() or () if one["type"] == "file")
-        return {one["name"].rpartition("/")[2]: one["size"] for one in files}
+        files = (entry for entry in self._list_objects() or () if entry["type"] == "file")
+        return {entry["name"].rpartition("/")[2]: entry["size"] for entry in files}
 
     def size(self, name: str) -> int | None:
         """Return the size of a file in bytes; None if it does not exist."""
         with remote.network(self.file(name)):
             self._system.invalidate_cache()
             try:
-                about = self._system.info(self._at(name))
+                info = self._system.info(self._path_of(name))
             except FileNotFoundError:
                 return None
-        return about["size"] if about["type"] == "file" else None
+        return info["size"] if info["type"] == "file" else None
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file; None if it does not exist."""
@@ -454,17 +462,17 @@ class Store(ShardStore):
     def _read(self, name: str) -> bytes | None:
         with remote.network(self.file(name)):
             try:
-                data: bytes = self._system.cat_file(self._at(name))
+                data: bytes = self._system.cat_file(self._path_of(name))
             except FileNotFoundError:
                 return None
             return data
 
     @contextlib.contextmanager
     def reader(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file for reading, in requests of `_REQUEST` bytes."""
+        """Open a file for reading, in requests of `_REQUEST_SIZE` bytes."""
         with (
             remote.network(self.file(name)),
-            self._system.open(self._at(name), "rb", block_size=_REQUEST) as file,
+            self._system.open(self._path_of(name), "rb", block_size=_REQUEST_SIZE) as file,
         ):
             yield file
 
@@ -479,17 +487,17 @@ class Store(ShardStore):
                 self.check_writer()
                 self.deliver(path)
         except OSError as error:
-            raise cannot(tempfile.gettempdir(), error) from None
+            raise access_error(tempfile.gettempdir(), error) from None
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists; with the journal, all of its lines."""
         names = [name]
         if name == JOURNAL:  # the first line is removed last
-            names = [*filter(_LINE.fullmatch, reversed(self._names())), name]
+            names = [*filter(_JOURNAL_LINE.fullmatch, reversed(self._names())), name]
         with remote.network(self.file(name), "remove"):
-            for one in names:
+            for object_name in names:
                 with contextlib.suppress(FileNotFoundError):
-                    self._system.rm_file(self._at(one))
+                    self._system.rm_file(self._path_of(object_name))
 
     def clear(self) -> None:
         """Remove all objects of the folder."""
@@ -513,16 +521,16 @@ class Store(ShardStore):
         protocols = self._system.protocol
         protocol = protocols if isinstance(protocols, str) else protocols[0]
         with remote.network(self.file(path.name), "write"):
-            if protocol in _WHOLE:
-                self._system.put_file(str(path), self._at(path.name))
+            if protocol in _ATOMIC_UPLOADS:
+                self._system.put_file(str(path), self._path_of(path.name))
             else:
-                hidden = self._at(f".{path.name}.tmp")
+                temporary = self._path_of(f".{path.name}.tmp")
                 self._system.makedirs(self._path, exist_ok=True)
-                self._system.put_file(str(path), hidden)
-                self._system.mv(hidden, self._at(path.name))
+                self._system.put_file(str(path), temporary)
+                self._system.mv(temporary, self._path_of(path.name))
         path.unlink()
 
-    def _put(self, name: str, data: bytes) -> None:
+    def _upload(self, name: str, data: bytes) -> None:
         with self.staged() as folder:
             (folder / name).write_bytes(data)
             self.deliver(folder / name)
@@ -533,35 +541,35 @@ class Store(ShardStore):
         with scratch_folder() as folder:
             for name in names:
                 with remote.network(self.file(name)), contextlib.suppress(FileNotFoundError):
-                    self._system.get_file(self._at(name), str(folder / name))
+                    self._system.get_file(self._path_of(name), str(folder / name))
             yield folder
 
     def read_journal(self) -> bytes | None:
         """Return the first object of the journal and the lines after it; None if it is missing."""
-        first = self._read(JOURNAL)
-        if first is None:
+        head = self._read(JOURNAL)
+        if head is None:
             return None
         # Objects of lines that the first object holds, too, are left from a process that was killed
         # while it rewrote the journal.
-        known = first.count(b"\n")
+        line_count = head.count(b"\n")
         lines = [
-            self._at(name)
+            self._path_of(name)
             for name in self._names()
-            if _LINE.fullmatch(name) and int(name.rpartition(".")[2]) >= known
+            if _JOURNAL_LINE.fullmatch(name) and int(name.rpartition(".")[2]) >= line_count
         ]
         if not lines:
-            return first
+            return head
         with remote.network(self.file(JOURNAL)):
-            found = self._system.cat(lines)
-        return first + b"".join(found[line] for line in sorted(found))
+            contents = self._system.cat(lines)
+        return head + b"".join(contents[path] for path in sorted(contents))
 
     def write_journal(self, data: bytes) -> None:
         """Write all lines as one object, and remove the objects of single lines."""
         self.check_writer()
-        self._put(JOURNAL, data)
+        self._upload(JOURNAL, data)
         # The last one first, so that the remaining ones are always consecutive.
         for name in reversed(self._names()):
-            if _LINE.fullmatch(name):
+            if _JOURNAL_LINE.fullmatch(name):
                 self.remove(name)
 
     def cut_journal(self, data: bytes) -> None:
@@ -571,17 +579,17 @@ class Store(ShardStore):
     def add_to_journal(self, number: int, line: bytes) -> None:
         """Upload a line as an object of its own."""
         self.check_writer()
-        self._put(f"{JOURNAL}.{number:08}", line)
+        self._upload(f"{JOURNAL}.{number:08}", line)
 
     def has_lines(self) -> bool:
         """Return whether there are more lines than the first one, or an empty journal."""
-        if any(map(_LINE.fullmatch, self._names())):
+        if any(map(_JOURNAL_LINE.fullmatch, self._names())):
             return True
-        first = self._read(JOURNAL)
-        return first is not None and first.count(b"\n") != 1
+        head = self._read(JOURNAL)
+        return head is not None and head.count(b"\n") != 1
 
 
-def cannot(name: str, error: Exception, verb: str = "write to") -> TokctlError:
+def access_error(name: str, error: Exception, verb: str = "write to") -> TokctlError:
     """Return the error for something that can't be done at a place or to a file.
 
     Args:
@@ -590,10 +598,12 @@ def cannot(name: str, error: Exception, verb: str = "write to") -> TokctlError:
         verb: what can't be done.
     """
     reason = getattr(error, "strerror", None) or str(error)
-    return BadInput(f"can't {verb} {name}: {reason}", ELSEWHERE, "unreadable")
+    return BadInput(f"can't {verb} {name}: {reason}", OTHER_FOLDER_HINT, "unreadable")
 
 
-def _somebody_else(name: str) -> TokctlError:
+def _other_writer_error(name: str) -> TokctlError:
     return BadOption(
-        f"another process is writing to {name}", f"wait for it, or {ELSEWHERE}", "output-taken"
+        f"another process is writing to {name}",
+        f"wait for it, or {OTHER_FOLDER_HINT}",
+        "output-taken",
     )
