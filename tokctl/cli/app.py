@@ -186,7 +186,7 @@ def _report(error: BaseException, world: Console, arguments: Sequence[str]) -> i
     world.report(
         TokctlError(
             f"this should not have happened: {what}",
-            "please report it, with what --debug shows",
+            "repeat the command with --debug, and report what it shows",
         )
     )
     return ExitCode.BAD_INPUT

@@ -496,7 +496,7 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
         return table.cast(_schema(pa))
     except (pa.ArrowException, ValueError) as error:
         raise BadInput(
-            f"this is not a table of counts: {_reason(error)}", "count_table makes one"
+            f"not a table of counts: {_reason(error)}", "make one with count_table"
         ) from None
 
 

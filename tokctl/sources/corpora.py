@@ -68,7 +68,7 @@ def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
         return [_corpus(entry, manifest.parent, cache) for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(
-            f"cannot read {manifest}: {problem!r}", "reinstall tokctl", "damaged"
+            f"can't read {manifest}: {problem!r}", "reinstall tokctl", "damaged"
         ) from problem
 
 
@@ -127,7 +127,7 @@ def fetch_corpus(
             _download(_Received(whole.open(target), corpus, address or corpus.address, progress))
     except OSError as problem:
         hint = "free some space, or set TOKCTL_CACHE to a folder that you can write to"
-        message = f"cannot keep {name} in {target.parent}: {problem.strerror or problem}"
+        message = f"can't keep {name} in {target.parent}: {problem.strerror or problem}"
         raise BadInput(message, hint, "unreadable") from problem
     return target
 
@@ -184,7 +184,7 @@ def _download(received: _Received) -> None:
             reason = f"the server answered {bad.status_code} {bad.reason}"
         hint = "check the network and try again, or download the book yourself and give its path"
         raise BadInput(
-            f"cannot download {received.source}: {reason}", hint, "unreadable"
+            f"can't download {received.source}: {reason}", hint, "unreadable"
         ) from problem
     finally:
         for answer in answers:

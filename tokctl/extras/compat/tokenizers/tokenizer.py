@@ -220,13 +220,13 @@ class Tokenizer:
             document = orjson.loads(buffer)
         except orjson.JSONDecodeError as error:
             raise BadModel(
-                f"this is no tokenizer.json: it is no JSON ({error})",
+                f"not a tokenizer.json: the text is not valid JSON ({error})",
                 "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
                 "not-a-model",
             ) from None
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
             raise BadModel(
-                "this is no tokenizer.json: it has no model in it",
+                'not a tokenizer.json: the field "model" is missing',
                 "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
                 "not-a-model",
             )
