@@ -178,7 +178,12 @@ def test_sample(bert: dict[str, Path]) -> None:
             "add --pad N, or --pad longest",
         ),
         ("bert", ("--seed", "2"), "--seed is for --alpha", "add --alpha ALPHA"),
-        ("bert", ("--pad", "x"), "--pad can't be 'x'", "it is a number from 1 up, or longest"),
+        (
+            "bert",
+            ("--pad", "x"),
+            "invalid value 'x' for --pad",
+            "give a number of at least 1, or longest",
+        ),
         ("bert", ("--count", "--pad", "9"), "--count does not count padding", "leave --pad out"),
         (
             "bert",
@@ -195,7 +200,7 @@ def test_sample(bert: dict[str, Path]) -> None:
         (
             "gpt2",
             ("--pad", "9", "--pad-token", "x"),
-            "the padding token 'x' is no special token of this model",
+            "the padding token 'x' is not a special token of this model",
             "it has: <|endoftext|>",
         ),
         (
@@ -207,7 +212,7 @@ def test_sample(bert: dict[str, Path]) -> None:
         (
             "t5",
             ("--alpha", "0.1", "--max-length", "3", "--stride", "1"),
-            "--alpha gives no windows",
+            "--alpha can't be combined with --stride: sampled segmentations have no windows",
             "leave --alpha or --stride out",
         ),
         (

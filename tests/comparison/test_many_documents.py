@@ -184,7 +184,7 @@ def test_what_is_read() -> None:
 def test_nothing_to_compare_on() -> None:
     found = compare([model("bpe")], [records([])])
     assert (found.total.documents, found.total.bytes, found.total.lines) == (0, 0, 0)
-    with pytest.raises(TokctlError, match="needs a model and a text"):
+    with pytest.raises(TokctlError, match="needs at least one model and one text"):
         compare([model("bpe")], [])
 
 

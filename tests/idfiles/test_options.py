@@ -181,7 +181,7 @@ def test_progress_is_told_in_bytes(models: Models) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (("--eos", "</s>"), "--eos: '</s>' is no token of this model",
+        (("--eos", "</s>"), "--eos: '</s>' is not a token of this model",
          "its special tokens are: <|end|>"),
         (("--eos", END, "--pad", "3", "--pad-token", END),
          "--eos does not go with --pad: the end is not that of the text", "leave one of them out"),

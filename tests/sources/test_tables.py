@@ -168,7 +168,7 @@ def test_what_is_wrong_with_a_table(form: str, piped: bool, tmp_path: Path) -> N
     missing = fails(table(name="body"))
     assert missing.message == f"{name} has no column text"
     assert missing.hint == "--text-field names it; there is: id, body, more"
-    assert fails(table(), "id").message == f"{name}: column id holds int64, and no text"
+    assert fails(table(), "id").message == f"{name}: column id holds int64, not text"
     assert fails(table(), "text.b").message == f"{name} has no column text.b"
     nulls = [*TEXTS[:1501], None, *TEXTS]
     for kind in (pa.string(), pa.large_string()):
@@ -271,7 +271,7 @@ def test_the_checksum_of_a_page(tmp_path: Path) -> None:
     data = path.read_bytes()
     assert records(open_sources([path])[0]) == [b"a text that is found in the file"] * 3
     path.write_bytes(data.replace(b"is found", b"is other"))
-    with pytest.raises(TokctlError, match=r"t is damaged, or no Parquet: .*(crc|CRC|checksum)"):
+    with pytest.raises(TokctlError, match=r"t is damaged, or not Parquet: .*(crc|CRC|checksum)"):
         records(open_sources([path])[0])
 
 

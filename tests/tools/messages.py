@@ -331,11 +331,13 @@ class Reader:
 
     def _field(self, part: ast.FormattedValue, scope: Scope) -> list[str]:
         """Return the literal texts of a field that is a constant or given by a caller, or `{x}`."""
+        if isinstance(part.value, ast.Constant):
+            raise UnreadableError(f"braces in an f-string that are no field: {template(part)}")
         if isinstance(part.value, ast.Name) and part.conversion == -1:
             name = part.value.id
             if scope.given and name in scope.given:
                 value, outside = scope.given[name]
-                if literal(value):
+                if literal(value) and phrase(value):
                     return self.texts(value, outside) or [""]
             elif scope.function is None or name not in parameters(scope.function):
                 constant = self.package.constant(name, scope.module)
@@ -525,6 +527,12 @@ def literal(value: ast.expr) -> bool:
     return isinstance(value, ast.JoinedStr) or (
         isinstance(value, ast.Constant) and isinstance(value.value, str)
     )
+
+
+def phrase(value: ast.expr) -> bool:
+    """Return whether a text is worth showing in its sentence: an option, or more than a word."""
+    texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)]
+    return any(isinstance(one, str) and (" " in one or one.startswith("--")) for one in texts)
 
 
 class _Quoted(ast.NodeTransformer):

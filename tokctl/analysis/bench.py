@@ -185,7 +185,11 @@ def bench(
 
     for what, number in (("threads", threads), ("repeat", repeat)):
         if type(number) is not int or number < 1:
-            raise BadOption(f"{what} can't be {number!r}", "it is a number from 1 up", "bad-value")
+            raise BadOption(
+                f"invalid value {number!r} for {what}",
+                "give a whole number of at least 1",
+                "bad-value",
+            )
     tokenizer = tokenizer or Tokenizer.load(model)
     blocks = [block for source in texts for block in text_blocks(source)]
     lines = [line for block in blocks for line in block.lines]

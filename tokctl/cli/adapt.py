@@ -111,8 +111,8 @@ def adapt(
     leading, names = streams.leading_models(world, "adapt", texts, model is not None, format)
     if len(leading) > 1:
         raise BadOption(
-            f"{leading[1]} is a model, and {leading[0]} is the one to adapt",
-            "name texts after it",
+            f"{leading[1]} is a second model, and {leading[0]} is the one to adapt",
+            "name one model, then the texts",
             "conflict",
         )
     path = streams.model_path(world, leading[0] if leading else model)
@@ -120,7 +120,9 @@ def adapt(
     if output is None or output == "-":
         raise BadOption("the new model needs a file", "name one: -o PATH", "missing-option")
     if new_text and vocab is None:
-        raise BadOption("--new-text is what --vocab learns from", "add --vocab N", "missing-option")
+        raise BadOption(
+            "--new-text needs --vocab, which learns from it", "add --vocab N", "missing-option"
+        )
     tokenizer = streams.load_model(world, path)
     sources = Sources(format, text_field, include, exclude, files_from, files0_from)
     prunes = prune is not None or min_uses is not None or residues is not None
@@ -220,13 +222,11 @@ def check_embeddings_options(
             "--vectors": vectors is not None,
         }
         if option := next((name for name, value in given.items() if value), None):
-            raise BadOption(
-                f"{option} is about embeddings", "name them: --embeddings FILE", "missing-option"
-            )
+            raise BadOption(f"{option} needs embeddings", "add --embeddings FILE", "missing-option")
     elif new is None:
         raise BadOption(
-            "the new embeddings need a place of their own",
-            "name it: --new-embeddings PATH",
+            "the new embeddings need an output file",
+            "add --new-embeddings PATH",
             "missing-option",
         )
     elif new == "-":
@@ -257,9 +257,9 @@ def check_texts(
     if not counted and (names or sources.lists):
         name = (*names, *sources.lists)[0]
         raise BadOption(
-            f"nothing is done with {name}",
-            "--prune, --min-uses and --residues count on it, and --vocab learns from it without "
-            "--new-text",
+            f"no option uses the text {name}",
+            "add --prune, --min-uses or --residues, which count its tokens, or --vocab without "
+            "--new-text, which learns from it",
             "conflict",
         )
     if not (counted or new_text or verify):
@@ -308,7 +308,7 @@ def check_moved(world: Console, moved: "MovedTokens") -> None:
             are empty.
     """
     if not moved.lines:
-        raise BadInput("there is nothing to verify with: the text is empty", "name another one")
+        raise BadInput("can't verify with an empty text", "name another one")
     world.say(f"verified: {moved}")
     if moved.left_out:
         lines = plural(moved.left_out, "line")
@@ -319,9 +319,9 @@ def check_moved(world: Console, moved: "MovedTokens") -> None:
             world.say(f"    {name:<8}{'  '.join(printable(repr(token)) for token in tokens)}")
     if moved.moved:
         raise TokctlError(
-            f"{plural(moved.moved, 'token')} of the texts that the model keeps would be cut "
-            "otherwise: nothing is written",
-            "keep more tokens, or leave --verify out to write it all the same",
+            f"{plural(moved.moved, 'token')} of the texts that the model keeps would be split "
+            "differently: nothing is written",
+            "keep more tokens, or leave --verify out to write the model anyway",
             "condition-failed",
             exit_code=ExitCode.CONDITION_FAILED,
         )

@@ -47,8 +47,8 @@ def check(
     """Raise TokctlError if options of `--count` conflict, or need `--count`."""
     if not count and models and len(models) > 1:
         raise BadOption(
-            "several models are for --count",
-            "name one with -m, or add --count to count for all",
+            "several models are given, which only --count can use",
+            "name one model with -m, or add --count",
             "conflict",
         )
     if not count:
@@ -57,7 +57,7 @@ def check(
             f"{option} is for --count", f"add --count, or leave {option} out", "conflict"
         )
     if csv and json:
-        raise BadOption("--csv and --json are two forms", "leave one of them out", "conflict")
+        raise BadOption("--csv and --json can't be combined", "leave one of them out", "conflict")
     if sort is not None:
         options.choose("--sort", sort, SORTS)
     if pad is not None:
@@ -69,7 +69,11 @@ def check(
             "--stride is for windows of --max-length", "add --max-length N", "missing-option"
         )
     if alpha is not None and stride is not None:
-        raise BadOption("--alpha gives no windows", "leave --alpha or --stride out", "conflict")
+        raise BadOption(
+            "--alpha can't be combined with --stride: sampled segmentations have no windows",
+            "leave --alpha or --stride out",
+            "conflict",
+        )
     if seed is not None and alpha is None:
         raise BadOption("--seed is for --alpha", "add --alpha ALPHA", "missing-option")
 

@@ -135,7 +135,7 @@ def inspect(
     path, texts = _model_and_texts(world, model, arguments, question, listed=listed)
     _check_counts(question, texts, errors, sources, counts=counts)
     if errors is not None and question == "--token" and not (texts or listed):
-        raise BadOption("--errors goes with a text", "name the text, or leave it out", "conflict")
+        raise BadOption("--errors needs a text", "name a text, or leave --errors out", "conflict")
     # Questions that need a text read stdin if no text is named.
     if question not in _ABOUT_TEXTS or not (texts or listed or question in _NEED_TEXTS):
         sources.check_needed(f"texts go with {joined(_ABOUT_TEXTS, 'or')}: name one")
@@ -143,7 +143,9 @@ def inspect(
     if watch and asked_form:
         name = {"json": "JSON", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
         raise BadOption(
-            f"--watch gives no {name}", f"ask for a step: --state STEP --{asked_form}", "conflict"
+            f"--watch can't be combined with {name}",
+            f"show a single step instead: --state STEP --{asked_form}",
+            "conflict",
         )
     for_people = world.stdout_is_terminal or world.color == "always"
     form = asked_form or ("text" if for_people else "plain")
@@ -232,7 +234,9 @@ def _check_companions(
 
         if nbest > MOST:
             raise BadOption(
-                f"--nbest can't be {nbest}", f"it is a number from 1 to {MOST}", "bad-value"
+                f"invalid value {nbest} for --nbest",
+                f"give a whole number from 1 to {MOST}",
+                "bad-value",
             )
     if errors is not None and question not in _ABOUT_TEXTS:
         raise BadOption(
@@ -262,7 +266,7 @@ def _check_counts(
         )
     sources.check_needed("--word-counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
-        raise BadOption("--word-counts goes with one file", "name one", "conflict")
+        raise BadOption("--word-counts takes one file", "name one", "conflict")
 
 
 def _model_and_texts(
@@ -288,17 +292,18 @@ def _model_and_texts(
     if texts and question not in _ABOUT_TEXTS:
         raise BadOption(
             f"{texts[0]!r} is one argument too many: texts go with {joined(_ABOUT_TEXTS, 'or')}",
-            "inspect one model at a time; how a text is split: --word TEXT",
+            "inspect one model at a time; to see how a text is split, use --word TEXT",
             "conflict",
         )
     if model == "-":
-        raise BadOption("a model can't be read from stdin", "name its file", "bad-value")
+        raise BadOption("can't read a model from stdin", "name its file", "bad-value")
     needs_text = question in _NEED_TEXTS and not listed
     if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
         # The argument could be the model, with the text on stdin, or the text.
         raise BadOption(
-            f"is {arguments[0]!r} the model or the text? $TOKCTL_MODEL is set, too",
-            f"name both ({arguments[0]} -), or the model with -m",
+            f"can't tell whether {arguments[0]!r} is the model or the text: $TOKCTL_MODEL is set, "
+            "too",
+            f"name the model and the text ({arguments[0]} -), or give the model with -m",
             "conflict",
         )
     return model, texts
@@ -335,7 +340,9 @@ def _steps(steps: str, total: int) -> tuple[int, int | None]:
     found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", steps, re.ASCII)
     if not found or not steps:
         raise BadOption(
-            f"--merges can't be {steps!r}", "give steps as A:B, A:, :B, N or -N:", "bad-value"
+            f"invalid value {steps!r} for --merges",
+            "give steps as A:B, A:, :B, N or -N:",
+            "bad-value",
         )
     first = int(found[1] or 1)
     if not found[2]:
@@ -385,8 +392,8 @@ def _token(
         return token_answer(history, limit)
     if history.id is None:
         raise BadOption(
-            f"{token!r} was removed: no text has it",
-            "leave the texts out to see when and why it was removed",
+            f"{token!r} was removed, so no text is split into it",
+            "leave the texts out to see when and why the token was removed",
             "conflict",
         )
     use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))
@@ -429,7 +436,9 @@ def check_options(
         raise BadOption(f"{name} goes with --check", "leave it out, or add --check", "conflict")
     if tensor is not None and embeddings is None:
         raise BadOption(
-            "--tensor goes with --embeddings", "name the file that it is in", "missing-option"
+            "--tensor goes with --embeddings",
+            "also give the file of the embeddings",
+            "missing-option",
         )
 
 

@@ -42,9 +42,7 @@ def from_decimal(
                 raise
             hint = known_ids(tokenizer)
             if error.kind == "not-an-id" and b"\0" in block:
-                hint = (
-                    "these are no decimal numbers; ids in binary: --from bin (--dtype says which)"
-                )
+                hint = "ids in decimal are expected; for binary ids use --from bin (and --dtype)"
             elif error.kind == "not-an-id":
                 hint += "; from text to ids: tokctl encode"
             raise BadInput(f"{name}: {error.message}", hint, "bad-ids") from None
@@ -123,13 +121,17 @@ def _of_object(
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{place} is no JSON: {error}", hint, "bad-record") from None
+        raise BadInput(f"{place} is not valid JSON: {error}", hint, "bad-record") from None
     ids = found.get(field) if isinstance(found, dict) else None
     if not isinstance(ids, list):
         raise BadInput(f'{place} has no list of "{field}"', hint, "bad-record")
     for position, id_ in enumerate(ids, 1):
         if type(id_) is not int or not 0 <= id_ < tokenizer.vocab_size:
-            what = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
+            what = (
+                f"{id_!r} is not an id of this model"
+                if type(id_) is int
+                else f"{id_!r} is not an id"
+            )
             raise BadInput(f"{place}, number {position}: {what}", known_ids(tokenizer), "bad-ids")
     return tokenizer.decode_bytes(ids, skip_special=skip_special)
 

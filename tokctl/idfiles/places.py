@@ -267,7 +267,7 @@ class LocalPlace(ShardStore):
                 )
             if not path.is_dir():
                 raise BadOption(
-                    f"can't write shards to {path}: it is no folder", ELSEWHERE, "output-taken"
+                    f"can't write shards to {path}: it is not a folder", ELSEWHERE, "output-taken"
                 )
             return sorted(os.listdir(path))  # noqa: PTH208
         except (OSError, ValueError) as error:

@@ -42,10 +42,10 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
     done = yield from read_numbers(stream, name, dtype, 0)
     if left := stream.read(dtype.width):
         raise BadInput(
-            f"{name}: {done + len(left)} bytes are no whole number of ids of {dtype.width} bytes "
-            "each",
-            "is it cut off, or not what tokctl encode --as bin writes with this model? --dtype "
-            "says how wide ids are",
+            f"{name}: {done + len(left)} bytes are not a whole number of ids of {dtype.width} "
+            "bytes each",
+            "the file may be cut off, or written with another model: give the width of its ids "
+            "with --dtype",
             "damaged",
         )
 

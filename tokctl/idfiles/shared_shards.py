@@ -613,7 +613,7 @@ class _Run:
         if (before := self._record.pieces.get(task.file)) is not None:
             if (before.piece, before.units) != (piece, units):
                 raise BadInput(
-                    f"{task.name} was encoded again, and not to the same ids",
+                    f"{task.name} gave other ids when it was encoded again",
                     "begin again in another folder",
                     "damaged",
                 )

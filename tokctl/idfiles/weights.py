@@ -121,7 +121,7 @@ class Weights:
             if len(inputs) != 1:
                 found = f"has {len(inputs)}" if inputs else "has no"
                 raise BadOption(
-                    f"{self.path} {found} tensors that are called as embeddings are",
+                    f"{self.path} {found} tensors with a usual name of embeddings",
                     f"name one with --tensor: {self._names(inputs or None)}",
                     "missing-option",
                 )
@@ -132,8 +132,8 @@ class Weights:
             others = self._called(_INPUTS)
         if not (others or self.whole or indicator):
             raise BadInput(
-                f"{self.path} is one of several files: whether {name!r} is input and output can't "
-                "be told",
+                f"{self.path} is one of several files: can't tell whether {name!r} is both input "
+                "and output",
                 f"name the model's {_INDEX}",
             )
         return chosen, others
@@ -159,7 +159,9 @@ class Weights:
         tensor = self._tensors(path).get(name)
         if tensor is None:
             raise BadInput(
-                f"{path} has no tensor {name!r}", f"{self.path} says that it has", "damaged"
+                f"{path} has no tensor {name!r}",
+                f"copy the files again: {self.path} lists the tensor",
+                "damaged",
             )
         return self._opened[path][0], tensor
 
@@ -189,7 +191,7 @@ class Weights:
         names = [*self._called(_INPUTS), *self._called(_OUTPUTS)]
         if not names:
             raise BadOption(
-                f"{self.path} has no tensors that are called as embeddings are",
+                f"{self.path} has no tensors with a usual name of embeddings",
                 f"name one with --tensor: {self._names(None)}",
                 "missing-option",
             )
@@ -226,7 +228,7 @@ class Weights:
             raise BadInput(
                 f"{path}: the tensor {name!r} has {plural(rows, 'row')}, and the model "
                 f"{plural(size, 'id')}",
-                "is it of another model, or not the embeddings? --tensor names one",
+                "choose the embeddings of this model with --tensor",
             )
         if not 0 < width <= MOST_DIMENSIONS:
             raise BadInput(
@@ -406,9 +408,9 @@ class EmbeddingMatrix:
         if not sound.all():
             row = first + int(numpy.argmin(sound))
             raise BadInput(
-                f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
-                f"finite number, or one beyond {TOO_LARGE:g}",
-                "the file is damaged, or the training went wrong",
+                f"{self.file.name}: row {row} of the tensor {self.name!r} holds a value that is "
+                f"not a finite number, or is beyond {TOO_LARGE:g}",
+                "use another file: this one is damaged, or the training diverged",
             )
         return rows
 

@@ -549,7 +549,9 @@ def _opened(
         from tokctl.idfiles.megatron import MegatronWriter
 
         if not isinstance(target, (str, Path)):
-            raise BadOption("Megatron's files are two", "name them: -o PREFIX", "missing-option")
+            raise BadOption(
+                "Megatron's form has two files", "give their prefix: -o PREFIX", "missing-option"
+            )
         data, idx = files_of(form, target)
         second = together.open(idx)
         first = together.open(data)

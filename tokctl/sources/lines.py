@@ -99,7 +99,7 @@ def _counts(lines: list[bytes], number: int, name: str) -> list[int]:
         count = int(digits.lstrip(b"0") or b"0") if is_number else -1
         if not 0 <= count <= _MOST:
             shown = end[:_SHOWN].decode("utf-8", "replace")
-            problem = f"{shown!r} is no count" if tab else "has no tab and no count"
+            problem = f"{shown!r} is not a count" if tab else "has no tab and no count"
             _refuse(name, at, problem, _COUNTED)
         counts.append(count)
     return counts
@@ -139,9 +139,9 @@ def _text_of(line: bytes, at: int, name: str, field: str, get: Callable[[Any], A
     except orjson.JSONDecodeError as error:
         reason = str(error).partition(": line 1 column")[0]
         place = f" (character {error.pos + 1})" if error.pos else ""
-        _refuse(name, at, f"is no JSON: {reason}{place}", _shown(line))
+        _refuse(name, at, f"is not valid JSON: {reason}{place}", _shown(line))
     if not isinstance(document, dict):
-        _refuse(name, at, "is no JSON object", _shown(line))
+        _refuse(name, at, "is not a JSON object", _shown(line))
     try:
         text = get(document)
     except LookupError:
@@ -149,7 +149,7 @@ def _text_of(line: bytes, at: int, name: str, field: str, get: Callable[[Any], A
         _refuse(name, at, f"has no field {field}", f"--text-field names it; there is: {keys}")
     if not isinstance(text, str):
         what = _KINDS.get(type(text), "an object")
-        _refuse(name, at, f"field {field} is {what}, and no string", "leave such lines out")
+        _refuse(name, at, f"field {field} is {what}, not a string", "leave such lines out")
     return text.encode()
 
 

@@ -169,7 +169,7 @@ def _parquet(
     if groups is None and row - 1 != about.num_rows:
         raise BadInput(
             f"{name} is damaged: {row - 1} of {about.num_rows} rows came",
-            "fetch it again",
+            "download the file again",
             "damaged",
         )
     if data is not None and data.size:
@@ -288,7 +288,7 @@ class _named:  # noqa: N801  (a context manager, called like a function)
             reason = str(error).strip().partition("\n")[0].rstrip(".")
             what = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
             raise BadInput(
-                f"{self.name} is damaged, or no {what}: {reason}",
+                f"{self.name} is damaged, or not {what}: {reason}",
                 "download or write it again; --format overrides the format",
                 "damaged",
             ) from None
@@ -324,7 +324,7 @@ def path_to(schema: Any, field: str, name: str, option: str = "--text-field") ->
     path, last = found
     if not _is_text(last.type):
         raise BadInput(
-            f"{name}: column {field} holds {last.type}, and no text",
+            f"{name}: column {field} holds {last.type}, not text",
             f"{option} names the column of the texts",
             "bad-record",
         )
@@ -361,7 +361,7 @@ def _texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batch]:
         yield Batch([orjson.dumps(each) for each in rows], first=row)
     except TypeError as error:
         raise BadInput(
-            f"{name}: rows from {row} on hold what is no JSON: {error}",
+            f"{name}: rows from {row} on hold values without a JSON form: {error}",
             f"the columns {', '.join(names)} hold texts, numbers, lists and structs of these",
             "bad-record",
         ) from None

@@ -133,7 +133,7 @@ def count(
         again = read_all(words)
         if again.digests != texts.digests:
             raise BadInput(
-                "the texts have changed while they were read, and this algorithm reads them twice",
+                "the texts changed between two readings, which this algorithm needs",
                 "train again when nothing writes to them",
             )
         return finish(again.counter, 1, progress)
@@ -516,7 +516,7 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
         found = "stdin" if name == STDIN else _spelled(name)
         if found not in known:
             raise BadOption(
-                f"there is a weight for {name!r}, which is not read",
+                f"a weight is given for {name!r}, which is not read",
                 f"weights are for the sources of this training: {', '.join(names[:20])}",
                 "unknown-name",
             )
@@ -524,7 +524,7 @@ def weigh(names: Sequence[str], given: Mapping[str, object]) -> tuple[list[Fract
     scale = math.lcm(*(weight.denominator for weight in weights.values()))
     if scale >= MOST or any(weight * scale >= MOST for weight in weights.values()):
         raise BadOption(
-            "the weights have no common measure that 64 bits can hold",
+            "the weights can't be written as whole numbers of 64 bits",
             "give weights with fewer decimals",
             "bad-value",
         )
@@ -572,7 +572,9 @@ def count_mapping(
         return _counted(words, recipe, options)
     if not isinstance(words, Mapping):
         raise BadOption(
-            f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}", "bad-value"
+            f"invalid value {brief(words)} for the counts",
+            "give a dict, for example {'low': 5}",
+            "bad-value",
         )
     counter = _native.Counter("none", [], 1)
     digest = hashlib.sha256()

@@ -116,7 +116,7 @@ class _Component:
         except Exception:
             raise Unsupported(
                 f"tokctl can't run the {self.name} {value!r}",
-                "it takes those of tokenizers, not parts that are written in Python",
+                "use the parts of the package tokenizers, not parts written in Python",
             ) from None
         tokenizer._change({self.name: document}, encodes=self.name != "post_processor")
 
@@ -143,7 +143,7 @@ class Tokenizer:
     def __init__(self, model: Any = None) -> None:
         if model is None:
             raise BadOption(
-                "a tokenizer is made of a model",
+                "a tokenizer needs a model",
                 "Tokenizer.from_file(path) reads one, tokctl.Tokenizer.train trains one",
                 "missing-option",
             )
