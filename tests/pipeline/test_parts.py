@@ -124,7 +124,11 @@ def test_a_recipe_of_format_1_is_read() -> None:
         (BPE, {"segmentation": "best"}, "no segmentation is called 'best'"),
         (UNIGRAM, {"marker": ("start", "_")}, "unigram has no word marker"),
         (UNIGRAM, {"units": "bytes", "alphabet": "bytes"}, "unigram reads characters"),
-        (WORDPIECE, {"post_processors": "template:[CLS] $A"}, "names [CLS], which is no special"),
+        (
+            WORDPIECE,
+            {"post_processors": "template:[CLS] $A"},
+            "names [CLS], which is not a special",
+        ),
         (WORDPIECE, {"post_processors": "template:[UNK]"}, "should hold $A, once"),
         (WORDPIECE, {"post_processors": "template:$A $A"}, "should hold $A, once"),
         (WORDPIECE, {"post_processors": "template:$C"}, "names $C"),

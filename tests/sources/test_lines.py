@@ -56,7 +56,7 @@ def test_what_is_json_lines_and_what_is_not(tmp_path: Path) -> None:
     (plain,) = open_sources([path])
     assert isinstance(plain, Document)
     assert records(open_sources([path], JSONL)[0]) == [b"x"]
-    with pytest.raises(TokctlError, match=r"no field text .*a\.json is plain text") as caught:
+    with pytest.raises(TokctlError, match=r"the field text: .*a\.json is plain text") as caught:
         open_sources([path], ReadOptions(text_field="text"))
     assert "--format jsonl" in str(caught.value.hint)
     assert isinstance(stdin(lines(["x"])), Document)

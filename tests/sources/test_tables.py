@@ -248,7 +248,7 @@ def test_offsets_that_fall_or_lead_outside(
     path.write_bytes(good)
     assert records(open_sources([path])[0]) == [b"abc", b"", b"def"]
     path.write_bytes(good.replace(old, new))
-    with pytest.raises(TokctlError, match="t is damaged, or no Arrow"):
+    with pytest.raises(TokctlError, match="t is damaged, or not Arrow"):
         records(open_sources([path])[0])
 
 
@@ -258,7 +258,7 @@ def test_an_index_without_a_value(index: int, tmp_path: Path) -> None:
     places = pa.array([0, 1, index, 1], pa.int8())
     texts = pa.DictionaryArray.from_arrays(places, ["low", "lower"], safe=False)
     path.write_bytes(written("file", table(texts)))
-    with pytest.raises(TokctlError, match="t is damaged, or no Arrow"):
+    with pytest.raises(TokctlError, match="t is damaged, or not Arrow"):
         records(open_sources([path])[0])
 
 
@@ -293,7 +293,7 @@ def test_text_that_is_said_to_be_a_table(tmp_path: Path) -> None:
     for data in (b"", b"hello\n" * 100):
         path.write_bytes(data)
         for form in ("parquet", "arrow"):
-            with pytest.raises(TokctlError, match=f"(?i)t is damaged, or no {form}") as caught:
+            with pytest.raises(TokctlError, match=f"(?i)t is damaged, or not {form}") as caught:
                 records(open_sources([path], ReadOptions(form))[0])
             assert "--format" in str(caught.value.hint)
 
