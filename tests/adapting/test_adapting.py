@@ -339,8 +339,8 @@ def test_the_map_is_ordered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing is to be changed"),
-        ({"prune": 257}, "texts are missing"),
+        ({}, "no change is requested"),
+        ({"prune": 257}, "texts are needed"),
         ({"vocab_size": 300}, "no texts to learn"),
         ({"prune": 255, "texts": source("a")}, "too few"),
         ({"prune": 999, "texts": source("a")}, "can't be pruned to 999"),
@@ -352,12 +352,12 @@ def test_the_map_is_ordered(tmp_path: Path) -> None:
         ({"special_tokens": ["ab"]}, "spelled like a token"),
         ({"added_tokens": ["cd"]}, "new added token 'cd' is spelled like"),
         ({"added_tokens": [""]}, "one of the added tokens is empty"),
-        ({"special_tokens": ["<s>"], "added_tokens": ["<s>"]}, "can't be a special token and"),
-        ({"special_tokens": "<s>"}, "can't be '<s>'"),
+        ({"special_tokens": ["<s>"], "added_tokens": ["<s>"]}, "can't be both a special token and"),
+        ({"special_tokens": "<s>"}, "invalid value '<s>'"),
         ({"prun": 3}, "prune"),
-        ({"min_uses": 0, "texts": source("a")}, "min_uses can't be 0"),
-        ({"min_uses": 2, "prune": 257, "texts": source("a")}, "can't both say what goes"),
-        ({"min_uses": 2}, "texts are missing"),
+        ({"min_uses": 0, "texts": source("a")}, "invalid value 0 for min_uses"),
+        ({"min_uses": 2, "prune": 257, "texts": source("a")}, "each says which tokens are removed"),
+        ({"min_uses": 2}, "texts are needed"),
         ({"min_uses": 1, "texts": source("ab cd"), "vocab_size": 258}, "leave nothing to learn"),
     ],
 )
@@ -373,7 +373,7 @@ def test_other_models_can_not_be_extended() -> None:
     model = Model(bert, [token.encode() for token in tokens])
     with pytest.raises(TokctlError, match="has no merges"):
         adapt(Tokenizer(model), vocab_size=9, texts=source("aaa"))
-    with pytest.raises(TokctlError, match="the tokenizer can't be"):
+    with pytest.raises(TokctlError, match="for the tokenizer"):
         adapt(model, prune=3, texts=source("a"))  # type: ignore[arg-type]
 
 

@@ -85,7 +85,7 @@ def test_weights_are_those_of_the_definition(
     try:
         found = made(folder, vectors, end=data.draw(st.sampled_from(["\n", " \n", "\r\n"])))
     except TokctlError as caught:
-        assert "has a vector for no token that stays" in caught.message
+        assert "has no vector for any token that stays" in caught.message
         assert not any(any(vectors.get(name, ())) for name in KEPT.values())
         return
     check(found, vectors)
@@ -201,24 +201,24 @@ def test_tokens_are_called_as_encode_writes_them(tmp_path: Path) -> None:
 
 GOOD = "2 2\nab 1 2\nabab 1 -1e-3\n"
 BAD = {
-    "": "its first line says no sizes",
-    "ab 1 2\n": "its first line says no sizes",
-    "2 2": "its first line says no sizes",
+    "": "its first line lacks the number",
+    "ab 1 2\n": "its first line lacks the number",
+    "2 2": "its first line lacks the number",
     "2 0\n": "vectors have 0 numbers",
     "2 70000\n": "vectors have 70,000 numbers",
     GOOD.replace("2 2", "3 2", 1): "line 4 is not there, and there should be 3 vectors",
     GOOD.replace("2 2", "1 2", 1): "line 3 is there, and there should be 1 vector",
     GOOD.replace("1 2", "1 2 3"): "line 2 has 3 numbers, and by the first line 2",
     GOOD.replace("1 2", "1\t2"): "line 2 has 1 number, and by the first line 2",
-    GOOD.replace("1 2", "1 x"): "line 2 has what is no number",
-    GOOD.replace("1 2", "1 nan"): "line 2 has what is no number",
-    GOOD.replace("1 2", "1 -inf"): "line 2 has what is no number",
-    GOOD.replace("1 2", "1 1e200"): "line 2 has what is no number, or one beyond 1e+100",
-    GOOD.replace("1 2", "1 1_0"): "line 2 has what is no number",
+    GOOD.replace("1 2", "1 x"): "line 2 has a value that is not a number",
+    GOOD.replace("1 2", "1 nan"): "line 2 has a value that is not a number",
+    GOOD.replace("1 2", "1 -inf"): "line 2 has a value that is not a number",
+    GOOD.replace("1 2", "1 1e200"): "line 2 has a value that is not a number, or is beyond 1e+100",
+    GOOD.replace("1 2", "1 1_0"): "line 2 has a value that is not a number",
     GOOD.replace("abab", "ab"): "line 3 has 'ab', as line 2 has",
     GOOD.replace("ab 1", "a" * 2_000_000 + " 1"): "line 2 is too long",
-    "1 2\nabab 1 2\n": "has a vector for no token that stays",
-    "1 2\nab 0 0\n": "has a vector for no token that stays",
+    "1 2\nabab 1 2\n": "has no vector for any token that stays",
+    "1 2\nab 0 0\n": "has no vector for any token that stays",
 }
 
 
@@ -257,7 +257,7 @@ def test_other_faults(tmp_path: Path) -> None:
     vectors = saved(tmp_path / "a.vec", VECTORS)
     for options, what in (
         ({"new_rows": "focus"}, "need a vector for each token"),
-        ({"vectors": vectors}, "vectors are for rows by FOCUS"),
+        ({"vectors": vectors}, "vectors are used only for rows by FOCUS"),
     ):
         with pytest.raises(TokctlError, match=what):
             FOUND.carry_embeddings(tmp_path / "a", tmp_path / "b", **options)  # type: ignore[arg-type]

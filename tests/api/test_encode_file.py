@@ -105,10 +105,10 @@ def test_a_separator_stands_behind_each_document(eos: str, lines: bool) -> None:
     texts = ["a", "b", "", "c"] if lines else ["a\nb", "", "", "c"]
     wanted = [[*ids, end] for ids in tokenizer.encode_ids(texts)]
     assert rows(tokenizer, sources, lines=lines, eos=given_eos) == wanted
-    with pytest.raises(TokctlError, match="is no token of this model") as caught:
+    with pytest.raises(TokctlError, match="is not a token of this model") as caught:
         tokenizer.encode_file(sources, eos="[END]")
     assert "<|endoftext|>" in str(caught.value.hint)
-    with pytest.raises(TokctlError, match="eos can't be the id 300"):
+    with pytest.raises(TokctlError, match="invalid value 300 for eos"):
         tokenizer.encode_file_iter(sources, eos=300)
 
 
@@ -166,9 +166,9 @@ def test_what_cannot_be_read_is_an_error_at_once(tmp_path: Path) -> None:
         with pytest.raises(TokctlError, match=r"none\.txt"):
             method(tmp_path / "none.txt")
         for options, message in [
-            ({"threads": 0}, "threads can't be 0"),
-            ({"errors": "ignore"}, "errors can't be 'ignore'"),
-            ({"special": ["[NO]"]}, "no special token"),
+            ({"threads": 0}, "invalid value 0 for threads"),
+            ({"errors": "ignore"}, "invalid value 'ignore' for errors"),
+            ({"special": ["[NO]"]}, "not a special token"),
         ]:
             with pytest.raises(TokctlError, match=message):
                 method([], **options)

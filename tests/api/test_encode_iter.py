@@ -180,9 +180,9 @@ def test_what_cannot_be_asked_for_is_an_error_at_once() -> None:
         with pytest.raises(TokctlError, match="not one text"):
             tokenizer.encode_iter(bad)
     for options, message in [
-        ({"threads": 0}, "threads can't be 0"),
-        ({"batch_size": 0}, "batch_size can't be 0"),
-        ({"special": ["[NO]"]}, "no special token"),
+        ({"threads": 0}, "invalid value 0 for threads"),
+        ({"batch_size": 0}, "invalid value 0 for batch_size"),
+        ({"special": ["[NO]"]}, "not a special token"),
         ({"padding": Padding()}, "needs a length"),
         ({"padding": 5}, "PAD"),
     ]:

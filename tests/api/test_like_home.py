@@ -175,17 +175,29 @@ def test_encodings_are_decoded(tok: Tokenizer) -> None:
 
 Call = Callable[[Tokenizer], object]
 WRONG: list[tuple[str, Call, str]] = [
-    ("padding can't be 'longest'", lambda t: t.encode("a", padding="longest"), "Padding()"),  # type: ignore[arg-type]
-    ("padding can't be True", lambda t: t.encode_ids(["a"], padding=True), "Padding()"),
-    ("padding can't be 'x'", lambda t: t.encode_batch([], padding="x"), "Padding()"),  # type: ignore[arg-type]
-    ("padding can't be 1.5", lambda t: t.encode_iter([], padding=1.5), "Padding()"),  # type: ignore[arg-type]
-    ("truncation can't be True", lambda t: t.encode_ids("a", truncation=True), "Truncation("),
-    ("truncation can't be '8'", lambda t: t.encode("a", truncation="8"), "Truncation("),  # type: ignore[arg-type]
-    ("threads can't be '2'", lambda t: t.encode_ids(["a"], threads="2"), "number"),  # type: ignore[call-overload]
-    ("batch_size can't be '3'", lambda t: t.encode_iter([], batch_size="3"), "number"),  # type: ignore[arg-type]
-    ("special can't be 5", lambda t: t.encode("a", special=5), "none, all"),  # type: ignore[arg-type]
-    ("recipe can't be 'bert'", lambda t: t.train([], vocab_size=9, recipe="bert"), "preset"),  # type: ignore[arg-type]
-    ("size can't be '9'", lambda t: t.train([], vocab_size="9"), "number"),  # type: ignore[arg-type]
+    (
+        "invalid value 'longest' for padding",
+        lambda t: t.encode("a", padding="longest"),
+        "Padding()",
+    ),  # type: ignore[arg-type]
+    ("invalid value True for padding", lambda t: t.encode_ids(["a"], padding=True), "Padding()"),
+    ("invalid value 'x' for padding", lambda t: t.encode_batch([], padding="x"), "Padding()"),  # type: ignore[arg-type]
+    ("invalid value 1.5 for padding", lambda t: t.encode_iter([], padding=1.5), "Padding()"),  # type: ignore[arg-type]
+    (
+        "invalid value True for truncation",
+        lambda t: t.encode_ids("a", truncation=True),
+        "Truncation(",
+    ),
+    ("invalid value '8' for truncation", lambda t: t.encode("a", truncation="8"), "Truncation("),  # type: ignore[arg-type]
+    ("invalid value '2' for threads", lambda t: t.encode_ids(["a"], threads="2"), "number"),  # type: ignore[call-overload]
+    ("invalid value '3' for batch_size", lambda t: t.encode_iter([], batch_size="3"), "number"),  # type: ignore[arg-type]
+    ("invalid value 5 for special", lambda t: t.encode("a", special=5), "none, all"),  # type: ignore[arg-type]
+    (
+        "invalid value 'bert' for recipe",
+        lambda t: t.train([], vocab_size=9, recipe="bert"),
+        "preset",
+    ),  # type: ignore[arg-type]
+    ("invalid value '9' for the vocabulary size", lambda t: t.train([], vocab_size="9"), "number"),  # type: ignore[arg-type]
 ]
 
 

@@ -142,9 +142,9 @@ def test_what_can_not_be_counted() -> None:
     assert [row[0].decode() for row in rows(replaced)] == ["a", "\ufffd"]
     assert [row[0] for row in rows(arrow.count_table(table, BPE))] == [b"a", b"\xff"]
     for wrong in ({"weight": 0}, {"weight": 0.5}, {"source": -1}, {"source": 2**64}):
-        with pytest.raises(TokctlError, match=f"{next(iter(wrong))} can't be"):
+        with pytest.raises(TokctlError, match=f"invalid value .* for {next(iter(wrong))}"):
             arrow.count_table(table, BPE, **wrong)
-    with pytest.raises(TokctlError, match="threads can't be None"):
+    with pytest.raises(TokctlError, match="invalid value None for threads"):
         arrow.count_table(table, BPE, threads=None)  # type: ignore[arg-type]
     with pytest.raises(TokctlError, match="count of 2\\^63 or more"):
         arrow.count_table({"text": ["a a", "a"]}, WORDPIECE, weight=2**62)
@@ -274,9 +274,9 @@ def test_what_is_no_table_of_counts() -> None:
         with pytest.raises(TokctlError, match="not a table of counts"):
             function(table.set_column(2, "source", pa.array(["x"])))
     for partitions in (0, 2**40, "2"):
-        with pytest.raises(TokctlError, match="partitions can't be"):
+        with pytest.raises(TokctlError, match=r"invalid value .* for partitions"):
             arrow.partition_counts(table, partitions)
-    with pytest.raises(TokctlError, match="min_count can't be 0"):
+    with pytest.raises(TokctlError, match="invalid value 0 for min_count"):
         arrow.counts_from_table(table, 0)
 
 

@@ -146,9 +146,9 @@ def test_a_kept_token_that_is_made_no_more(tmp_path: Path, monkeypatch: pytest.M
         "  stdin, line 3, column 5: 'c' is made no more",
         "    before  'ab'  'c'",
         "    now     'a'  'bc'",
-        "error: 1 token of the texts that the model keeps would be cut otherwise: nothing is "
+        "error: 1 token of the texts that the model keeps would be split differently: nothing is "
         "written",
-        "hint: keep more tokens, or leave --verify out to write it all the same",
+        "hint: keep more tokens, or leave --verify out to write the model anyway",
     ]
     done = tokctl(*line, "--verify", "b.txt")
     assert done.code == 0 and done.err.startswith("verified: 1 token in 1 line: 1 the same, ")
@@ -221,7 +221,7 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (ADAPT, "nothing is to be changed"),
+        (ADAPT, "no change is requested"),
         (ADAPT[:2], "the new model needs a file"),
         ((*ADAPT[:2], "-o", "-", "--prune", "260", "a.txt"), "the new model needs a file"),
         ((*ADAPT[:2], "-o", "m.json", "--prune", "260", "a.txt"), "one of the files to read"),
@@ -235,15 +235,18 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
         ((*ADAPT, "--new-text", "a.txt"), "--new-text goes with --vocab"),
         (
             (*ADAPT, "--vocab", "310", "--new-text", "a.txt", "code.txt"),
-            "nothing is done with code.txt",
+            "no option uses the text code.txt",
         ),
-        ((*SPECIAL, "a.txt"), "nothing is done with a.txt"),
+        ((*SPECIAL, "a.txt"), "no option uses the text a.txt"),
         ((*ADAPT, "--min-uses", "0", "a.txt"), "0 is less than 1"),
-        ((*ADAPT, "--min-uses", "1", "--prune", "260", "a.txt"), "can't both say what goes"),
-        ((*ADAPT, "--residues", "0", "a.txt"), "residues can't be 0"),
-        ((*ADAPT, "--residues", "2", "a.txt"), "residues can't be 2"),
+        (
+            (*ADAPT, "--min-uses", "1", "--prune", "260", "a.txt"),
+            "each says which tokens are removed",
+        ),
+        ((*ADAPT, "--residues", "0", "a.txt"), "invalid value 0 for residues"),
+        ((*ADAPT, "--residues", "2", "a.txt"), "invalid value 2 for residues"),
         ((*ADAPT, "--residues", "0.1"), "stdin is a terminal"),
-        ((*ADAPT, "--residues", "0.1", "--prune", "260", "a.txt"), "can't go together"),
+        ((*ADAPT, "--residues", "0.1", "--prune", "260", "a.txt"), "can't be combined"),
         ((*ADAPT, "--residues", "0.1", "a.txt", "--to", "gguf"), "residues were taken away"),
         (
             (*ADAPT, "--residue-entropy", "1", "--min-uses", "1", "a.txt"),
@@ -251,14 +254,17 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
         ),
         ((*ADAPT, "--residue-entropy", "-1", "--residues", "1", "a.txt"), "is less than 0"),
         ((*ADAPT, "--threads", "0", "--prune", "260", "a.txt"), "0 is less than 1"),
-        ((*ADAPT, "--errors", "ignore", "--prune", "260", "a.txt"), "--errors can't be 'ignore'"),
+        (
+            (*ADAPT, "--errors", "ignore", "--prune", "260", "a.txt"),
+            "invalid value 'ignore' for --errors",
+        ),
         ((*SPECIAL, "--text-field", "x"), "--text-field says how texts are read"),
         ((*ADAPT, "--prune", "260", "--vocab", "270", "-"), "stdin can't be read twice"),
         ((*ADAPT, "--prune", "260", "-", "--verify", "-"), "stdin can't be read twice"),
         ((*ADAPT, "--prune", "260", "m.json", "a.txt"), "m.json"),
         ((*ADAPT, "--special-token", ""), "tokens is empty"),
         ((*ADAPT, "--add-token", "<|end|>"), "is a special token of the model"),
-        ((*ADAPT, "--special-token", "x", "--add-token", "x"), "can't be a special token and"),
+        ((*ADAPT, "--special-token", "x", "--add-token", "x"), "can't be both a special token and"),
         ((*SPECIAL, "--map", "-"), "the map can't go to stdout"),
         ((*SPECIAL, "--map", "new.json"), "-o and --map name the same file"),
         ((*SPECIAL, "--map", "m.json"), "one of the files to read"),
@@ -272,18 +278,24 @@ FOCUS = (*W, "--new-embeddings", "x", "--new-rows", "focus")
         ((*SPECIAL, *W, "--new-embeddings", "-"), "can't go to stdout"),
         ((*SPECIAL, *W, "--new-embeddings", "w.safetensors"), "one of the files to read"),
         ((*SPECIAL, *W, "--new-embeddings", "x", "--tensor", "y"), "has no tensor 'y'"),
-        ((*SPECIAL, *W, "--new-embeddings", "x", "--new-rows", "first"), "--new-rows can't be"),
+        (
+            (*SPECIAL, *W, "--new-embeddings", "x", "--new-rows", "first"),
+            "invalid value 'first' for --new-rows",
+        ),
         ((*SPECIAL, *FOCUS), "need a vector for each token"),
         ((*SPECIAL, "--vectors", "x"), "--vectors goes with --embeddings"),
-        ((*SPECIAL, *W, "--new-embeddings", "x", "--vectors", "x"), "vectors are for rows by"),
+        ((*SPECIAL, *W, "--new-embeddings", "x", "--vectors", "x"), "used only for rows by"),
         ((*SPECIAL, *FOCUS, "--vectors", "none.vec"), "can't read none.vec"),
-        ((*SPECIAL, *FOCUS, "--vectors", "a.txt"), "its first line says no sizes"),
+        ((*SPECIAL, *FOCUS, "--vectors", "a.txt"), "its first line lacks the number"),
         ((*SPECIAL, *FOCUS, "--vectors", "x"), "can't read x"),
         ((*SPECIAL, "--embeddings", "none", "--new-embeddings", "x"), "can't read none"),
-        ((*SPECIAL, "--embeddings", "a.txt", "--new-embeddings", "x"), "no safetensors file"),
+        ((*SPECIAL, "--embeddings", "a.txt", "--new-embeddings", "x"), "not a safetensors file"),
         ((*SPECIAL, "--verify", "none.txt"), "none.txt"),
-        ((*SPECIAL, "--verify", "empty.txt"), "nothing to verify with"),
-        (("adapt", "m.json", "m.json", "-o", "x"), "is a model, and m.json is the one to adapt"),
+        ((*SPECIAL, "--verify", "empty.txt"), "can't verify with an empty text"),
+        (
+            ("adapt", "m.json", "m.json", "-o", "x"),
+            "is a second model, and m.json is the one to adapt",
+        ),
         (("adapt", "a.txt", "-o", "x"), "no model is given"),
     ],
 )

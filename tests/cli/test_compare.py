@@ -330,18 +330,24 @@ def test_several_texts(call: Call) -> None:
     [
         (["no.txt"], "error: can't read no.txt: No such file or directory\nhint: "),
         (["-m", "no.json", "low.txt"], "error: can't read the model no.json: No such file"),
-        (["-m", "low.txt", "low.txt"], "error: low.txt is no model file, or a damaged one"),
-        (["-m", "b.json"] * 2, "error: the model b.json is given twice\nhint: give each once\n"),
+        (
+            ["-m", "low.txt", "low.txt"],
+            "error: low.txt is not a model file in a supported format, or it is damaged",
+        ),
+        (
+            ["-m", "b.json"] * 2,
+            "error: the model b.json is given twice\nhint: give each of them once\n",
+        ),
         (["--lang", "a=low.txt"] * 2, "error: the language a is named twice\nhint: give each "),
-        (["--fail-if", "nsl"], "error: 'nsl' is no condition\nhint: write METRIC OP NUMBER"),
-        (["--fail-if", "nsl > 1 > 2"], "error: 'nsl > 1 > 2' is no condition\n"),
-        (["--fail-if", "nsl > nan"], "error: 'nsl > nan' is no condition\n"),
+        (["--fail-if", "nsl"], "error: 'nsl' is not a condition\nhint: write METRIC OP NUMBER"),
+        (["--fail-if", "nsl > 1 > 2"], "error: 'nsl > 1 > 2' is not a condition\n"),
+        (["--fail-if", "nsl > nan"], "error: 'nsl > nan' is not a condition\n"),
         (["--fail-if", "fertilty > 2"], "error: no metric is called 'fertilty'\nhint: did you "),
         (["--algo", "bep"], "error: no algorithm or preset is called 'bep'\nhint: choose one"),
         (["-m", "b.json", "--algo", "bpe"], "error: --algo and --vocab are for training"),
         (["--json", "--markdown"], "error: --json and --markdown are two outputs\n"),
-        (["--baseline", "x"], "error: the baseline 'x' is no model of this comparison, and no"),
-        (["--errors", "ignore"], "error: --errors can't be 'ignore'\n"),
+        (["--baseline", "x"], "error: the baseline 'x' is neither a model of this comparison nor"),
+        (["--errors", "ignore"], "error: invalid value 'ignore' for --errors\n"),
         (["-", "-"], "error: stdin (-) is named twice\n"),
         (
             ["--vocab", "9", "low.txt"],
@@ -349,7 +355,8 @@ def test_several_texts(call: Call) -> None:
         ),
         (
             ["--held-out", "1.5", "low.txt"],
-            "error: a share of 1.5 can't be held out\nhint: it is at least 0, and less than 1\n",
+            "error: a share of 1.5 can't be held out\nhint: give a share of at least 0 and less "
+            "than 1\n",
         ),
         (["--held-out", "no.txt", "low.txt"], "error: can't read no.txt: No such file"),
         (
@@ -424,7 +431,7 @@ def test_words_that_are_asked_for(call: Call) -> None:
     assert [story["word"] for story in json.loads(found.out)["words"]] == ["widest", "low"]
     wrong = call(*BOTH, "--words", "widest")
     assert wrong.err == (
-        "error: --words can't be 'widest'\n"
+        "error: invalid value 'widest' for --words\n"
         "hint: choose spaces or unicode; to explain a word, use --word\n"
     )
 

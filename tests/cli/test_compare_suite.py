@@ -147,7 +147,7 @@ def test_embeddings_of_a_model_that_is_not_there(call: Call) -> None:
         (["--embeddings", "b=x"], "--embeddings goes with --suite"),
         (["--tensor", "x"], "--tensor goes with --embeddings"),
         (["--suite", "--gold", "g.tsv"], "can't read g.tsv: No such file or directory"),
-        (["--suite", "--embeddings", "b"], "--embeddings can't be 'b'"),
+        (["--suite", "--embeddings", "b"], "invalid value 'b' for --embeddings"),
         (["--suite", "--embeddings", "b=x", "--embeddings", "b=y"], "--embeddings names b twice"),
         (["--suite", "--tensor", "x"], "--tensor goes with --embeddings"),
         (["--suite", "--plot", "x.svg"], "--plot draws the comparison, not the suite"),

@@ -35,8 +35,8 @@ def test_every_format(
         assert done.code == 2
         first, hint = done.err.splitlines()
         assert first == f"error: {known.title} can't express this model: {reason}"
-        assert hint.startswith("hint: these hold it: tokctl")
-        assert known.name not in hint.split("; ")[0].removeprefix("hint: these hold it: ").split(
+        assert hint.startswith("hint: formats that can: tokctl")
+        assert known.name not in hint.split("; ")[0].removeprefix("hint: formats that can: ").split(
             ", "
         )
         assert names(folder) == ["text.txt"]
@@ -88,7 +88,7 @@ def test_default_names_of_folders(models: Models, monkeypatch: pytest.MonkeyPatc
     assert again == (
         2,
         b"",
-        error("m exists already", "name a new folder, or this one, with -o: -o m"),
+        error("m exists already", "choose another folder with -o PATH, or replace this one: -o m"),
     )
     facts = orjson.loads(tokctl("convert", "m.json", "--to", "a-folder", "-o", "n", "--json").out)
     assert (facts["path"], facts["files"]) == ("n", ["n/tokenizer.json", "n/deep/more.json"])
@@ -121,7 +121,7 @@ def test_the_model_beside_a_folder_is_not_written_over(models: Models) -> None:
     Path("m.json").write_bytes(models["bytes"].read_bytes())
     assert tokctl("convert", "m.json", "--to", "huggingface-folder").code == 0
     done = tokctl("convert", "m")
-    hint = "name a new file, or this one, with -o: -o m.json"
+    hint = "choose another file with -o PATH, or replace this one: -o m.json"
     assert done == (2, b"", error("m.json exists already", hint))
     assert Path("m.json").read_bytes() == models["bytes"].read_bytes()
     assert tokctl("convert", "m", "-o", "m.json").code == 0
@@ -133,7 +133,7 @@ def test_a_folder_of_another_format(models: Models, text: Path) -> None:
     asked = ("--to", "vocab-merges", "-o", "m", "--lossy", "--verify", str(text))
     done = tokctl("convert", "m.json", *asked)
     assert done.code == 2
-    assert "error: the folder m holds tokenizer.json, which would also apply" in done.err
+    assert "error: the folder m holds tokenizer.json, which would also become part" in done.err
     assert "vocab.json" not in names(Path("m"))
 
 
@@ -227,7 +227,7 @@ def test_nothing_like_it_in_python(models: Models) -> None:
     for refused in (tokenizer.losses, lambda name: tokenizer.save("out.json", name, lossy=True)):
         with pytest.raises(TokctlError, match="can't express this model") as caught:
             refused("huggingface")
-        assert str(caught.value.hint).startswith("these hold it: tokctl")
+        assert str(caught.value.hint).startswith("formats that can: tokctl")
     with pytest.raises(TokctlError, match="no format is called 'nope'"):
         tokenizer.losses("nope")
     assert not Path("out.json").exists()
@@ -267,18 +267,18 @@ def test_help_names_every_format(columns: str) -> None:
         ),
         (
             ("-o", "x.tiktoken"),
-            "x.tiktoken is named as tiktoken ranks, and without --to it would be a tokctl model "
-            "file",
-            "say which it is to be: --to tiktoken, or --to tokctl",
+            "x.tiktoken has a usual name of tiktoken ranks, but without --to its format would be "
+            "tokctl model file",
+            "choose the format: --to tiktoken or --to tokctl",
         ),
         (
             ("--special-token", "a", "-o", "x.json"),
-            "--special-token can't be 'a'",
+            "invalid value 'a' for --special-token",
             "name the token, then its id: '<|end|>=50256'",
         ),
         (
             ("--special-token", "=3", "-o", "x.json"),
-            "--special-token can't be '=3'",
+            "invalid value '=3' for --special-token",
             "name the token, then its id: '<|end|>=50256'",
         ),
         (

@@ -75,7 +75,7 @@ def test_other_ids(
     assert lines[3:] == [
         "error: Hugging Face tokenizer.json would not be the same model for wrong 1: "
         "nothing is written",
-        "hint: leave --verify out to write it all the same",
+        "hint: leave --verify out to write the model anyway",
     ]
     assert names(folder) == ["text.txt"]
 
@@ -139,10 +139,10 @@ def test_a_text_that_is_none(models: Models, folder: Path) -> None:
     Path("bad.txt").write_bytes(b"fine\nfine\n\xff\n")
     done = verified(models, "--verify", "bad.txt")
     assert done.code == 2
-    assert done.err.endswith(error("bad.txt: line 3 is not UTF-8", "verify with a text that is"))
+    assert done.err.endswith(error("bad.txt: line 3 is not UTF-8", "verify with a text in UTF-8"))
     Path("empty.txt").touch()
     done = verified(models, "--verify", "empty.txt")
-    said = error("there is nothing to verify with: the text is empty", "name another one")
+    said = error("can't verify with an empty text", "name another one")
     assert done.code == 2 and done.err.endswith(said)
     Path("empty.txt").unlink()
     done = verified(models, "--verify", "nosuch.txt")

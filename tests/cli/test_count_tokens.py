@@ -79,7 +79,7 @@ def test_models_of_one_name_are_called_by_their_paths(models: Models) -> None:
     head = count(models["bytes"], "-m", "x/bytes.json", "a.txt").splitlines()[0].decode()
     assert head.split() == [str(models["bytes"]), "x/bytes.json", "bytes", "name"]
     twice = tokctl("encode", "-m", "a", "-m", "a", "--count", stdin=b"")
-    assert twice == (2, b"", error("the model a is given twice", "give each once"))
+    assert twice == (2, b"", error("the model a is given twice", "give each of them once"))
 
 
 @pytest.mark.usefixtures("texts")
@@ -218,7 +218,11 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
             "--csv can't be used with --json: each is a form of its own",
             "leave one of them out",
         ),
-        (("--count", "--sort", "x"), "--sort can't be 'x'", "choose one of: tokens, bytes, name"),
+        (
+            ("--count", "--sort", "x"),
+            "invalid value 'x' for --sort",
+            "choose one of: tokens, bytes, name",
+        ),
         (
             ("--count", "--pad", "3"),
             "--pad can't be used with --count: padding is not counted",
@@ -246,7 +250,7 @@ def test_a_missing_file_is_an_error_before_anything_is_read(models: Models) -> N
         ),
         (
             ("--count", "--special", "<x>"),
-            "'<x>' is no special token of this model",
+            "'<x>' is not a special token of this model",
             "it has: [UNK]",
         ),
     ],
@@ -261,10 +265,10 @@ def test_what_does_not_go_together(
 def test_several_models_are_for_count(models: Models) -> None:
     both = ("-m", models["bytes"], "-m", models["wordpiece"])
     done = tokctl("encode", *both, stdin=b"low")
-    hint = "name one with -m, or add --count to count for all"
-    assert done == (2, b"", error("several models are for --count", hint))
+    hint = "name one model with -m, or add --count"
+    assert done == (2, b"", error("several models are given, which only --count can use", hint))
     named = tokctl("encode", *both, "--count", "--special", "<|end|>", stdin=b"low")
-    message = "wordpiece: '<|end|>' is no special token of this model"
+    message = "wordpiece: '<|end|>' is not a special token of this model"
     assert named == (2, b"", error(message, "it has: [UNK]"))
 
 

@@ -14,7 +14,7 @@ from tokctl import TokctlError, Tokenizer, formats
 
 Models = dict[str, Path]
 
-HINT = "hint: train it again, or copy it again from where it came\n"
+HINT = "hint: train the model again, or copy the file again from its source\n"
 
 
 def tried(data: bytes) -> list[Result]:
@@ -40,7 +40,9 @@ def test_truncated_anywhere(models: Models, data: st.DataObject, name: str) -> N
     length = data.draw(st.integers(0, len(whole) - 2))
     for done in tried(whole[:length]):
         assert done.code == 2
-        assert done.err.startswith("error: m.json is no model file, or a damaged one: ")
+        assert done.err.startswith(
+            "error: m.json is not a model file in a supported format, or it is damaged: "
+        )
         assert done.err.endswith(HINT)
 
 
@@ -70,11 +72,16 @@ def test_wrong_digits(models: Models, data: st.DataObject, name: str) -> None:
 def test_other_files(data: bytes) -> None:
     for done in tried(data):
         assert done.code == 2
-        assert done.err.startswith("error: m.json is no model file, or a damaged one: ")
+        assert done.err.startswith(
+            "error: m.json is not a model file in a supported format, or it is damaged"
+        )
 
 
 def test_other_libraries_models() -> None:
-    what = "m.json is no model file, or a damaged one: the field 'vocab' is missing"
+    what = (
+        "m.json is not a model file in a supported format, or it is damaged: "
+        "the field 'vocab' is missing"
+    )
     for done in tried(b'{"model": {"type": "BPE"}}'):
         assert done.err == f"error: {what}\n{HINT}"
 
@@ -97,7 +104,7 @@ def test_the_process_has_no_traceback_either(models: Models) -> None:
     Path("m.json").write_bytes(models["bytes"].read_bytes()[:-100])
     done = process("encode", "-m", "m.json", stdin=b"low\n")
     assert (done.code, done.out) == (2, b"")
-    assert done.err.startswith("error: m.json is no model file") and done.err.endswith(HINT)
+    assert done.err.startswith("error: m.json is not a model file") and done.err.endswith(HINT)
 
 
 EDITS = {
@@ -129,7 +136,9 @@ def test_edited_by_hand(edit: str, tmp_path: Path) -> None:
     inner[last] = value
     path = tmp_path / "edited.json"
     path.write_text(json.dumps(document))
-    with pytest.raises(TokctlError, match="is no model file, or a damaged one") as caught:
+    with pytest.raises(
+        TokctlError, match="is not a model file in a supported format, or it is damaged"
+    ) as caught:
         Tokenizer.load(path)
     assert "Error" not in caught.value.message
 

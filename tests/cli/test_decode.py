@@ -99,15 +99,15 @@ OBJECT = 'each line is an object with ids: {"ids": [1, 2]}'
         ),
         ("ids", b"1\n" * 9 + b" 280", "line 10, column 2: id 280 is outside the vocabulary", KNOWN),
         ("jsonl", b'{"ids":[1]}\n[1]\n', 'line 2 has no list of "ids"', OBJECT),
-        ("jsonl", b'{"ids":[1, 280]}', "line 1, number 2: 280 is no id of this model", KNOWN),
-        ("jsonl", b'{"ids":[true]}', "line 1, number 1: True is no id", KNOWN),
+        ("jsonl", b'{"ids":[1, 280]}', "line 1, number 2: 280 is not an id of this model", KNOWN),
+        ("jsonl", b'{"ids":[true]}', "line 1, number 1: True is not an id", KNOWN),
         ("bin", b"\1\0\2\0\xff\xff", "byte 4: id 65535 is outside the vocabulary", KNOWN),
         (
             "bin",
             b"\1\0\2",
-            "3 bytes are no whole number of ids of 2 bytes each",
-            "is it cut off, or not what tokctl encode --as bin writes with this model? --dtype "
-            "says how wide ids are",
+            "3 bytes are not a whole number of ids of 2 bytes each",
+            "the file may be cut off, or written with another model: give the "
+            "width of its ids with --dtype",
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_bad_input_names_its_place(
 def test_no_json_is_an_error(models: Models) -> None:
     done = tokctl("decode", "-m", models["bytes"], "--json", stdin=b'{"ids":[1]}\nx\n')
     assert (done.code, done.out) == (2, b"")
-    assert done.err.startswith("error: stdin: line 2 is no JSON: ")
+    assert done.err.startswith("error: stdin: line 2 is not valid JSON: ")
     assert done.err.endswith(f"hint: {OBJECT}\n")
 
 
@@ -133,7 +133,9 @@ def test_json_is_from_jsonl(models: Models) -> None:
     assert plain == (0, b"<|end|>\n", "")
     assert tokctl("decode", "-m", models["bytes"], "--json", stdin=given) == plain
     clash = tokctl("decode", "-m", models["bytes"], "--json", "--from", "bin", stdin=given)
-    assert clash.err == error("--json is --from jsonl, and --from is bin", "leave one of them out")
+    assert clash.err == error(
+        "--json means --from jsonl, but --from is bin", "leave one of them out"
+    )
 
 
 @given(st.binary(max_size=200), st.sampled_from(["ids", "jsonl", "bin"]))

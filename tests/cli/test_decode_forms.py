@@ -60,12 +60,12 @@ def test_documents_and_separators(models: Models, ids: list[int]) -> None:
     [
         (
             ("--from", "x"),
-            "--from can't be 'x'",
+            "invalid value 'x' for --from",
             "choose one of: auto, ids, jsonl, bin, npy, parquet, arrow, megatron, safetensors",
         ),
         (
             ("--dtype", "float32"),
-            "--dtype can't be 'float32'",
+            "invalid value 'float32' for --dtype",
             "choose one of: uint8, int8, uint16, int16, uint32, int32, uint64, int64",
         ),
         (
@@ -75,11 +75,11 @@ def test_documents_and_separators(models: Models, ids: list[int]) -> None:
         ),
         (
             ("--eos", "<x>"),
-            "--eos: '<x>' is no token of this model",
+            "--eos: '<x>' is not a token of this model",
             "its special tokens are: <|end|>",
         ),
         (("-", "-"), "stdin (-) is named twice", "it can be read only once"),
-        (("--from", "npy"), "stdin is no .npy file", "which form is it? --from names it"),
+        (("--from", "npy"), "stdin is not a .npy file", "name its form with --from"),
     ],
 )
 def test_bad_usage(models: Models, arguments: tuple[str, ...], message: str, hint: str) -> None:
@@ -126,7 +126,7 @@ def test_numbers_in_binary_from_a_pipe(models: Models, ids: list[int]) -> None:
     done = tokctl("decode", "-m", models["bytes"], stdin=data)
     assert done.code == 2
     assert done.err.startswith("error: stdin: line 1, column 1: ")
-    assert done.err.splitlines()[-1].endswith("--from bin (--dtype says which)")
+    assert done.err.splitlines()[-1].endswith("--from bin (and --dtype)")
     assert tokctl("decode", "-m", models["bytes"], "--from", "bin", stdin=data).code == 0
 
 
@@ -153,5 +153,5 @@ def test_a_full_disk_for_what_comes_through_a_pipe(
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     done = tokctl("decode", "-m", models["bytes"], stdin=Path("a.parquet").read_bytes())
     message = "can't copy stdin to a temporary file: No space left on device"
-    hint = "it is read from its end: give it as a file, or set TMPDIR to a larger disk"
+    hint = "give a file, or set TMPDIR to a larger disk: the data is read from its end"
     assert done == (2, b"", error(message, hint))

@@ -154,7 +154,7 @@ def test_special_tokens_are_text_unless_allowed(models: Models) -> None:
     assert tokens("--special", "all") == tokens("--special", "<|end|>") == "lo w <|end|> lo w"
     assert tokctl("encode", "-m", models["bytes"], "--special", "all", stdin=b"<|end|>").out == b"0"
     unknown = tokctl("encode", "-m", models["bytes"], "--special", "<s>", stdin=b"")
-    assert unknown.err == error("'<s>' is no special token of this model", "it has: <|end|>")
+    assert unknown.err == error("'<s>' is not a special token of this model", "it has: <|end|>")
 
 
 def test_model_of_the_environment(models: Models) -> None:
@@ -193,7 +193,10 @@ def test_not_utf8_names_file_line_and_byte(models: Models) -> None:
 @pytest.mark.parametrize("more", [(), ("--whole",), ("--as", "bin"), ("--json",), ("--count",)])
 def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[str, ...]) -> None:
     done = tokctl("encode", "-m", models["no-unknown"], *more, stdin="low\nlow ☃\n".encode())
-    hint = "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')"
+    hint = (
+        "see the text with --as tokens, or train a model with an unknown token "
+        "(--unk-token '[UNK]')"
+    )
     message = "stdin: line 2: '☃' is not in the model's alphabet, and it has no unknown token"
     assert (done.code, done.err) == (2, error(message, hint))
     looked = tokctl("encode", "-m", models["no-unknown"], "--as", "tokens", stdin="☃".encode())
@@ -205,7 +208,7 @@ def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[s
     [
         (
             ("--as", "npz"),
-            "--as can't be 'npz'",
+            "invalid value 'npz' for --as",
             "choose one of: ids, tokens, pieces, jsonl, bin, npy, parquet, megatron, safetensors",
         ),
         (("--offsets",), "--offsets needs --as jsonl", "add --as jsonl"),
@@ -219,7 +222,7 @@ def test_a_character_without_an_id_names_its_place(models: Models, more: tuple[s
             "--as can't be used with --count: it shows counts",
             "leave one of them out",
         ),
-        (("--errors", "x"), "--errors can't be 'x'", "choose one of: strict, replace"),
+        (("--errors", "x"), "invalid value 'x' for --errors", "choose one of: strict, replace"),
         (
             ("nosuch",),
             "can't read nosuch: No such file or directory",

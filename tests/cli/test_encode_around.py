@@ -183,7 +183,12 @@ def test_sample(bert: dict[str, Path]) -> None:
             "--seed goes with --alpha",
             "add --alpha ALPHA, or leave --seed out",
         ),
-        ("bert", ("--pad", "x"), "--pad can't be 'x'", "it is a number from 1 up, or longest"),
+        (
+            "bert",
+            ("--pad", "x"),
+            "invalid value 'x' for --pad",
+            "give a number of at least 1, or longest",
+        ),
         (
             "bert",
             ("--count", "--pad", "9"),
@@ -205,7 +210,7 @@ def test_sample(bert: dict[str, Path]) -> None:
         (
             "gpt2",
             ("--pad", "9", "--pad-token", "x"),
-            "the padding token 'x' is no special token of this model",
+            "the padding token 'x' is not a special token of this model",
             "it has: <|endoftext|>",
         ),
         (

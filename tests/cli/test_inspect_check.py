@@ -156,7 +156,7 @@ def test_errors(models: Models) -> None:
         (["--word", "a", "--tensor", "x"], "--tensor goes with --embeddings"),
         (["--check", "--tensor", "x"], "--tensor goes with --embeddings"),
         (["--fail-on", "error"], "--fail-on goes with --check"),
-        (["--check", "--fail-on", "bad"], "--fail-on can't be 'bad'"),
+        (["--check", "--fail-on", "bad"], "invalid value 'bad' for --fail-on"),
         (["--check", "--rounds"], "can't be asked together"),
         (["--check", "none.txt"], "can't read none.txt"),
         (["--check", "--limit", "0"], "0"),

@@ -56,7 +56,7 @@ def test_from_stdin(model: str) -> None:
             "error: --word-counts goes with --state, --pairs or --watch\n",
         ),
         (["--word-counts"], "error: --word-counts goes with --state, --pairs or --watch\n"),
-        (["--state", "0", "a", "b", "--word-counts"], "error: --word-counts goes with one file\n"),
+        (["--state", "0", "a", "b", "--word-counts"], "error: --word-counts takes one file\n"),
         (
             ["--state", "0", "a", "--word-counts", "--errors", "strict"],
             "error: --errors is about text",

@@ -214,8 +214,8 @@ def test_what_a_model_does_not_have(paths: dict[str, str]) -> None:
         "hint: see how often a token was counted: --token TOKEN\n"
     )
     assert refused(saved(paths, "ranks"), "--merges", "1") == (
-        "error: the merges of this model are not known: its file ranks tokens, and says nothing "
-        "of pairs\n"
+        "error: the merges of this model are not known: its file has the ranks of tokens, not "
+        "the pairs\n"
         "hint: --word TEXT and --token TOKEN show the merges that follow from the ranks\n"
     )
     assert refused(saved(paths, "gpt2"), "--rounds") == (

@@ -164,8 +164,9 @@ def test_the_models_name_can_come_from_the_environment(bpe: str, wordpiece: str)
     assert printed("--state", "0", environ=environ, stdin=b"low") == "1\tl o w _\n"
     assert printed(wordpiece, "--merges", "1", environ=environ).startswith("1\t_n\t_g")
     assert refused(wordpiece, "--state", "1", environ=environ) == (
-        f"error: is '{wordpiece}' the model or the text? $TOKCTL_MODEL is set, too\n"
-        f"hint: name both ({wordpiece} -), or the model with -m\n"
+        f"error: can't tell whether '{wordpiece}' is the model or the text: $TOKCTL_MODEL is set, "
+        "too\n"
+        f"hint: name the model and the text ({wordpiece} -), or give the model with -m\n"
     )
 
 
@@ -188,9 +189,9 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
         "hint: give the earlier step first: --merges 2:3\n"
     )
     for wrong in ("a", "1-2", "", "1:2:3", "9" * 5000):
-        assert refused(bpe, "--merges", wrong).startswith("error: --merges can't be")
+        assert refused(bpe, "--merges", wrong).startswith("error: invalid value ")
     assert refused(bpe, "--token", "loww") == (
-        "error: 'loww' is no token of this model\n"
+        "error: 'loww' is not a token of this model\n"
         "hint: did you mean low or low_ or lo? (or how the text is split: --word 'loww')\n"
     )
     assert refused(bpe, "--token", "#21") == (
@@ -199,12 +200,14 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
     assert refused(bpe, toy).startswith(f"error: '{toy}' is one argument too many")
     assert "--watch, --html or --plot\n" in refused(bpe, toy)
     assert refused(bpe, "--word", "low", "--nbest", "513") == (
-        "error: --nbest can't be 513\nhint: it is a number from 1 to 512\n"
+        "error: invalid value 513 for --nbest\nhint: give a whole number from 1 to 512\n"
     )
     assert refused(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
     assert refused(bpe, "--errors", "strict").startswith("error: --errors goes with --state")
-    assert refused(bpe, "--state", "1", "--errors", "no").startswith("error: --errors can't be")
-    assert refused("-", "--merges", "1").startswith("error: a model can't be read from stdin")
+    assert refused(bpe, "--state", "1", "--errors", "no").startswith(
+        "error: invalid value 'no' for --errors"
+    )
+    assert refused("-", "--merges", "1").startswith("error: can't read a model from stdin")
     assert refused(bpe, "--state", "1", terminal=True).startswith("error: there is no text")
 
 

@@ -96,4 +96,6 @@ def test_one_form_at_a_time(tmp_path: Path) -> None:
     path = str(tmp_path / "b.json")
     every.model("gpt2").save(path)
     assert "error: --json and --markdown are two outputs" in refused(path, "--json", "--markdown")
-    assert "error: --watch gives no Markdown" in refused(path, "--watch", "--markdown")
+    assert "error: --watch can't be combined with Markdown" in refused(
+        path, "--watch", "--markdown"
+    )

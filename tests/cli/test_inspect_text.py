@@ -180,7 +180,7 @@ def test_what_is_refused(bpe: str, toy: str) -> None:
         "error: --merges-of and --state can't be asked together"
     )
     assert refused(bpe, "--token", "es", "--errors", "replace") == (
-        "error: --errors goes with a text\nhint: name the text, or leave it out\n"
+        "error: --errors needs a text\nhint: name a text, or leave --errors out\n"
     )
     assert refused(bpe, "--use", terminal=True).startswith("error: there is no text")
     assert refused(bpe, "--use", stdin=b"\xff").startswith("error: stdin: line 1, byte 0")
@@ -204,7 +204,7 @@ def test_merges_of(bpe: str, wordpiece: str) -> None:
     )
     data = json.loads(printed(wordpiece, "--merges-of", "low", "--json"))
     assert [merge["token"] for merge in data["merges"]] == ["low", "lower"]
-    assert refused(bpe, "--merges-of", "xyz*").startswith("error: no token of this model fits")
+    assert refused(bpe, "--merges-of", "xyz*").startswith("error: no token of this model matches")
     assert refused(bpe, "--merges-of", "#99").startswith("error: there is no id 99")
 
 

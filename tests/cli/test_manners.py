@@ -54,7 +54,7 @@ def test_global_options_before_and_after(models: Models) -> None:
     before = tokctl("-q", "train", "--vocab", "260", "-o", "a.json", **given)
     assert after == before == (0, b"a.json\n", "")
     assert tokctl("--color", "pink", "encode", "-m", models["bytes"], **given).err == (
-        "error: --color can't be 'pink'\nhint: choose one of: auto, always, never\n"
+        "error: invalid value 'pink' for --color\nhint: choose one of: auto, always, never\n"
     )
 
 

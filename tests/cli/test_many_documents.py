@@ -152,7 +152,7 @@ def test_inspect_with_a_model_of_the_environment() -> None:
     # With a list the one argument is the model, and no guess.
     assert tokctl("inspect", "w.json", "--use", "--files-from", "folder", **how).out == expected
     found = tokctl("inspect", "w.json", "--use", **how)
-    assert found.err.startswith("error: is 'w.json' the model or the text?")
+    assert found.err.startswith("error: can't tell whether 'w.json' is the model or the text")
 
 
 def test_inspect_check() -> None:
@@ -191,7 +191,7 @@ def test_convert_verify() -> None:
         assert verified["lines"] >= len(DOCUMENTS) - 2
     code, _, err = tokctl(*how, "b2.json", "--verify", "broken", stdin=b"")
     assert code == 2
-    assert err.endswith(error("broken.parquet: row 2 is not UTF-8", "verify with a text that is"))
+    assert err.endswith(error("broken.parquet: row 2 is not UTF-8", "verify with a text in UTF-8"))
     assert not Path("b2.json").exists()
 
 

@@ -198,8 +198,9 @@ def test_a_supermerge_is_no_step_of_a_corpus() -> None:
     words = len(model.merges)
     done = tokctl("inspect", "m.json", "--state", str(words + 1), "a.txt")
     assert done.code == 2 and done.err == (
-        f"error: step {words + 1} is a supermerge, and states show the merges inside pre-tokens "
-        f"alone\nhint: choose a step from 0 to {words}; --merges lists the supermerges as well\n"
+        f"error: step {words + 1} is a supermerge, and states show only merges within "
+        f"pre-tokens\nhint: choose a step from 0 to {words}; --merges lists the supermerges as "
+        "well\n"
     )
     total = words + len(model.supermerges)
     done = tokctl("inspect", "m.json", "--state", str(total + 1), "a.txt")
@@ -235,7 +236,10 @@ def test_bars_leave_room_for_what_they_count(columns: int, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("option", "meant"),
     [
-        ("--nbest", "inspect --word --nbest shows the best ones of a unigram model"),
+        (
+            "--nbest",
+            "inspect --word TEXT --nbest N shows the best segmentations of a unigram model",
+        ),
         ("--dropout", "--alpha draws segmentations of a unigram model at random"),
     ],
 )

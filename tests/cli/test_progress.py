@@ -333,9 +333,9 @@ def test_notes_and_tracebacks_are_events(models: Models) -> None:
 def test_other_forms_are_errors(models: Models) -> None:
     choose = "hint: choose one of: auto, bar, log, json, none\n"
     done = tokctl("--progress", "loud", "encode", stdin=b"")
-    assert done == (2, b"", f"error: --progress can't be 'loud'\n{choose}")
+    assert done == (2, b"", f"error: invalid value 'loud' for --progress\n{choose}")
     done = tokctl("encode", stdin=b"", environ={"TOKCTL_PROGRESS": "loud"})
-    assert done == (2, b"", f"error: $TOKCTL_PROGRESS can't be 'loud'\n{choose}")
+    assert done == (2, b"", f"error: invalid value 'loud' for $TOKCTL_PROGRESS\n{choose}")
     given = {"environ": {"TOKCTL_PROGRESS": ""}, "stdin": b"low\n"}
     assert tokctl("encode", "-m", models["bytes"], **given).code == 0
 

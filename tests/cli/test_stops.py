@@ -114,7 +114,7 @@ def test_kill_while_saving_leaves_the_old_file(models: Models, folder: Path, old
 
 @systems.full_device
 def test_full_disk_on_stdout(models: Models) -> None:
-    hint = "what was written so far is not complete"
+    hint = "repeat the command: the output so far is incomplete"
     expected = error("can't write to stdout: No space left on device", hint)
     for arguments in (
         ("encode", "-m", models["bytes"]),
@@ -214,7 +214,8 @@ def test_a_terminal_on_stdin_is_no_hang(models: Models, folder: Path) -> None:
             1,
             2,
             error(
-                "can't write to stdout: stdout is closed", "what was written so far is not complete"
+                "can't write to stdout: stdout is closed",
+                "repeat the command: the output so far is incomplete",
             ),
         ),
         (2, 0, ""),
@@ -240,4 +241,4 @@ def test_broken_memory_is_an_error(monkeypatch: pytest.MonkeyPatch, models: Mode
 
     monkeypatch.setattr(Tokenizer, "load", hungry)
     done = tokctl("encode", "-m", models["bytes"], stdin=b"")
-    assert done == (2, b"", error("out of memory", "give it less text at a time"))
+    assert done == (2, b"", error("out of memory", "give less text at a time"))

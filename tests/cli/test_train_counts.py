@@ -114,8 +114,8 @@ def test_places_that_are_none(place: str, what: str) -> None:
 def test_counts_are_no_model() -> None:
     Path("w.tsv").write_bytes(b"the\t3\n")
     done = tokctl("encode", "-m", "w.tsv", stdin=b"the")
-    hint = "train one on them: tokctl train --word-counts w.tsv"
-    assert done == (2, b"", error("w.tsv holds word counts, and no model", hint))
+    hint = "train a model on these counts: tokctl train --word-counts w.tsv"
+    assert done == (2, b"", error("w.tsv holds word counts, not a model", hint))
     done = tokctl("train", "-q", "--word-counts", "w.tsv", "--chars", stdin=None)
     assert done.code == 0
     Path("w.tsv").write_bytes(b"the\t3\n\\xff\t1\n")

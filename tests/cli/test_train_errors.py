@@ -20,14 +20,14 @@ MARKER_HINT = "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continua
 PATTERN_HINT = "patterns are those of Python's regex package; quote them for the shell"
 ELSEWHERE = "choose another place with -o PATH"
 SPELLING = "give it a spelling that no text has: <|endoftext|>, [SEP], …"
-SHARE_HINT = "it is a share: above 0 and at most 1"
+SHARE_HINT = "give a share above 0 and at most 1"
 TEMPLATE_HINT = (
     "write it as $A, quoted for the shell: '[CLS] $A [SEP]=>[CLS] $A [SEP] $B:1 [SEP]:1'"
 )
 NOT_WORDPIECE = "leave it out, or add --algo wordpiece"
 NOT_LONGEST = "leave it out, or add --segment longest-match"
 LIMITS = "--coverage, --alphabet-limit and --initial-alphabet"
-RULES_HINT = "take them from a model file as they are"
+RULES_HINT = "copy them unchanged from a model file"
 TEXT = b"low lower lowest\n"
 
 CASES = [
@@ -40,9 +40,9 @@ CASES = [
     ("", "there is no text: stdin is a terminal",
      "name a file, or pipe text in: cat book.txt | tokctl …; - lets you type"),
     ("empty.txt", "there is nothing to train on: no pre-token was found",
-     "the text is empty or blank, or --min-count is higher than every count"),
+     "name a text with words, or lower --min-count"),
     ("text.txt --min-count 9", "there is nothing to train on: no pre-token was found",
-     "the text is empty or blank, or --min-count is higher than every count"),
+     "name a text with words, or lower --min-count"),
     ("text.txt --vocab 255",
      "a vocabulary of 255 is too small: the alphabet and the special tokens need 256",
      "ask for 256 or more: --vocab 256"),
@@ -72,9 +72,9 @@ CASES = [
      "use gpt2, cl100k, none or regex:PATTERN, or train on characters (--chars)"),
     ("text.txt --marker end:_",
      "a byte-level model has no word marker: its tokens hold the spaces themselves", BYTES_HINT),
-    ("text.txt --chars --marker end", "--marker can't be 'end'", MARKER_HINT),
-    ("text.txt --chars --marker none:x", "--marker can't be 'none:x'", MARKER_HINT),
-    ("text.txt --chars --marker between:x", "--marker can't be 'between:x'", MARKER_HINT),
+    ("text.txt --chars --marker end", "invalid value 'end' for --marker", MARKER_HINT),
+    ("text.txt --chars --marker none:x", "invalid value 'none:x' for --marker", MARKER_HINT),
+    ("text.txt --chars --marker between:x", "invalid value 'between:x' for --marker", MARKER_HINT),
     ("text.txt --chars --marker continuation:##",
      "bpe can't have a continuation marker", "choose: none, end, end-fused, start"),
     ("text.txt --algo wordpiece --marker none", "wordpiece can't have a none marker",
@@ -91,13 +91,13 @@ CASES = [
      "--unknown is for longest match, and this model replays its merges", NOT_LONGEST),
     ("text.txt --preset notebook-wordpiece --max-input-chars 5",
      "--max-input-chars is for longest match, and this model replays its merges", NOT_LONGEST),
-    ("text.txt --algo wordpiece --segment x", "--segment can't be 'x'",
+    ("text.txt --algo wordpiece --segment x", "invalid value 'x' for --segment",
      "choose one of: longest-match, merges"),
-    ("text.txt --algo wordpiece --score x", "--score can't be 'x'",
+    ("text.txt --algo wordpiece --score x", "invalid value 'x' for --score",
      "choose one of: count, likelihood"),
-    ("text.txt --tie-break x", "--tie-break can't be 'x'",
+    ("text.txt --tie-break x", "invalid value 'x' for --tie-break",
      "choose one of: first-seen, rewritten-last, lowest-id, highest-text"),
-    ("text.txt --errors x", "--errors can't be 'x'", "choose one of: strict, replace"),
+    ("text.txt --errors x", "invalid value 'x' for --errors", "choose one of: strict, replace"),
     ("text.txt --unk-token [UNK]",
      "a byte-level model knows every byte: no token is ever unknown to it",
      "leave --unk-token out, or train on characters (--chars)"),
@@ -118,11 +118,11 @@ CASES = [
      f"FILE reads it as text.txt; {ELSEWHERE}"),
     ("nosuch.txt --decoder metaspace",
      "the decoder metaspace does not fit: it needs a model of characters",
-     "leave the decoder out, and the recipe decodes as it should"),
+     "leave the decoder out to use the recipe's own"),
     ("nosuch.txt --decoder nosuch", "no decoder is called 'nosuch'",
      f"choose one of: {', '.join(DECODERS.names())}"),
     ("nosuch.txt --template $A-</s>",
-     "the template '$A </s>' names </s>, which is no special token",
+     "the template '$A </s>' names </s>, which is not a special token",
      "make it one: --special-token '</s>'"),
     ("nosuch.txt --template <s>", "the template '<s>' has no place for the text", TEMPLATE_HINT),
     ("nosuch.txt --normalize nosuch", "no normalizer is called 'nosuch'",
@@ -130,7 +130,7 @@ CASES = [
     ("nosuch.txt --normalize nfc --normalize=", "--normalize is empty",
      "for no normalizer: --normalize none"),
     ("nosuch.txt --byte-fallback",
-     "--byte-fallback is for models of characters: to one of bytes no byte is unknown",
+     "--byte-fallback is for character-level models: to a byte-level model no byte is unknown",
      "leave it out, or train on characters (--chars)"),
     ("nosuch.txt --algo wordpiece --byte-fallback",
      "--byte-fallback is for bpe, unigram, superbpe, picky and scaffold, and this is wordpiece",
@@ -139,8 +139,8 @@ CASES = [
      "--fuse-unknown needs an unknown token, and this model has none",
      "leave it out, or name one: --unk-token '[UNK]'"),
     ("nosuch.txt --preset char-bpe --byte-fallback",
-     "--byte-fallback does not go with a word marker: the bytes of a character would carry it "
-     "as well", "leave it out, or take --marker none --pretokenize metaspace"),
+     "--byte-fallback can't be combined with a word marker: each byte of a character would carry "
+     "the marker", "leave it out, or take --marker none --pretokenize metaspace"),
     ("nosuch.txt --graphemes", "--graphemes is for char, and this is bpe",
      "leave it out, or add --algo char"),
     ("nosuch.txt --algo word --show-steps 3",
@@ -154,17 +154,18 @@ CASES = [
      "whole pre-tokens",
      f"leave {LIMITS} out; --vocab and --min-frequency limit a list of words"),
     ("nosuch.txt --vocab 9223372036854775808",
-     "the vocabulary size can't be 9223372036854775808", "it is a number from 1 to 2^63 - 1"),
+     "invalid value 9223372036854775808 for the vocabulary size",
+     "give a whole number from 1 to 2^63 - 1"),
     ("nosuch.txt --algo unigram --max-token-length 256",
-     "the greatest token length can't be 256 for unigram",
+     "invalid value 256 for the greatest token length of unigram",
      "its pieces have up to 255 characters: --max-token-length 255"),
     ("nosuch.txt --chars --pretokenize {\"kind\":\"metaspace\",\"replacement\":\"ab\"}",
-     "the option replacement of the pre-tokenizer metaspace can't be 'ab'",
-     "it is one character"),
+     "invalid value 'ab' for the option replacement of the pre-tokenizer metaspace",
+     "give one character"),
     ("nosuch.txt --chars --normalize {\"kind\":\"precompiled\",\"rules\":\"AAAA\"}",
      "the precompiled rules are damaged: the precompiled_charsmap is cut off", RULES_HINT),
     ("nosuch.txt --chars --normalize {\"kind\":\"precompiled\",\"rules\":\"é\"}",
-     "the precompiled rules are no base64: string argument should contain only ASCII "
+     "the precompiled rules are not base64: string argument should contain only ASCII "
      "characters", RULES_HINT),
     ("nosuch.txt --pretokenize scripts",
      "the pre-tokenizer 'scripts' does not keep the text as it is, so a byte-level model could "
@@ -186,16 +187,16 @@ CASES = [
     ("text.txt --vocab 259 --initial-token ababab --initial-token xyz",
      "a vocabulary of 259 is too small: the alphabet, the initial tokens and the special "
      "tokens need 261", "ask for 261 or more: --vocab 261"),
-    ("nosuch.txt --chars --coverage 2", "--coverage can't be 2", SHARE_HINT),
-    ("nosuch.txt --chars --coverage nan", "--coverage can't be 'nan'", SHARE_HINT),
-    ("nosuch.txt --sample x", "--sample can't be 'x'", SHARE_HINT),
+    ("nosuch.txt --chars --coverage 2", "invalid value 2 for --coverage", SHARE_HINT),
+    ("nosuch.txt --chars --coverage nan", "invalid value 'nan' for --coverage", SHARE_HINT),
+    ("nosuch.txt --sample x", "invalid value 'x' for --sample", SHARE_HINT),
     ("nosuch.txt --seed 1", "--seed goes with --sample",
      "add --sample SHARE, or leave --seed out"),
-    ("text.txt --weight text.txt", "--weight can't be 'text.txt'",
+    ("text.txt --weight text.txt", "invalid value 'text.txt' for --weight",
      "name the text, then its weight: book.txt=2.0"),
     ("text.txt --weight text.txt=1 --weight text.txt=2", "text.txt has two weights",
      "leave one of them out"),
-    ("text.txt --weight other.txt=2", "there is a weight for 'other.txt', which is not read",
+    ("text.txt --weight other.txt=2", "a weight is given for 'other.txt', which is not read",
      "weights are for the sources of this training: text.txt"),
     ("--word-counts text.txt bad.txt", "--word-counts takes one file",
      "counts of the same word add up: cat a b | tokctl train --word-counts -"),
@@ -234,7 +235,7 @@ def test_numbers_from_one_up(option: str, number: str) -> None:
 
 def test_an_empty_special_token() -> None:
     done = tokctl("train", "--special-token", "", stdin=TEXT)
-    hint = "for no unknown token: --unk-token ''"
+    hint = "give the token a text; --unk-token '' trains without an unknown token"
     assert done == (2, b"", error("a special token can't be empty", hint))
 
 
@@ -243,7 +244,11 @@ def test_an_empty_special_token() -> None:
 def test_arguments_that_are_not_utf8(folder: Path, option: str, value: str) -> None:
     done = tokctl("train", "--chars", option, value, stdin=TEXT)
     message = r"the argument '\udcff' is not UTF-8"
-    assert done == (2, b"", error(message, "a model file holds UTF-8 text only"))
+    assert done == (
+        2,
+        b"",
+        error(message, "write the argument in UTF-8: a model file holds only UTF-8"),
+    )
     assert names(folder) == []
 
 

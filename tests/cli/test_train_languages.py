@@ -127,7 +127,7 @@ DAMAGE = {
     "one name twice": ({"languages": ["a", "a"]}, "its languages have no names of their own"),
     "a number as name": ({"languages": ["a", 1]}, ""),
     "too few counts": ({"after": [1]}, "there is not one number for each of its languages"),
-    "a count below 0": ({"before": [1, -1]}, "one of the numbers of before is no count"),
+    "a count below 0": ({"before": [1, -1]}, "one of the numbers of before is not a count"),
     "a float": ({"chosen": [0.0]}, ""),
     "no such language": (
         {"chosen": [2]}, "one of its merges was chosen by a language that is not named",
@@ -155,7 +155,7 @@ TWO = "--lang a=en.txt --lang b=sw.txt"
 CASES = [
     ("--lang a=en.txt", "parity-aware training needs two languages or more",
      "name a text for each: --lang fi=fi.txt --lang sw=sw.txt"),
-    ("--lang a", "--lang can't be 'a'", "write it as --lang fi=fi.txt"),
+    ("--lang a", "invalid value 'a' for --lang", "write it as --lang fi=fi.txt"),
     ("--parity base en.txt", "--parity goes with --lang",
      "add --lang NAME=FILE, or leave --parity out"),
     (f"{TWO} --lang-dev a=en.txt", "b has no development text",
@@ -164,7 +164,7 @@ CASES = [
      "the languages are a, b"),
     (f"{TWO} --parity-target c=2", "there is a target for c, and no text to train on",
      "the languages are a, b"),
-    (f"{TWO} --parity-target a=0", "the target of a can't be 0", "it is a number above 0"),
+    (f"{TWO} --parity-target a=0", "invalid value 0 for the target of a", "give a number above 0"),
     (f"{TWO} --algo wordpiece",
      "parity-aware training chooses merges by count, and wordpiece is trained by likelihood",
      "take --algo bpe, or --score count"),
@@ -193,15 +193,15 @@ CASES = [
      "--save-counts can't be used with --lang: each language has its own counts",
      "leave one of them out"),
     (f"{TWO} --parity-window 5", "--parity-window is for the window", "add --parity window"),
-    (f"{TWO} --parity window --parity-limit x", "the window's limit can't be 'x'",
-     "it is a number above 0"),
+    (f"{TWO} --parity window --parity-limit x", "invalid value 'x' for the window's limit",
+     "give a number above 0"),
     (f"{TWO} --global-merges 150%",
-     "the merges that all languages choose together can't be '150%'",
+     "invalid value '150%' for the merges that all languages choose together",
      "give their number, or a share: 50%"),
-    (f"{TWO} --parity-measure lines", "--parity-measure can't be 'lines'",
+    (f"{TWO} --parity-measure lines", "invalid value 'lines' for --parity-measure",
      "choose one of: tokens, bytes, characters"),
     ("--lang a=en.txt --lang b=empty.txt", "the text of b has no pre-token",
-     "it is empty or blank, or --min-count is higher than every count"),
+     "name a text with words, or lower --min-count"),
     (f"{TWO} --algo wordpiece --tie-break highest-text",
      "the tie break highest-text is for scores by count, and this is likelihood",
      "take another tie break, or the score count (--score count)"),
@@ -223,5 +223,5 @@ def test_a_model_to_extend_is_refused() -> None:
         "leave one of them out",
     )
     for wrong in (["en.txt"], "en.txt", None):
-        with pytest.raises(TokctlError, match="languages can't be"):
+        with pytest.raises(TokctlError, match=r"invalid value .*languages"):
             Tokenizer.train_by_language(wrong, vocab_size=300)  # type: ignore[arg-type]

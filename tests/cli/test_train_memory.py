@@ -72,7 +72,7 @@ def test_sizes(given: str, bytes_: int) -> None:
 
 @pytest.mark.parametrize("given", ["", "G", "-1G", "2GB", "2 G", "1e9", "two", "1__000M", "٣M"])
 def test_no_sizes(given: str) -> None:
-    with pytest.raises(TokctlError, match="--memory can't be"):
+    with pytest.raises(TokctlError, match="for --memory"):
         size_of("--memory", given)
 
 

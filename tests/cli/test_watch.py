@@ -17,7 +17,9 @@ from tokctl.cli import watching
 from tokctl.cli.world import Console
 from tokctl.model.presets import DEFAULTS
 
-INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
+INSTEAD = (
+    "without a terminal, --state STEP shows a step, tokctl train --show-steps N the first steps"
+)
 
 
 def watched(*arguments: str, **world: object) -> str:
@@ -37,14 +39,14 @@ def test_without_a_terminal(bpe: str, toy: str) -> None:
     for name in ("stdout", "stderr", "stdin"):
         err = watched(bpe, toy, **{f"{name}_is_terminal": False})
         if name == "stdin":
-            message = "--watch needs the keys: stdin is no terminal"
-            assert err == error(message, "for a text there: -")
+            message = "--watch reads keys from stdin, which is not a terminal"
+            assert err == error(message, "to read the text from stdin, name it: -")
         else:
-            assert err == error(f"--watch needs a terminal, and {name} is none", INSTEAD)
+            assert err == error(f"--watch needs a terminal, and {name} is not one", INSTEAD)
     message = "--watch can't draw on this terminal (TERM=dumb)"
     assert watched(bpe, toy, environ={"TERM": "dumb"}) == error(message, INSTEAD)
     assert refused(bpe, "--watch", toy).startswith("error: --watch needs a terminal")
-    assert watched(bpe, "-").startswith("error: - is stdin, and that is the terminal")
+    assert watched(bpe, "-").startswith("error: can't read the text from stdin (-), the terminal")
 
 
 def test_models_without_steps(tmp_path: Path, toy: str) -> None:
@@ -70,7 +72,7 @@ def test_texts(bpe: str, tmp_path: Path) -> None:
     assert err == error("there is nothing to watch: the text is empty", "name another text")
     err = watched(bpe, "--merges", "1")
     assert err.startswith("error: --merges and --watch can't be asked together")
-    assert watched(bpe, "--json").startswith("error: --watch gives no JSON")
+    assert watched(bpe, "--json").startswith("error: --watch can't be combined with JSON")
     assert watched(bpe, "--limit", "3").startswith("error: --limit goes with --merges, ")
 
 

@@ -101,7 +101,7 @@ def test_nodes_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     here = TokctlError(f"can't read {path}: No such file or directory", "so")
     found = ray_tasks.at_nodes(here)
     assert found.message == f"can't read {path}: No such file or directory (on a node: it is here)"
-    assert found.hint and found.hint.startswith("every node of the cluster must find it")
+    assert found.hint and found.hint.startswith("put the file where every node finds it")
     gone = TokctlError("can't read gone.txt: No such file or directory", "so")
     assert ray_tasks.at_nodes(gone) is gone
 
@@ -113,8 +113,8 @@ def test_nodes_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             "ray://127.0.0.1:FREE",
             "can't reach the cluster ray://127.0.0.1:FREE: Connection refused",
         ),
-        ("ray://", "ray:// is no address of a cluster"),
-        ("ray://127.0.0.1", "ray://127.0.0.1 is no address of a cluster"),
+        ("ray://", "ray:// is not the address of a cluster"),
+        ("ray://127.0.0.1", "ray://127.0.0.1 is not the address of a cluster"),
     ],
 )
 def test_a_cluster_that_does_not_answer(address: str, message: str, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_cluster_that_does_not_answer(address: str, message: str, tmp_path: Pa
     text.write_text("low lower\n" * 99)
     port = str(_free_port())
     address, message = address.replace("FREE", port), message.replace("FREE", port)
-    hint = "it is ray://HOST:PORT; Ray's port is 10001"
+    hint = "write ray://HOST:PORT; Ray's default port is 10001"
     if "reach" in message:
         hint = "its head is started by: ray start --head --ray-client-server-port PORT"
     done = run("train", "--engine", address, "-o", tmp_path / "m.json", text)

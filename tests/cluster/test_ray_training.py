@@ -152,7 +152,7 @@ def test_what_a_cluster_refuses() -> None:
         Tokenizer.train(open_sources(["-"], stdin=file), vocab_size=300, engine=SMALL)
     with pytest.raises(TokctlError, match="this process is connected to a cluster already"):
         Tokenizer.train(__file__, vocab_size=300, engine=Cluster("ray://nowhere:1"))
-    with pytest.raises(TokctlError, match="part_size can't be 0"):
+    with pytest.raises(TokctlError, match="invalid value 0 for part_size"):
         Cluster(part_size=0)
 
 

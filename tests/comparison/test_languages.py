@@ -112,9 +112,9 @@ def test_conditions(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--lang", "fi.txt"], "error: --lang can't be 'fi.txt'\nhint: write NAME=FILE"),
-        (["--lang", "=fi.txt"], "error: --lang can't be '=fi.txt'\n"),
-        (["--lang", "fi="], "error: --lang can't be 'fi='\n"),
+        (["--lang", "fi.txt"], "error: invalid value 'fi.txt' for --lang\nhint: write NAME=FILE"),
+        (["--lang", "=fi.txt"], "error: invalid value '=fi.txt' for --lang\n"),
+        (["--lang", "fi="], "error: invalid value 'fi=' for --lang\n"),
         (["--lang", "a=w", "--lang", "a=w"], "error: the language a is named twice\n"),
         (["--lang", "fi=no.txt"], "error: can't read no.txt: No such file"),
         (["--reference", "fi"], "error: no language of this comparison is called 'fi'\n"),

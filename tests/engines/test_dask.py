@@ -88,7 +88,7 @@ def test_errors(tmp_path: Path) -> None:
         (lambda: tokctl.extras.dask.encode(frame, without_letters(), "nope"), "has no column nope"),
         (
             lambda: tokctl.extras.dask.encode(frame, without_letters(), "number"),
-            "holds int64, and no text",
+            "holds int64, not text",
         ),
         (
             lambda: tokctl.extras.dask.encode(frame, without_letters(), ids="text"),

@@ -9,6 +9,7 @@ import ctypes
 import gc
 import pickle
 import random
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -102,13 +103,13 @@ NO_IDS: list[Any] = [
 @pytest.mark.parametrize("ids", NO_IDS, ids=lambda ids: f"{type(ids).__name__} {ids!r:.14}")
 def test_what_is_no_id_is_refused_as_in_a_list(ids: Any) -> None:
     tokenizer = byte_level()
-    no_number = "one of the ids is no whole number from 0 to 2^32 - 1"
+    no_number = "one of the ids is not a whole number from 0 to 2^32 - 1"
     for work in (tokenizer.decode_bytes, tokenizer.decode):
         with pytest.raises(TokctlError) as caught:
             work(ids)
         if ids is None or type(ids) in (str, int, object):
-            assert caught.value.message.startswith("the ids can't be ")
-            assert caught.value.hint == "they are a list or an array: [5]"
+            assert re.match("invalid value .* for the ids$", caught.value.message)
+            assert caught.value.hint == "give a list or an array of ids, for example [5]"
             continue
         assert caught.value.hint == f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
         message = str(caught.value)
@@ -235,7 +236,7 @@ def test_text_that_a_model_can_not_take() -> None:
         characters().encode_array(b"ab\n\xff")
     with pytest.raises(TokctlError, match="line 2, byte 3"):
         characters().encode_ids(["ab", b"ab\n\xff"])
-    with pytest.raises(TokctlError, match="threads can't be 0"):
+    with pytest.raises(TokctlError, match="invalid value 0 for threads"):
         characters().encode_array("ab", threads=0)
     none = Tokenizer.train_on_counts({"ab": 2}, recipe=preset("notebook-bpe"), vocab_size=4)
     assert none.encode_array("ab") == none.encode_ids("ab")
@@ -327,7 +328,7 @@ def test_ids_of_16_bits_are_asked_for_where_they_fit(monkeypatch: pytest.MonkeyP
             model.encode_array(["the", "x" * 9], threads=threads, dtype="uint16")
         with pytest.raises(TokctlError, match="character of text 0 is not in"):
             model.encode_array("x the " * 100_000, threads=threads, dtype="uint16")
-    with pytest.raises(TokctlError, match="dtype can't be 'int64'"):
+    with pytest.raises(TokctlError, match="invalid value 'int64' for dtype"):
         tokenizer.encode_array("the", dtype="int64")
     monkeypatch.setattr(Tokenizer, "vocab_size", 65_536)
     assert memoryview(tokenizer.encode_array("the", dtype="uint16")).itemsize == 2

@@ -102,13 +102,13 @@ def test_a_seed_draws_the_same_again(unigram: Tokenizer) -> None:
 
 def test_what_is_refused(unigram: Tokenizer, tmp_path: Path) -> None:
     for n in (0, 513):
-        with pytest.raises(TokctlError, match="n can't be"):
+        with pytest.raises(TokctlError, match=r"invalid value .* for n\b"):
             unigram.nbest("a", n)
-    with pytest.raises(TokctlError, match="the seed can't be -1"):
+    with pytest.raises(TokctlError, match="invalid value -1 for seed"):
         unigram.sample("a", seed=-1)
-    with pytest.raises(TokctlError, match="alpha can't be -1"):
+    with pytest.raises(TokctlError, match="invalid value -1 for alpha"):
         unigram.sample("a", alpha=-1, seed=1)
-    with pytest.raises(TokctlError, match="alpha can't be inf"):
+    with pytest.raises(TokctlError, match="invalid value inf for alpha"):
         unigram.sample("a", alpha=math.inf, seed=1)
     path = tmp_path / "text.txt"
     path.write_text(TEXT)
@@ -154,5 +154,5 @@ def test_a_finished_stream(streamed: Tokenizer) -> None:
     for ids in (0, [], [streamed.vocab_size]):
         with pytest.raises(TokctlError, match="the stream is finished") as caught:
             stream.push(ids)
-        assert caught.value.hint == "decode what follows with a new one"
+        assert caught.value.hint == "decode further ids with a new stream"
     assert stream.finish() == ""

@@ -239,7 +239,7 @@ def test_weights_and_samples_hold_for_superwords() -> None:
 def test_texts_that_change_are_an_error() -> None:
     given_blocks = iter([[b"a b a b"], [b"a b a c"]])
     source = Document("log", 7, lambda: iter(next(given_blocks)), prompt=True)
-    with pytest.raises(TokctlError, match="have changed while"):
+    with pytest.raises(TokctlError, match="changed between two readings"):
         training.train([source], RECIPE, Options(vocab_size=260))
 
 

@@ -143,7 +143,9 @@ def test_the_longest_piece_of_a_unigram_model() -> None:
     assert max(len(token.decode()) for token in model.tokens) <= 255
     for longest in (256, 2**32, 2**63 - 1):
         options = Options(vocab_size=20, max_token_length=longest)
-        with pytest.raises(TokctlError, match=f"can't be {longest} for unigram") as caught:
+        with pytest.raises(
+            TokctlError, match=f"invalid value {longest} for .* of unigram"
+        ) as caught:
             train_on_counts(words, UNIGRAM, options)
         assert caught.value.hint and "--max-token-length 255" in caught.value.hint
         assert train_on_counts(words, CHAR, options).tokens
@@ -196,14 +198,14 @@ def test_thresholds_are_those_of_the_weighted_counts() -> None:
 def test_weights_that_can_not_be() -> None:
     text = [document("a", b"x y"), document("b", b"x")]
     for weights, what in (
-        ({"a": 0}, "weight of a can't be 0"),
-        ({"a": -1}, "can't be -1"),
-        ({"a": "two"}, "can't be 'two'"),
-        ({"a": float("nan")}, "can't be"),
+        ({"a": 0}, "invalid value 0 for the weight of a"),
+        ({"a": -1}, "invalid value -1"),
+        ({"a": "two"}, "invalid value 'two'"),
+        ({"a": float("nan")}, "invalid value nan"),
         ({"c": 1}, "'c', which is not read"),
-        ({"a": 1e-30}, "too large, too small"),
-        ({"a": 1e30}, "too large, too small"),
-        ({"a": Fraction(1, 2**40), "b": Fraction(1, 3**30)}, "no common measure"),
+        ({"a": 1e-30}, "closer to 1"),
+        ({"a": 1e30}, "closer to 1"),
+        ({"a": Fraction(1, 2**40), "b": Fraction(1, 3**30)}, "whole numbers of 64 bits"),
         ({"a": 2**62, "b": 2**62}, "2\\^63 or more"),
     ):
         with pytest.raises(TokctlError, match=what) as caught:

@@ -235,7 +235,7 @@ def test_merges_and_rounds_or_why_there_are_none(name: str) -> None:
 
 def test_rounds_that_a_file_does_not_hold() -> None:
     silent = Tokenizer(replace(model("default unigram").model, rounds=[], training=None))
-    with pytest.raises(TokctlError, match="says nothing about its training"):
+    with pytest.raises(TokctlError, match="has no record of its training"):
         rounds(silent)
 
 

@@ -45,7 +45,7 @@ def test_patterns() -> None:
     assert merges_of(tokenizer, "*ow")[1].names == {"low", "low_"}
     assert merges_of(tokenizer, "*w_")[1].names == {"low_"}
     assert merges_of(tokenizer, "*es*")[1].names == {"es", "est", "est_", "newest_"}
-    with pytest.raises(TokctlError, match=r"no token of this model fits 'x\*'"):
+    with pytest.raises(TokctlError, match=r"no token of this model matches 'x\*'"):
         merges_of(tokenizer, "x*")
 
 
@@ -71,7 +71,7 @@ def test_a_star_that_is_a_token_is_that_token() -> None:
 def test_models_without_merges() -> None:
     with pytest.raises(TokctlError, match="a unigram model has no merges"):
         merges_of(model("default unigram"), "low")
-    with pytest.raises(TokctlError, match="'loww' is no token of this model"):
+    with pytest.raises(TokctlError, match="'loww' is not a token of this model"):
         merges_of(models.toy(models.NOTEBOOK_BPE, 21), "loww")
-    with pytest.raises(TokctlError, match=r"'\*\*' is no token of this model"):
+    with pytest.raises(TokctlError, match=r"'\*\*' is not a token of this model"):
         merges_of(models.toy(models.NOTEBOOK_BPE, 21), "**")

@@ -106,7 +106,7 @@ def test_a_history_that_goes_round_in_a_circle() -> None:
     ],
 )
 def test_no_such_token(name: str, token: str, hint: str) -> None:
-    with pytest.raises(TokctlError, match="is no token of this model") as caught:
+    with pytest.raises(TokctlError, match="is not a token of this model") as caught:
         models.model(name).token_history(token)
     assert caught.value.hint is not None
     assert caught.value.hint.startswith(hint)

@@ -68,7 +68,7 @@ def test_a_limit_is_an_error_or_changes_nothing(arguments: tuple[str, ...], fold
 
 def test_out_of_memory_is_both_errors() -> None:
     assert issubclass(OutOfMemoryError, TokctlError) and issubclass(OutOfMemoryError, MemoryError)
-    assert str(OutOfMemoryError()) == "out of memory\nhint: give it less text at a time"
+    assert str(OutOfMemoryError()) == "out of memory\nhint: give less text at a time"
 
 
 #: A module that the end of the process imports finds no memory.

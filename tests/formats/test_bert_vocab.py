@@ -95,7 +95,7 @@ def test_without_cls(tmp_path: Path) -> None:
 
 def test_what_is_none(tmp_path: Path) -> None:
     for lines in (["[UNK]", "[CLS]", "a"], ["[CLS]", "##a"], ["[UNK] x", "[CLS]", "##a"], []):
-        with pytest.raises(TokctlError, match="is no model file"):
+        with pytest.raises(TokctlError, match="is not a model file"):
             Tokenizer.load(vocab(tmp_path, lines))
 
 
@@ -137,7 +137,7 @@ def test_too_many_lines(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match="more than 1048576 lines"):
         Tokenizer.load(path)
     path.write_bytes(path.read_bytes().replace(b"ab\n", b"ab" * (1 << 24) + b"\n"))
-    with pytest.raises(TokctlError, match="is no model file"):
+    with pytest.raises(TokctlError, match="is not a model file"):
         Tokenizer.load(path)
 
 

@@ -143,8 +143,8 @@ def test_no_more_merges_than_clip_takes(monkeypatch: pytest.MonkeyPatch) -> None
     ("data", "message"),
     [
         (gzip.compress(listing(learned(9)))[:-9], "it can't be unpacked"),
-        (listing(learned(9)) + b"a\n", "merge 10 is no pair"),
-        (listing(learned(9)) + b"a b c\n", "merge 10 is no pair"),
+        (listing(learned(9)) + b"a\n", "merge 10 is not a pair"),
+        (listing(learned(9)) + b"a b c\n", "merge 10 is not a pair"),
         (listing([("l", "o"), ("l", "o")]), "make the same token"),
         (listing([("l", "q"), ("zz", "o")]), "merge 2 names 'zz'"),
     ],

@@ -204,8 +204,8 @@ def test_gemma_4_by_its_other_names() -> None:
 @pytest.mark.parametrize(
     ("token", "kind", "why"),
     [
-        ("ab", files.CONTROL, "is made of ordinary text"),
-        ("c", files.CONTROL, "is made of ordinary text"),
+        ("ab", files.CONTROL, "ordinary text can"),
+        ("c", files.CONTROL, "ordinary text can"),
         ("<0x41>", files.NORMAL, "tokens for 255 of the 256 bytes"),
     ],
 )
@@ -318,15 +318,15 @@ REFUSED = {
     "sarvam": (changed("gpt-2", pre="sarvam-moe"), "merges characters"),
     "kimi": (changed("gpt-2", pre="kimi-k2"), "without merges"),
     "a token twice": (with_tokens("llama", ("a", 1)), "'a' is there twice"),
-    "made by merging": (with_tokens("llama", ("aab", 3)), "'aab' is made of ordinary text"),
-    "one character": (with_tokens("llama", ("q", 3)), "'q' is made of ordinary text"),
+    "merging ordinary text": (with_tokens("llama", ("aab", 3)), "its control token 'aab'"),
+    "one character": (with_tokens("llama", ("q", 3)), "its control token 'q'"),
     "overlap": (with_tokens("llama", ("p>abc", 4)), "overlap"),
     "bytes missing": (
         changed("llama", tokens=["<x>" if t == "<0x41>" else t for t in LLAMA]),
         "255 of the 256",
     ),
     "unigram with bytes": (with_tokens("t5", ("<0x41>", 6)), "tokens for bytes"),
-    "user-defined, not ASCII": (with_tokens("t5", ("<é>", 4)), "apart"),
+    "user-defined, not ASCII": (with_tokens("t5", ("<é>", 4)), "the same byte"),
     "wordpiece with ▁": (with_tokens("bert", ("▁", 1)), "▁"),
     "wordpiece control": (with_tokens("bert", ("mask", 3)), "'mask'"),
     "no unknown": (changed("bert", unknown_token_id=6), "unknown token"),
@@ -341,7 +341,7 @@ REFUSED = {
     "merge of none": (changed("gpt-2", merges=["a b", "a bcd"]), "merge 2"),
     "no such flag": (changed("llama", add_bos_token="yes"), "add_bos_token"),
     "scores": (changed("llama", scores=[0.0]), "scores"),
-    "nan": (changed("llama", scores=[float("nan")] * 300), "no number"),
+    "nan": (changed("llama", scores=[float("nan")] * 300), "not a number"),
     "type": (changed("llama", token_type=[9] * 300), "unknown type"),
 }  # fmt: skip
 

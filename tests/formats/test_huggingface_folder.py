@@ -102,7 +102,9 @@ def test_added_tokens_of_another_model_are_in_the_way(tmp_path: Path) -> None:
     model.save(tmp_path / "x", "huggingface-folder")
     model.save(tmp_path / "x", "huggingface-folder")  # its own files are not
     (tmp_path / "x" / "added_tokens.json").write_text('{"<new>": 7}')
-    with pytest.raises(TokctlError, match=r"holds added_tokens\.json, which would also apply"):
+    with pytest.raises(
+        TokctlError, match=r"holds added_tokens\.json, which would also become part"
+    ):
         model.save(tmp_path / "x", "huggingface-folder")
 
 
@@ -125,7 +127,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match="holds no model"):
         formats.load(tmp_path)
     (tmp_path / "tokenizer.json").write_text('{"model": 1}')
-    with pytest.raises(TokctlError, match=r"tokenizer\.json is no model file"):
+    with pytest.raises(TokctlError, match=r"tokenizer\.json is not a model file"):
         formats.load(tmp_path)
     (tmp_path / "tokenizer.json").write_bytes(formats.serialize(filled(RECIPES["notebook-bpe"])))
     with pytest.raises(TokctlError, match="version is 'tokctl-1'"):

@@ -253,7 +253,10 @@ def test_damaged_rules_beside_user_defined_pieces() -> None:
         proto.normalizer_spec.precompiled_charsmap = rules
         with pytest.raises(TokctlError) as caught:
             formats.parse(bytes(proto.SerializeToString()), "x")
-        assert "x is no model file, or a damaged one: " in caught.value.message
+        assert (
+            "x is not a model file in a supported format, or it is damaged: "
+            in caught.value.message
+        )
         assert "\n" not in caught.value.message and "(" not in caught.value.message
 
 

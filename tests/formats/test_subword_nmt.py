@@ -132,15 +132,15 @@ def test_without_its_vocabulary(tmp_path: Path) -> None:
         (CODES.replace("0.2", "0.1"), VOCABULARY, "of version 0.1"),
         (CODES.removeprefix("#version: 0.2\n"), VOCABULARY, "of version 0.1"),
         (CODES.replace("0.2", "9.9"), VOCABULARY, "of version 9.9"),
-        (CODES + "a\n" * 2000, VOCABULARY, "line 7 is no pair"),
-        (CODES, VOCABULARY + "x\n", "line 8 is no token and its count"),
-        (CODES, VOCABULARY + "low 3\n", "'low</w>' is there twice"),
+        (CODES + "a\n" * 2000, VOCABULARY, "line 7 is not a pair"),
+        (CODES, VOCABULARY + "x\n", "line 8 is not a token and its count"),
+        (CODES, VOCABULARY + "low 3\n", "'low</w>' occurs twice"),
     ],
 )
 def test_damaged(codes: str, vocabulary: str, message: str, tmp_path: Path) -> None:
     if "line 7" in message:
         codes = CODES + "ab c</w>\n" * 900 + "a\n"
-        message = "line 907 is no pair"
+        message = "line 907 is not a pair"
     with pytest.raises(TokctlError, match=message):
         Tokenizer.load(folder(tmp_path, codes, vocabulary))
 

@@ -60,7 +60,7 @@ def without_side(rows: list[list[int]]) -> None:
 DAMAGE: dict[str, Callable[[list[list[int]]], Any]] = {
     "not whole": without_side,
     "names no token": lambda rows: rows[0].__setitem__(0, 9999),
-    "is no count": lambda rows: rows[0].__setitem__(3, -1),
+    "is not a count": lambda rows: rows[0].__setitem__(3, -1),
     "does not make a token of its own": lambda rows: rows[0].__setitem__(0, rows[0][1]),
 }
 
@@ -80,7 +80,7 @@ def test_supermerges_that_no_training_makes_are_errors(trained: Tokenizer) -> No
     for merge, what in ((again, "a token of its own"), (no_word, "no word and no superword")):
         document = orjson.loads(formats.serialize(trained.model))
         document["model"]["tokctl"]["supermerges"].append(list(merge))
-        with pytest.raises(TokctlError, match=f"damaged one: .*{what}"):
+        with pytest.raises(TokctlError, match=f"it is damaged: .*{what}"):
             formats.parse(orjson.dumps(document), "damaged.json")
 
 

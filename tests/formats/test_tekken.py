@@ -160,22 +160,22 @@ def test_written_otherwise(tmp_path: Path) -> None:
         ),
         ({"config": {"default_vocab_size": 200}}, "not every byte has a token"),
         ({"config": {"pattern": r"\w+"}}, "can't split a text as .* leaves out"),
-        ({"config": {"pattern": 7}}, "another type"),
+        ({"config": {"pattern": 7}}, "wrong type"),
         ({"special_tokens": ...}, "files of version 'v11' name their special tokens"),
-        ({"special_tokens": {}}, "another type"),
+        ({"special_tokens": {}}, "wrong type"),
         ({"special_tokens": [{"rank": 1, "token_str": "<s>"}]}, "special token 0 has the rank 1"),
         (
             {"special_tokens": [{"rank": 0, "token_str": text} for text in ("<s>", "</s>")]},
             "special token 1 has the rank 0",
         ),
         ({"special_tokens": [{"rank": "0", "token_str": "<s>"}]}, "has the rank '0'"),
-        ({"special_tokens": [{"rank": 0, "token_str": 5}]}, "another type"),
+        ({"special_tokens": [{"rank": 0, "token_str": 5}]}, "wrong type"),
         ({"special_tokens": [{"rank": 0}]}, "the field 'token_str' is missing"),
         ({"special_tokens": [{"rank": 0, "token_str": "<SPECIAL_3>"}]}, "have the same text"),
         ({"special_tokens": [{"rank": 0, "token_str": ""}]}, "empty"),
         ({"special_tokens": [{"rank": 0, "token_str": "a"}] * 11}, "names 11 special tokens"),
         ({"vocab": []}, "it has 0 tokens"),
-        ({"vocab": {}}, "another type"),
+        ({"vocab": {}}, "wrong type"),
     ],
 )
 def test_what_is_an_error(change: dict[str, Any], why: str) -> None:
@@ -188,11 +188,15 @@ def test_a_vocabulary_that_is_wrong() -> None:
     for place, entry, why in (
         (300, {"rank": 7, "token_bytes": "YWI="}, "entry 300 of the vocabulary has the rank 7"),
         (300, {"rank": 300, "token_bytes": "YQ=="}, "two tokens are the same bytes"),
-        (300, {"rank": 300, "token_bytes": ""}, "entry 300 of the vocabulary can't be b''"),
-        (5, {"rank": 5, "token_bytes": "YQ=="}, "entry 5 of the vocabulary can't be b'a'"),
+        (
+            300,
+            {"rank": 300, "token_bytes": ""},
+            "invalid value b'' for entry 300 of the vocabulary",
+        ),
+        (5, {"rank": 5, "token_bytes": "YQ=="}, "invalid value b'a' for entry 5 of the vocabulary"),
         (300, {"rank": 300, "token_bytes": "!"}, "tekken.json"),
         (300, {"rank": 300}, "the field 'token_bytes' is missing"),
-        (300, 5, "another type"),
+        (300, 5, "wrong type"),
     ):
         whole = document(tokens()[:400])
         whole["vocab"][place] = entry

@@ -134,7 +134,7 @@ def test_a_pattern_beside_what_the_file_beside_says(tmp_path: Path) -> None:
 
 def test_a_pattern_that_leaves_text_out_is_refused() -> None:
     """tiktoken drops such text, and tokctl never does."""
-    with pytest.raises(TokctlError, match="can't split a text as that pattern does"):
+    with pytest.raises(TokctlError, match="can't split texts by this pattern"):
         formats.parse(rank_file(BYTES), "x", LoadOptions("regex:[a-z]+"))
 
 

@@ -250,14 +250,14 @@ def test_what_the_caller_says_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"pat_str": None}, "another type"),
+        ({"pat_str": None}, "wrong type"),
         ({"pat_str": r"\w+"}, "can't split a text as .* leaves out U\\+0000"),
         ({"special_tokens": []}, "does not hold the arguments"),
-        ({"special_tokens": {"a": 1.5}}, "another type"),
-        ({"special_tokens": {"a": True}}, "another type"),
+        ({"special_tokens": {"a": 1.5}}, "wrong type"),
+        ({"special_tokens": {"a": True}}, "wrong type"),
         ({"explicit_n_vocab": 12}, "has 259 ranks and special tokens, and .* says 12"),
-        ({"explicit_n_vocab": "12"}, "another type"),
-        ({"name": 1}, "another type"),
+        ({"explicit_n_vocab": "12"}, "wrong type"),
+        ({"name": 1}, "wrong type"),
     ],
 )
 def test_a_file_beside_that_is_wrong(change: dict[str, Any], why: str, tmp_path: Path) -> None:

@@ -158,7 +158,9 @@ EDITS: dict[str, tuple[Model, str, Any]] = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_edited_by_hand(edit: str) -> None:
-    with pytest.raises(TokctlError, match="x is no model file, or a damaged one: ") as caught:
+    with pytest.raises(
+        TokctlError, match="x is not a model file in a supported format, or it is damaged: "
+    ) as caught:
         formats.parse(edited(*EDITS[edit]), "x")
     assert "Error" not in caught.value.message
 
@@ -166,7 +168,7 @@ def test_edited_by_hand(edit: str) -> None:
 @pytest.mark.parametrize("number", [3, 0, True, "2", 10**30])
 def test_other_formats(number: Any) -> None:
     data = edited(filled(BPE_CHARACTERS), "model.tokctl.format", number)
-    with pytest.raises(TokctlError, match=r"and this tokctl reads 2|is no model file"):
+    with pytest.raises(TokctlError, match=r"and this tokctl reads 2|is not a model file"):
         formats.parse(data, "x")
 
 

@@ -126,7 +126,7 @@ def test_other_ways_to_name_the_files(tmp_path: Path) -> None:
             assert ours.model.tokens == made.model.tokens
             assert ours.model.origin == ("vocab-merges", before[:-1])
     (tmp_path / "merges.txt").unlink()
-    with pytest.raises(TokctlError, match=r"vocab\.json is no model file"):
+    with pytest.raises(TokctlError, match=r"vocab\.json is not a model file"):
         Tokenizer.load(tmp_path / "vocab.json")
 
 
@@ -158,7 +158,7 @@ def test_not_into_a_folder_of_another_format(tmp_path: Path) -> None:
     model = Tokenizer(filled(RECIPES["gpt2"]))
     model.save(tmp_path / "x", "huggingface-folder")
     before = {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()}
-    with pytest.raises(TokctlError, match=r"holds tokenizer\.json, which would also apply"):
+    with pytest.raises(TokctlError, match=r"holds tokenizer\.json, which would also become part"):
         model.save(tmp_path / "x", "vocab-merges")
     assert {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()} == before
 
@@ -219,10 +219,10 @@ def test_the_order_of_merges_and_the_lines(tmp_path: Path) -> None:
     [
         ({"a": 0, "b": 1, "ab": 2}, "a b\n", "so nothing says how a text is split"),
         (BYTES, "a b\n", "merge 1 names 'ab', which is no token"),
-        (BYTES, "a b c\n", "merge 1 is no pair"),
-        (BYTES, "a\n", "merge 1 is no pair"),
-        (BYTES, "\n", "merge 1 is no pair"),
-        (BYTES | {"x": 1.5}, "", "no whole number"),
+        (BYTES, "a b c\n", "merge 1 is not a pair"),
+        (BYTES, "a\n", "merge 1 is not a pair"),
+        (BYTES, "\n", "merge 1 is not a pair"),
+        (BYTES | {"x": 1.5}, "", "not a whole number"),
         (BYTES | {"xx": 1 << 40}, "", "only 257 have a token"),
         (BYTES | {"xx": 3}, "", "two tokens of the vocabulary have the id 3"),
     ],

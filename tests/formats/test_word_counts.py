@@ -99,9 +99,11 @@ def test_it_is_no_model(tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     for data in (b"a\t5\n", b"a\t5", b"a\t5\r\nb c\t0\r\n", b"the\t10\n" * 5000):
         path.write_bytes(data)
-        with pytest.raises(TokctlError, match="holds word counts, and no model") as caught:
+        with pytest.raises(TokctlError, match="holds word counts, not a model") as caught:
             Tokenizer.load(path)
-        assert caught.value.hint == f"train one on them: tokctl train --word-counts {path}"
+        assert (
+            caught.value.hint == f"train a model on these counts: tokctl train --word-counts {path}"
+        )
     for data in (b"", b"a\n", b"a\t-1.5\n", b"<unk>\t0\n<s>\t-2\n", b"a 5\n", b"{}\t1\n"):
         source = formats.ModelInput("x", data=data)
         assert formats.named("word-counts").detect(source) == (data == b"{}\t1\n")

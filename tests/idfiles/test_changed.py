@@ -13,8 +13,8 @@ import pytest
 from tests.cli.run import Result, error, tokctl
 from tests.idfiles import made
 
-SAME = "give the same as before, or write to another folder"
-ELSEWHERE = "it is in the shards of f as it was: write to another folder"
+SAME = "give the same sources and options as before, or write to another folder"
+ELSEWHERE = "write to another folder: the shards of f have the text as it was"
 Encode = Callable[..., Result]
 
 

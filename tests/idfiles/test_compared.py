@@ -16,7 +16,7 @@ from tokctl.idfiles import writer
 from tokctl.idfiles.shard_journal import MANIFEST_HINT
 
 Models = dict[str, Tokenizer]
-SAME = "give the same as before, or write to another folder"
+SAME = "give the same sources and options as before, or write to another folder"
 
 
 def write(tokenizer: Tokenizer, sources: list[Any], **more: Any) -> Any:
@@ -67,7 +67,7 @@ def test_a_text_that_changed_after_the_run_had_finished() -> None:
     assert "nothing was done" in encode("--resume", "a.txt", "b.txt").err
     Path("b.txt").write_bytes(b"low low\n")
     message = "b.txt has 8 bytes now; it had 4 when it was read"
-    hint = "it is in the shards of f as it was: write to another folder"
+    hint = "write to another folder: the shards of f have the text as it was"
     assert encode("--resume", "a.txt", "b.txt") == (2, b"", error(message, hint))
 
 

@@ -119,8 +119,8 @@ def test_a_type_that_is_too_small_is_refused() -> None:
     dtype_for("bin", 65_536, "uint16")
     for forced, form, message in (
         ("uint16", "bin", "can't hold every id of this model: they go up to 65,536"),
-        ("uint32", "megatron", "Megatron's files know no uint32"),
-        ("float", "npy", "--dtype can't be 'float'"),
+        ("uint32", "megatron", "Megatron's files can't have the dtype uint32"),
+        ("float", "npy", "invalid value 'float' for --dtype"),
     ):
         with pytest.raises(TokctlError, match=message):
             dtype_for(form, 65_537, forced)

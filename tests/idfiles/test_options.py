@@ -181,7 +181,7 @@ def test_progress_is_told_in_bytes(models: Models) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (("--eos", "</s>"), "--eos: '</s>' is no token of this model",
+        (("--eos", "</s>"), "--eos: '</s>' is not a token of this model",
          "its special tokens are: <|end|>"),
         (("--eos", END, "--pad", "3", "--pad-token", END),
          "--eos does not go with --pad: the end is not that of the text", "leave one of them out"),
@@ -195,7 +195,7 @@ def test_progress_is_told_in_bytes(models: Models) -> None:
          "leave one of them out"),
         (("--dtype", "uint32"), "--dtype is for files of ids",
          "add --as, and one of: bin, npy, parquet, megatron, safetensors"),
-        (("--as", "bin", "--dtype", "int8"), "--dtype can't be 'int8'",
+        (("--as", "bin", "--dtype", "int8"), "invalid value 'int8' for --dtype",
          "choose one of: uint16, uint32, int32"),
         (("--as", "parquet", "--index", "i"), "--index is for bin and npy",
          "leave it out, or take --as npy"),
@@ -211,7 +211,7 @@ def test_progress_is_told_in_bytes(models: Models) -> None:
         (("--shard-size", "5"), "--shard-size does not go with --as ids",
          "take one of: bin, npy, parquet, megatron, safetensors, jsonl"),
         (("--as", "bin", "--shard-size", "5"), "--shard-size writes a folder", "add -o FOLDER"),
-        (("--as", "bin", "--shard-size", "0", "-o", "f"), "--shard-size can't be '0'",
+        (("--as", "bin", "--shard-size", "0", "-o", "f"), "invalid value '0' for --shard-size",
          "it is a number of ids from 1 up: 100M, say"),
         (("--as", "bin", "--shard-size", "5", "--index", "i", "-o", "f"),
          "--index can't be used with --shard-size: shards have indexes of their own",

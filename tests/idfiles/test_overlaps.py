@@ -118,8 +118,8 @@ def test_stdout_that_is_read(name: str, stdin: bool) -> None:
             timeout=600,
         )
     which = "stdin" if stdin else "text"
-    message = f"{which} is one of the files to read, and stdout goes to it"
-    hint = "let stdout go elsewhere, or leave the file out"
+    message = f"stdout goes to {which}, which is one of the files to read"
+    hint = "redirect stdout to another file, or leave this file out"
     assert (done.returncode, done.stderr.decode()) == (2, error(message, hint))
     assert Path("text").read_bytes() == b"65 66\n" * 3
 
@@ -127,5 +127,7 @@ def test_stdout_that_is_read(name: str, stdin: bool) -> None:
 def test_stdout_into_the_folder_that_is_read() -> None:
     with Path("corpus/out").open("wb") as out:
         done = process("encode", "-m", "m.json", "corpus", stdout=out)
-    assert done.err.startswith("error: corpus/out is one of the files to read, and stdout goes to")
+    assert done.err.startswith(
+        "error: stdout goes to corpus/out, which is one of the files to read"
+    )
     assert Path("corpus/out").read_bytes() == b""

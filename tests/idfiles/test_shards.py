@@ -207,7 +207,7 @@ def test_a_folder_that_holds_something_is_refused(models: Models, models_folder:
     assert done == (2, b"", error("f holds finished shards", f"remove it first, or {other}"))
     Path("g").touch()
     done = run(*command[:-1], "g", stdin=b"low")
-    assert done == (2, b"", error("can't write shards to g: it is no folder", other))
+    assert done == (2, b"", error("can't write shards to g: it is not a folder", other))
     Path("f/manifest.json").write_bytes(b"{}")
     done = run(*command, "--resume", stdin=b"low")
     problem = "f/manifest.json is not a manifest of shards: 'form' is missing"

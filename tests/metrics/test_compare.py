@@ -185,9 +185,9 @@ def test_errors_name_what_is_wrong() -> None:
         compare([model("bpe")], [document(TEXT)], baseline="x")
     with pytest.raises(TokctlError, match="two models are called 'a'"):
         compare([("a", model("bpe")), ("a", model("wordpiece"))], [document(TEXT)])
-    with pytest.raises(TokctlError, match="needs a model and a text"):
+    with pytest.raises(TokctlError, match="needs at least one model and one text"):
         compare([], [document(TEXT)])
-    with pytest.raises(TokctlError, match="errors can't be 'ignore'"):
+    with pytest.raises(TokctlError, match="invalid value 'ignore' for errors"):
         compare([model("bpe")], [document(TEXT)], errors="ignore")
 
 

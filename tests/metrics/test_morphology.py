@@ -58,8 +58,8 @@ def test_both_forms_are_read(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("happiness", "it has no tab"),
-        ("happi ness\thappi ness", "'happi ness' is no word"),
-        ("\tun", "'' is no word"),
+        ("happi ness\thappi ness", "'happi ness' is not a word"),
+        ("\tun", "'' is not a word"),
         ("ab\ta  b", "'a  b' has an empty morpheme"),
         ("ab\ta||b", "'a||b' has an empty morpheme"),
         ("ab\ta | b", "'a | b' has an empty morpheme, or white space in one"),

@@ -244,7 +244,7 @@ def test_what_can_not_be_done() -> None:
         run_suite([("bpe", model("bpe"))], baseline="x")
     with pytest.raises(TokctlError, match="no model of the suite is called 'x'"):
         run_suite([("bpe", model("bpe"))], embeddings={"x": "x.safetensors"})
-    with pytest.raises(TokctlError, match="threads can't be 0"):
+    with pytest.raises(TokctlError, match="invalid value 0 for threads"):
         run_suite([("bpe", model("bpe"))], threads=0)
 
 

@@ -21,9 +21,9 @@ from tokctl.tokenizer.postprocess import (
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_length": -1}, "max_length can't be -1"),
-        ({"max_length": True}, "max_length can't be True"),
-        ({"max_length": 5, "stride": 1.5}, "stride can't be 1.5"),
+        ({"max_length": -1}, "invalid value -1 for max_length"),
+        ({"max_length": True}, "invalid value True for max_length"),
+        ({"max_length": 5, "stride": 1.5}, "invalid value 1.5 for stride"),
         ({"max_length": 5, "strategy": "longest"}, "no strategy of truncation is called 'longest'"),
         ({"max_length": 5, "direction": ["right"]}, "no direction of truncation is called"),
     ],
@@ -37,10 +37,10 @@ def test_truncations_that_are_none(settings: dict, message: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"length": -1}, "length can't be -1"),
-        ({"multiple_of": 0}, "multiple_of can't be 0"),
-        ({"id": "0"}, "id can't be '0'"),
-        ({"type_id": None}, "type_id can't be None"),
+        ({"length": -1}, "invalid value -1 for the padding's length"),
+        ({"multiple_of": 0}, "invalid value 0 for the padding's multiple_of"),
+        ({"id": "0"}, "invalid value '0' for the padding's id"),
+        ({"type_id": None}, "invalid value None for the padding's type_id"),
         ({"direction": "up"}, "no direction of padding is called 'up'"),
     ],
 )
@@ -80,7 +80,7 @@ def test_settings_are_refused_whatever_the_text() -> None:
 
 
 def test_padding_without_an_id() -> None:
-    with pytest.raises(TokctlError, match=r"\[PAD\] is no special token") as caught:
+    with pytest.raises(TokctlError, match=r"\[PAD\] is not a special token") as caught:
         pad_batch([numbers(1)], Padding(), {"<s>": 0})
     assert "<s>" in str(caught.value.hint)
     assert pad_batch([], Padding(), SPECIAL_IDS) == []
@@ -89,7 +89,7 @@ def test_padding_without_an_id() -> None:
 def test_templates_that_can_not_be() -> None:
     with pytest.raises(TokctlError, match="which has no id"):
         Template.read("[CLS] $A", {"[SEP]": 1})
-    with pytest.raises(TokctlError, match=r"names \[CLS\], which is no special token"):
+    with pytest.raises(TokctlError, match=r"names \[CLS\], which is not a special token"):
         PostProcessor.of([bert()], {"[SEP]": 1})
     with pytest.raises(TokctlError, match="two templates"):
         PostProcessor.of([bert(), bert()], SPECIAL_IDS)

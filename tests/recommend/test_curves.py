@@ -264,7 +264,7 @@ def test_errors() -> None:
         == "text: line 1, byte 1 is not UTF-8, and this model reads characters"
     )
     assert message(text, candidates=["char"]) == "no candidate is called 'char'"
-    assert message(text, sizes=[]) == "there is no size to try"
+    assert message(text, sizes=[]) == "no size is named"
     assert message(text, held_out=0.0).startswith("nothing is held out")
     assert message(text, held_out=2.0) == "a share of 2.0 can't be held out"
     assert message(text, params=3) == "a model can't have 3 parameters"

@@ -137,7 +137,7 @@ def test_what_can_not_be_written_is_known_before_the_work() -> None:
     assert compare("--html", "").startswith("error: --html is empty")
     assert "--html and --json are two outputs" in compare("--html", "p.html", "--json")
     assert "--plot and --markdown are two outputs" in compare("--plot", "c.svg", "--markdown")
-    assert "--chart goes with --plot" in compare("--chart", "lengths")
+    assert "--chart needs --plot" in compare("--chart", "lengths")
     assert "no chart of tokctl compare is called 'kinds'" in compare(
         "--plot", "c.svg", "--chart", "kinds"
     )

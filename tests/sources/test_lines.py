@@ -56,7 +56,7 @@ def test_what_is_json_lines_and_what_is_not(tmp_path: Path) -> None:
     (plain,) = open_sources([path])
     assert isinstance(plain, Document)
     assert records(open_sources([path], JSONL)[0]) == [b"x"]
-    with pytest.raises(TokctlError, match=r"no field text .*a\.json is plain text") as caught:
+    with pytest.raises(TokctlError, match=r"the field text: .*a\.json is plain text") as caught:
         open_sources([path], ReadOptions(text_field="text"))
     assert "--format jsonl" in str(caught.value.hint)
     assert isinstance(stdin(lines(["x"])), Document)
@@ -99,19 +99,19 @@ def test_fields() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b'{"text": "a"', "is no JSON"),
-        (b'{"text": "a"} {"text": "b"}', "is no JSON"),
-        (b'{"text": "a"},', "is no JSON"),
-        (b"text", "is no JSON"),
-        (b'{"text": "a\xff"}', "is no JSON"),
-        (b'{"text": "\\ud800"}', "is no JSON"),
-        (b'{"text": "\\udc00x"}', "is no JSON"),
-        (b'{"text": NaN}', "is no JSON"),
-        (b"{}\xef\xbb\xbf", "is no JSON"),
-        (b'["text"]', "is no JSON object"),
-        (b'"text"', "is no JSON object"),
-        (b"7", "is no JSON object"),
-        (b"null", "is no JSON object"),
+        (b'{"text": "a"', "is not valid JSON"),
+        (b'{"text": "a"} {"text": "b"}', "is not valid JSON"),
+        (b'{"text": "a"},', "is not valid JSON"),
+        (b"text", "is not valid JSON"),
+        (b'{"text": "a\xff"}', "is not valid JSON"),
+        (b'{"text": "\\ud800"}', "is not valid JSON"),
+        (b'{"text": "\\udc00x"}', "is not valid JSON"),
+        (b'{"text": NaN}', "is not valid JSON"),
+        (b"{}\xef\xbb\xbf", "is not valid JSON"),
+        (b'["text"]', "is not a JSON object"),
+        (b'"text"', "is not a JSON object"),
+        (b"7", "is not a JSON object"),
+        (b"null", "is not a JSON object"),
         (b'{"body": "a", "id": 1}', "has no field text"),
         (b"{}", "has no field text"),
         (b'{"text": null}', "field text is null"),
@@ -119,7 +119,7 @@ def test_fields() -> None:
         (b'{"text": true}', "field text is true or false"),
         (b'{"text": ["a"]}', "field text is an array"),
         (b'{"text": {"a": 1}}', "field text is an object"),
-        (b"[" * 100_000, "is no JSON"),
+        (b"[" * 100_000, "is not valid JSON"),
     ],
 )
 @pytest.mark.parametrize("before", [0, 3])
@@ -182,16 +182,16 @@ def test_texts_with_counts_come_back(
     [
         (b"no count", "has no tab and no count"),
         (b"", "has no tab and no count"),
-        (b"a\t", "'' is no count"),
-        (b"a\t-1", "'-1' is no count"),
-        (b"a\t+1", "'+1' is no count"),
-        (b"a\t 1", "' 1' is no count"),
-        (b"a\t1 ", "'1 ' is no count"),
-        (b"a\t1_0", "'1_0' is no count"),
-        (b"a\t1.5", "'1.5' is no count"),
-        (b"a\t3\tb", "'b' is no count"),
-        ("a\t٣".encode(), "'٣' is no count"),
-        (b"a\t9223372036854775808", "'9223372036854775808' is no count"),
+        (b"a\t", "'' is not a count"),
+        (b"a\t-1", "'-1' is not a count"),
+        (b"a\t+1", "'+1' is not a count"),
+        (b"a\t 1", "' 1' is not a count"),
+        (b"a\t1 ", "'1 ' is not a count"),
+        (b"a\t1_0", "'1_0' is not a count"),
+        (b"a\t1.5", "'1.5' is not a count"),
+        (b"a\t3\tb", "'b' is not a count"),
+        ("a\t٣".encode(), "'٣' is not a count"),
+        (b"a\t9223372036854775808", "'9223372036854775808' is not a count"),
         (b"a\t" + b"9" * 100_000, "'999"),
     ],
 )

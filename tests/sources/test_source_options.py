@@ -102,7 +102,7 @@ def test_what_is_read_and_how() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"format": "csv"}, "--format can't be 'csv'"),
+        ({"format": "csv"}, "invalid value 'csv' for --format"),
         ({"format": "text", "text_field": "a"}, "does not go with --format text"),
         ({"format": "raw", "text_field": "a"}, "does not go with --format raw"),
         ({"format": "tsv", "text_field": "a"}, "does not go with --format tsv"),

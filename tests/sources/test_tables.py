@@ -168,7 +168,7 @@ def test_what_is_wrong_with_a_table(form: str, piped: bool, tmp_path: Path) -> N
     missing = fails(table(name="body"))
     assert missing.message == f"{name} has no column text"
     assert missing.hint == "--text-field names it; there is: id, body, more"
-    assert fails(table(), "id").message == f"{name}: column id holds int64, and no text"
+    assert fails(table(), "id").message == f"{name}: column id holds int64, not text"
     assert fails(table(), "text.b").message == f"{name} has no column text.b"
     nulls = [*TEXTS[:1501], None, *TEXTS]
     for kind in (pa.string(), pa.large_string()):
@@ -248,7 +248,7 @@ def test_offsets_that_fall_or_lead_outside(
     path.write_bytes(good)
     assert records(open_sources([path])[0]) == [b"abc", b"", b"def"]
     path.write_bytes(good.replace(old, new))
-    with pytest.raises(TokctlError, match="t is damaged, or no Arrow"):
+    with pytest.raises(TokctlError, match="t is damaged, or not Arrow"):
         records(open_sources([path])[0])
 
 
@@ -258,7 +258,7 @@ def test_an_index_without_a_value(index: int, tmp_path: Path) -> None:
     places = pa.array([0, 1, index, 1], pa.int8())
     texts = pa.DictionaryArray.from_arrays(places, ["low", "lower"], safe=False)
     path.write_bytes(written("file", table(texts)))
-    with pytest.raises(TokctlError, match="t is damaged, or no Arrow"):
+    with pytest.raises(TokctlError, match="t is damaged, or not Arrow"):
         records(open_sources([path])[0])
 
 
@@ -271,7 +271,7 @@ def test_the_checksum_of_a_page(tmp_path: Path) -> None:
     data = path.read_bytes()
     assert records(open_sources([path])[0]) == [b"a text that is found in the file"] * 3
     path.write_bytes(data.replace(b"is found", b"is other"))
-    with pytest.raises(TokctlError, match=r"t is damaged, or no Parquet: .*(crc|CRC|checksum)"):
+    with pytest.raises(TokctlError, match=r"t is damaged, or not Parquet: .*(crc|CRC|checksum)"):
         records(open_sources([path])[0])
 
 
@@ -293,7 +293,7 @@ def test_text_that_is_said_to_be_a_table(tmp_path: Path) -> None:
     for data in (b"", b"hello\n" * 100):
         path.write_bytes(data)
         for form in ("parquet", "arrow"):
-            with pytest.raises(TokctlError, match=f"(?i)t is damaged, or no {form}") as caught:
+            with pytest.raises(TokctlError, match=f"(?i)t is damaged, or not {form}") as caught:
                 records(open_sources([path], ReadOptions(form))[0])
             assert "--format" in str(caught.value.hint)
 

@@ -144,7 +144,7 @@ def test_a_file_that_is_none(model: Tokenizer, tmp_path: Path) -> None:
     found = verify(model, path, TEXTS)
     (difference,) = found.differences
     assert (found.same, difference.reader, difference.what) == (False, "tokctl", "error")
-    assert str(difference).startswith(f"tokctl can't load it: {path} is no model file")
+    assert str(difference).startswith(f"tokctl can't load it: {path} is not a model file")
 
 
 def test_lines_that_have_no_ids_are_counted() -> None:

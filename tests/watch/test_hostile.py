@@ -57,7 +57,7 @@ def test_it_is_shown_and_not_obeyed(size: tuple[int, int]) -> None:
     assert "[red]\\x1b]0;title\\x07.json on \\u202etxt. [bold]" in shown[0]
     assert any("\\x1b" in each.split("Words after")[1] for each in shown)
     assert "Following [bold]x[/bold]" in shown[-3]
-    assert "no word of this text holds '[/x]'" in shown[-2]
+    assert "no word of this text contains '[/x]'" in shown[-2]
 
 
 def test_names() -> None:

@@ -102,8 +102,8 @@ def test_a_step_that_is_not_there_says_so() -> None:
         app, "g 99 enter", "g x1 enter", f"g {'9' * 30} enter", size=(100, 24)
     )
     assert "there is no step 99: this model has 9 steps; choose one from 0 to 9\n" in far
-    assert "'x1' is no number; type one, 120 for instance\n" in word
-    assert "is no number" in huge
+    assert "'x1' is not a number; type a number, for example 120\n" in word
+    assert "is not a number" in huge
     assert step(far) == step(word) == step(huge) == 0
 
 
@@ -115,7 +115,7 @@ def test_the_step_that_makes_a_token_is_found() -> None:
     assert "lo + w → ┃low┃  count 7\n" in found
     assert " low is made by step 5\n" in found
     assert "no step makes 'lowest': the model has no such token" in missing
-    assert "no step makes 'e': it was there before the first" in letter
+    assert "no step makes 'e': it was there before the first step" in letter
     bytes_model = Tokenizer.train([document(models.TEXT)], vocab_size=300, recipe=models.BYTES)
     token = next(token for token in reversed(bytes_model.tokens) if token.startswith("Ġ"))
     app = app_of(bytes_model, models.TEXT)
@@ -145,7 +145,7 @@ def test_a_word_is_followed() -> None:
 def test_what_can_not_be_followed_or_found() -> None:
     app = app_of(toy_bpe(), models.TOY)
     _, unknown, nothing = seen(app, "f zebra enter", "N")
-    assert "no word of this text holds 'zebra'" in unknown
+    assert "no word of this text contains 'zebra'" in unknown
     assert "follow a word first: f" in nothing
 
 

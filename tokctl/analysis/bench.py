@@ -186,7 +186,9 @@ def bench(
     for option, number in (("threads", threads), ("repeat", repeat)):
         if type(number) is not int or number < 1:
             raise BadOption(
-                f"{option} can't be {number!r}", "it is a number from 1 up", "bad-value"
+                f"invalid value {number!r} for {option}",
+                "give a whole number of at least 1",
+                "bad-value",
             )
     tokenizer = tokenizer or Tokenizer.load(model)
     blocks = [block for source in texts for block in text_blocks(source)]

@@ -163,7 +163,9 @@ def token_gap(
     """
     check_errors(errors)
     if rounds < 0:
-        raise BadOption(f"rounds can't be {rounds}", "it is a number from 0 up", "bad-value")
+        raise BadOption(
+            f"invalid value {rounds} for rounds", "give a number of at least 0", "bad-value"
+        )
     if threads is not None:
         check_threads(threads)
     threads = threads or available_threads()

@@ -54,7 +54,7 @@ def check_share(share: float) -> None:
     if not 0 <= share < 1:
         raise BadOption(
             f"a share of {share} can't be held out",
-            "it is at least 0, and less than 1",
+            "give a share of at least 0 and less than 1",
             "bad-value",
         )
 

@@ -572,7 +572,7 @@ class Replay(ABC):
         if size > MOST_BYTES:
             raise BadInput(
                 f"this text is too large to watch: its distinct pre-tokens have {size:,} bytes, "
-                f"and {MOST_BYTES:,} are the most",
+                f"more than {MOST_BYTES:,}",
                 "watch a part of it: head -c 8000000 TEXT > part.txt",
                 "too-large",
             )
@@ -643,8 +643,8 @@ class Replay(ABC):
                 if data in pre_token:
                     return number
         raise BadOption(
-            f"no word of this text holds {text!r}",
-            "words are as the pre-tokenizer cuts them",
+            f"no word of this text contains {text!r}",
+            "give a part of one word, as the pre-tokenizer splits the text",
             "unknown-name",
         )
 
@@ -805,7 +805,7 @@ class MergeReplay(Replay):
         if len(pre_token) > LONGEST_FOLLOWED:
             raise BadInput(
                 f"this word is too long to follow: it has {len(pre_token):,} bytes",
-                f"follow one of up to {LONGEST_FOLLOWED:,}",
+                f"follow a word of at most {LONGEST_FOLLOWED:,} bytes",
                 "too-large",
             )
         ranks = self._history.replayer.replay(pre_token, self.total)[2]
@@ -822,8 +822,8 @@ class MergeReplay(Replay):
             return next((step for step in steps if step > after), steps[0])
         if ids:
             raise BadOption(
-                f"no step makes {token!r}: it was there before the first",
-                "it is a special token or one of the alphabet",
+                f"no step makes {token!r}: it was there before the first step",
+                "choose a token that a merge made, not a special token or one of the alphabet",
             )
         similar = next((name for name in tokenizer.tokens if token and token in name), None)
         raise BadOption(
@@ -1020,6 +1020,6 @@ class RoundReplay(Replay):
             return self.total
         raise BadOption(
             f"no round is known to have dropped {token!r}, and the model has no such piece",
-            "the file keeps only some of the dropped pieces of each round",
+            "choose another piece: the file keeps only some of the dropped pieces of each round",
             "unknown-name",
         )

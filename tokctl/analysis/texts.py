@@ -234,8 +234,8 @@ def read_text(
         return documents.text(name, is_utf8=characters)
     except MemoryError:
         raise Unsupported(
-            f"{name} does not fit the memory: texts that are compared are held there whole",
-            "compare on a part of it",
+            f"{name} does not fit in memory, where compared texts are held whole",
+            "compare on a part of the text",
             "out-of-memory",
         ) from None
 
@@ -275,8 +275,8 @@ class _Collector:
             self.bytes += sum((len(text) + 1) * count for text, count in both)
             if self.bytes >= MOST:
                 raise BadInput(
-                    f"{name}: with their counts the texts are too large to be measured",
-                    "give smaller counts: figures that are shares stay the same",
+                    f"{name}: the texts are too large to measure with these counts",
+                    "scale all counts down: metrics that are shares stay the same",
                     "too-large",
                 )
         self.parts.append(texts[0] if len(texts) == 1 else b"".join(texts))

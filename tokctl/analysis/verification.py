@@ -450,7 +450,7 @@ def _document_blocks(records: Records) -> Iterator[Block]:
 
 def _not_utf8(name: str, unit: str, number: int) -> TokctlError:
     return BadInput(
-        f"{name}: {unit} {number} is not UTF-8", "verify with a text that is", "not-utf8"
+        f"{name}: {unit} {number} is not UTF-8", "verify with a text in UTF-8", "not-utf8"
     )
 
 

@@ -95,8 +95,8 @@ def adapt(
     )
     if len(leading) > 1:
         raise BadOption(
-            f"{leading[1]} is a model, and {leading[0]} is the one to adapt",
-            "name texts after it",
+            f"{leading[1]} is a second model, and {leading[0]} is the one to adapt",
+            "name one model, then the texts",
             "conflict",
         )
     path = streams.model_path(world, leading[0] if leading else model)
@@ -216,9 +216,9 @@ def check_texts(
     if not counted and (names or sources.lists):
         name = (*names, *sources.lists)[0]
         raise BadOption(
-            f"nothing is done with {name}",
-            "--prune, --min-uses and --residues count on it, and --vocab learns from it without "
-            "--new-text",
+            f"no option uses the text {name}",
+            "add --prune, --min-uses or --residues, which count its tokens, or --vocab without "
+            "--new-text, which learns from it",
             "conflict",
         )
     if not (counted or new_text or verify):
@@ -267,7 +267,7 @@ def check_moved(world: Console, moved: "MovedTokens") -> None:
             are empty.
     """
     if not moved.lines:
-        raise BadInput("there is nothing to verify with: the text is empty", "name another one")
+        raise BadInput("can't verify with an empty text", "name another one")
     world.say(f"verified: {moved}")
     if moved.left_out:
         lines = plural(moved.left_out, "line")
@@ -278,9 +278,9 @@ def check_moved(world: Console, moved: "MovedTokens") -> None:
             world.say(f"    {name:<8}{'  '.join(printable(repr(token)) for token in tokens)}")
     if moved.moved:
         raise TokctlError(
-            f"{plural(moved.moved, 'token')} of the texts that the model keeps would be cut "
-            "otherwise: nothing is written",
-            "keep more tokens, or leave --verify out to write it all the same",
+            f"{plural(moved.moved, 'token')} of the texts that the model keeps would be split "
+            "differently: nothing is written",
+            "keep more tokens, or leave --verify out to write the model anyway",
             "condition-failed",
             exit_code=ExitCode.CONDITION_FAILED,
         )

@@ -196,7 +196,7 @@ def _report(error: BaseException, world: Console, arguments: Sequence[str]) -> i
     world.report(
         TokctlError(
             f"this should not have happened: {what}",
-            "please report it, with what --debug shows",
+            "repeat the command with --debug, and report what it shows",
         )
     )
     return ExitCode.BAD_INPUT
@@ -220,10 +220,14 @@ def _lacks_memory(error: BaseException) -> bool:
 def _os_error(error: OSError) -> TokctlError:
     reason = error.strerror or str(error)
     if error.filename is not None:
-        return BadInput(f"{error.filename!s}: {reason}", "check that file", "unreadable")
+        return BadInput(
+            f"{error.filename!s}: {reason}", "check the file and its permissions", "unreadable"
+        )
     # Errors of reading name the file where they occur, so an unnamed file is stdout.
     return BadInput(
-        f"can't write to stdout: {reason}", "what was written so far is not complete", "unreadable"
+        f"can't write to stdout: {reason}",
+        "repeat the command: the output so far is incomplete",
+        "unreadable",
     )
 
 

@@ -156,7 +156,7 @@ def _option(text: str) -> tuple[str, Any]:
     name, found, value = text.partition("=")
     if not found or not name.isidentifier():
         raise BadOption(
-            f"--chat-option can't be {text!r}",
+            f"invalid value {text!r} for --chat-option",
             "spell it NAME=VALUE: enable_thinking=false",
             "bad-value",
         )

@@ -75,7 +75,7 @@ def check_exercise(
             "missing-option",
         )
     if timeout is not None and not 0 < timeout <= grader.MOST_SECONDS:
-        raise BadOption(f"--timeout can't be {timeout:g}", "give seconds: 10", "bad-value")
+        raise BadOption(f"invalid value {timeout:g} for --timeout", "give seconds: 10", "bad-value")
     verdict = grader.judge(asked, file, timeout or grader.SECONDS)
     paging.write(world, verdict_answer(verdict), form, pages=False)
     return ExitCode.DONE if verdict.passed else ExitCode.CONDITION_FAILED

@@ -98,7 +98,7 @@ def compare(
         return _explain(world, look.explain, as_json=shown.json)
     if look.words not in ("spaces", "unicode"):
         raise BadOption(
-            f"--words can't be {look.words!r}",
+            f"invalid value {look.words!r} for --words",
             did_you_mean(look.words, ("spaces", "unicode"))
             + "choose spaces or unicode; to explain a word, use --word",
             "bad-value",
@@ -300,7 +300,7 @@ def _embeddings(values: Sequence[str], models: Sequence[str]) -> dict[str, str]:
         name, sign, path = entry.partition("=")
         if not (name and sign and path):
             raise BadOption(
-                f"--embeddings can't be {entry!r}",
+                f"invalid value {entry!r} for --embeddings",
                 "write MODEL=FILE: --embeddings a=a.safetensors",
                 "bad-value",
             )
@@ -553,7 +553,9 @@ def _languages(named: Sequence[str]) -> dict[str, str]:
         name, sign, path = entry.partition("=")
         if not (name and sign and path):
             raise BadOption(
-                f"--lang can't be {entry!r}", "write NAME=FILE: --lang fi=fi.txt", "bad-value"
+                f"invalid value {entry!r} for --lang",
+                "write NAME=FILE: --lang fi=fi.txt",
+                "bad-value",
             )
         if printable(name) in files:
             raise BadOption(

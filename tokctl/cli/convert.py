@@ -177,7 +177,7 @@ def _hints_of(pattern: str | None, special: Sequence[str] | None) -> "LoadOption
         token, _, number = entry.rpartition("=")
         if not token or not (number.isascii() and number.isdigit() and len(number) < 10):
             raise BadOption(
-                f"--special-token can't be {entry!r}",
+                f"invalid value {entry!r} for --special-token",
                 "name the token, then its id: '<|end|>=50256'",
                 "bad-value",
             )
@@ -211,7 +211,7 @@ def _target_of(model: str, form: "Format", prune: int | None) -> str:
         what = "folder" if form.is_folder else "file"
         raise BadOption(
             f"{target} exists already",
-            f"name a new {what}, or this one, with -o: -o {target}",
+            f"choose another {what} with -o PATH, or replace this one: -o {target}",
             "output-taken",
         )
     return target
@@ -293,7 +293,7 @@ def _verify(
         around = not (lossy and tokenizer.recipe.post_processors and _has_no_template(path))
         found = verify(tokenizer, path, texts, format=form.name, around=around)
     if not found.lines and found.same:
-        raise BadInput("there is nothing to verify with: the text is empty", "name another one")
+        raise BadInput("can't verify with an empty text", "name another one")
     if not around:
         world.say("note: not compared: the special tokens around texts, which are left out")
     for reason in found.not_compared:
@@ -327,7 +327,7 @@ def _verify(
     raise TokctlError(
         f"{printable(form.title)} would not be the same model for "
         f"{', '.join(one.reader for one in found.differences)}: nothing is written",
-        "leave --verify out to write it all the same",
+        "leave --verify out to write the model anyway",
         "condition-failed",
         exit_code=ExitCode.CONDITION_FAILED,
     )

@@ -86,7 +86,9 @@ def decode(
     if json:
         if form not in ("auto", "jsonl"):
             raise BadOption(
-                f"--json is --from jsonl, and --from is {form}", "leave one of them out", "conflict"
+                f"--json means --from jsonl, but --from is {form}",
+                "leave one of them out",
+                "conflict",
             )
         form = "jsonl"
     leading, files = streams.leading_models(world, "decode", files, model is not None, "auto")

@@ -104,7 +104,9 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
     pad = without_separators(pad)
     if pad != "longest" and not (pad.isascii() and pad.isdecimal() and 0 < int(pad) < 2**31):
         raise BadOption(
-            f"--pad can't be {pad!r}", "it is a number from 1 up, or longest", "bad-value"
+            f"invalid value {pad!r} for --pad",
+            "give a number of at least 1, or longest",
+            "bad-value",
         )
     special = tokenizer.special_ids
     if token is None:
@@ -113,12 +115,12 @@ def _padding(tokenizer: Tokenizer, pad: str, token: str | None) -> Padding:
             hint = (
                 f"name one of its special tokens with --pad-token: {_listed(special)}"
                 if special
-                else "it has no special token at all: train it with --special-token '<pad>'"
+                else "this model has no special tokens: train one with --special-token '<pad>'"
             )
             raise BadOption("this model has no padding token ([PAD] or <pad>)", hint, "conflict")
     elif token not in special:
         raise BadOption(
-            f"the padding token {token!r} is no special token of this model",
+            f"the padding token {token!r} is not a special token of this model",
             f"it has: {_listed(special)}",
             "unknown-name",
         )

@@ -51,25 +51,34 @@ OF_COMMAND = {
     ("decode", "--text-field"): "--ids-field names the ids",
     ("encode", "--from"): "--format says what is read, --as what is written",
     ("encode", "--to"): "--as says what is written",
-    ("encode", "--counts"): "--count counts",
-    ("encode", "--count-tokens"): "--count counts",
-    ("encode", "--sample"): "--alpha draws segmentations at random; train alone chooses lines",
+    ("encode", "--counts"): "use --count",
+    ("encode", "--count-tokens"): "use --count",
+    ("encode", "--sample"): "--alpha draws segmentations at random; only train samples lines",
     ("encode", "--dropout"): "--alpha draws segmentations of a unigram model at random",
-    ("encode", "--nbest"): "inspect --word --nbest shows the best ones of a unigram model",
-    ("encode", "--special-token"): "--special lets the text spell one; train and convert make one",
-    ("encode", "--text"): "a text itself is piped in: echo 'a lot' | tokctl encode -m MODEL",
-    ("encode", "--tokens"): "--as tokens writes them",
-    ("encode", "--ids"): "--as ids is the default",
-    ("encode", "--bos"): "--add-special puts what the model's template says around each text",
-    ("train", "--count"): "--word-counts reads words with their counts; encode --count counts",
-    ("train", "--model"): "--algo names the algorithm, --extend a model to go on from",
+    (
+        "encode",
+        "--nbest",
+    ): "inspect --word TEXT --nbest N shows the best segmentations of a unigram model",
+    (
+        "encode",
+        "--special-token",
+    ): "--special finds special tokens in the text; train and convert add new ones",
+    ("encode", "--text"): "pipe the text in: echo 'a lot' | tokctl encode -m MODEL",
+    ("encode", "--tokens"): "use --as tokens",
+    ("encode", "--ids"): "ids are the default (--as ids)",
+    ("encode", "--bos"): "--add-special adds the special tokens of the model's template",
+    ("train", "--count"): "--word-counts reads words with their counts; encode use --count",
+    ("train", "--model"): "--algo names the algorithm, --extend a model to continue",
     ("train", "--list"): "--list-presets",
     ("train", "--lowercase"): "--normalize lowercase",
     ("convert", "--as"): "--to names the format",
-    ("convert", "--from"): "the format is known by the file; --to names the new one",
+    ("convert", "--from"): "the input format is detected; --to names the output format",
     ("convert", "--list"): "--list-formats",
     ("corpora", "--list"): "tokctl corpora list",
-    ("inspect", "--vocab"): "inspect without options shows the vocabulary; --token TOKEN one of it",
+    (
+        "inspect",
+        "--vocab",
+    ): "inspect without options shows the vocabulary; --token TOKEN shows one token",
 }
 
 #: Options of other tools, and tokctl's names for them, in every command that has the latter.
@@ -154,7 +163,7 @@ def _option(word: str, asked: Any, command: str | None) -> str:
     if inner and word in _names(inner):
         return f"{word} comes after the command: tokctl {command} {word} …"
     if word in _FILES and "--files-from" in own:
-        return "files are named as they are, without an option"
+        return "name files without an option"
     if word == "-v":
         return "--verbose has no short form"
     near = _nearest(word.replace("_", "-"), own)

@@ -206,8 +206,8 @@ class Inputs(FilesRead):
         if output.path == "-":
             name = "stdin" if text == _STDIN else text
             return BadOption(
-                f"{name} is one of the files to read, and stdout goes to it",
-                "let stdout go elsewhere, or leave the file out",
+                f"stdout goes to {name}, which is one of the files to read",
+                "redirect stdout to another file, or leave this file out",
                 "output-taken",
             )
         spelled = "" if text in (output.path, _STDIN) else f" as {text}"

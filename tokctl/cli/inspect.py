@@ -126,7 +126,7 @@ def inspect(
     path, texts = _model_and_texts(world, model, arguments, question, listed=listed)
     _check_counts(question, texts, errors, sources, counts=detail.counts)
     if errors is not None and question == "--token" and not (texts or listed):
-        raise BadOption("--errors goes with a text", "name the text, or leave it out", "conflict")
+        raise BadOption("--errors needs a text", "name a text, or leave --errors out", "conflict")
     # Questions that need a text read stdin if no text is named.
     if question not in ABOUT_TEXTS or not (texts or listed or question in NEED_TEXTS):
         sources.check_needed(f"texts go with {joined(ABOUT_TEXTS, 'or')}: name one")
@@ -134,7 +134,9 @@ def inspect(
     if asked.watch and asked_form:
         name = {"json": "JSON", "markdown": "Markdown", "latex": "LaTeX"}[asked_form]
         raise BadOption(
-            f"--watch gives no {name}", f"ask for a step: --state STEP --{asked_form}", "conflict"
+            f"--watch can't be combined with {name}",
+            f"show a single step instead: --state STEP --{asked_form}",
+            "conflict",
         )
     for_people = world.stdout_is_terminal or world.color == "always"
     form = asked_form or ("text" if for_people else "plain")
@@ -213,7 +215,7 @@ def _check_nbest(number: int) -> None:
 
     if number > MOST:
         raise BadOption(
-            f"--nbest can't be {number}", f"it is a number from 1 to {MOST}", "bad-value"
+            f"invalid value {number} for --nbest", f"give a number from 1 to {MOST}", "bad-value"
         )
 
 
@@ -312,7 +314,9 @@ def _steps(steps: str, total: int) -> tuple[int, int | None]:
     found = re.fullmatch(r"(\d{0,18})(:?)(\d{0,18})", steps, re.ASCII)
     if not found or not steps:
         raise BadOption(
-            f"--merges can't be {steps!r}", "give steps as A:B, A:, :B, N or -N:", "bad-value"
+            f"invalid value {steps!r} for --merges",
+            "give steps as A:B, A:, :B, N or -N:",
+            "bad-value",
         )
     first = int(found[1] or 1)
     if not found[2]:

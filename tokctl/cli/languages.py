@@ -193,7 +193,9 @@ def _named(option: str, given: Sequence[str] | None) -> list[tuple[str, list[str
         if not (name and sign and value):
             what = "2.5" if option == "--parity-target" else "fi.txt"
             raise BadOption(
-                f"{option} can't be {entry!r}", f"write it as {option} fi={what}", "bad-value"
+                f"invalid value {entry!r} for {option}",
+                f"write it as {option} fi={what}",
+                "bad-value",
             )
         found.setdefault(printable(name), []).append(value)
     return list(found.items())

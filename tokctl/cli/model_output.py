@@ -55,9 +55,9 @@ def form_of(name: str | None, output: str | None, usual: str = "tokctl") -> Form
         others = [one for one in FORMATS if one.suffix and output.endswith(one.suffix)]
         if others:
             raise BadOption(
-                f"{output} is named as {others[0].title}, and without --to it would be a "
-                f"{form.title}",
-                f"say which it is to be: --to {others[0].name}, or --to {form.name}",
+                f"{output} has a usual name of {others[0].title}, but without --to its format "
+                f"would be {form.title}",
+                f"choose the format: --to {others[0].name} or --to {form.name}",
                 "conflict",
             )
     if not form.writes:

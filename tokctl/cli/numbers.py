@@ -51,7 +51,7 @@ def count_of(option: str, text: str, below: int, hint: str) -> int:
     except ValueError:
         found = 0
     if not 0 < found < below:
-        raise BadOption(f"{option} can't be {text!r}", hint, "bad-value")
+        raise BadOption(f"invalid value {text!r} for {option}", hint, "bad-value")
     return found
 
 
@@ -61,7 +61,7 @@ def vocab_sizes(values: Sequence[str]) -> list[int]:
     for value in values:
         if re.search(r",0[0-9]{2}\b", value) and (one := without_separators(value)) != value:
             hint = f"write {one}; a comma stands between sizes: 8K,16K,32K"
-            raise BadOption(f"--vocab can't be {value!r}", hint, "bad-value")
+            raise BadOption(f"invalid value {value!r} for --vocab", hint, "bad-value")
     return [
         count_of("--vocab", word.strip(), 2**32, "give a size, or several: 8K,16K,32K")
         for word in words
@@ -104,7 +104,7 @@ def size_of(option: str, text: str, least: int = 1) -> int:
     match = _FORM.fullmatch(without_separators(text))
     if not match:
         raise BadOption(
-            f"{option} can't be {text!r}",
+            f"invalid value {text!r} for {option}",
             "give a number of bytes, or one with K, M, G or T after it (powers of 1024): 500M",
             "bad-value",
         )

@@ -212,7 +212,7 @@ def _segmentation(base: Recipe, chosen: RecipeOptions) -> dict[str, Any]:
     if chosen.unknown is not None:
         if chosen.unknown not in UNKNOWNS:
             raise BadOption(
-                f"--unknown can't be {chosen.unknown!r}",
+                f"invalid value {chosen.unknown!r} for --unknown",
                 f"{did_you_mean(chosen.unknown, UNKNOWNS)}the token's text is --unk-token; "
                 f"choose one of: {', '.join(UNKNOWNS)}",
                 "bad-value",
@@ -236,8 +236,8 @@ def _unknown_token(base: Recipe, text: str) -> dict[str, Any]:
 
     if text in UNKNOWNS:
         raise BadOption(
-            f"--unk-token is the token's text, and {text!r} would be an odd one",
-            f"what becomes unknown is --unknown {text}; a usual token is '[UNK]'",
+            f"invalid value {text!r} for --unk-token: this is a value of --unknown",
+            f"write --unknown {text}, or give the text of a token, for example '[UNK]'",
             "bad-value",
         )
     if text and base.is_byte_level:
@@ -261,7 +261,7 @@ def _marker(chosen: str, base: Recipe) -> Marker:
     kind, _, text = chosen.partition(":")
     if kind not in MARKER_KINDS or (kind == "none") != (text == ""):
         raise BadOption(
-            f"--marker can't be {chosen!r}",
+            f"invalid value {chosen!r} for --marker",
             "give a kind and a text: end:_, end-fused:</w>, start:Ġ, continuation:##; or none",
             "bad-value",
         )
@@ -283,7 +283,9 @@ def _marker(chosen: str, base: Recipe) -> Marker:
 def _check_special(token: str, mark: str) -> None:
     if not token:
         raise BadOption(
-            "a special token can't be empty", "for no unknown token: --unk-token ''", "bad-value"
+            "a special token can't be empty",
+            "give the token a text; --unk-token '' trains without an unknown token",
+            "bad-value",
         )
     if len(token.removeprefix(mark).removesuffix(mark)) <= 1:
         raise BadOption(
@@ -302,7 +304,7 @@ def _check_texts(chosen: RecipeOptions) -> None:
             except UnicodeEncodeError:
                 raise BadOption(
                     f"the argument {value!r} is not UTF-8",
-                    "a model file holds UTF-8 text only",
+                    "write the argument in UTF-8: a model file holds only UTF-8",
                     "bad-value",
                 ) from None
 
@@ -359,7 +361,7 @@ def _check_bytes_are_spelled(base: Recipe, changed: Mapping[str, Any]) -> None:
     if not spelled and any(part.kind == "byte-level" for part in changed["decoders"]):
         raise BadOption(
             "the decoder byte-level does not fit: it needs a byte-level model",
-            "leave the decoder out, and the recipe decodes as it should",
+            "leave the decoder out to use the recipe's own",
             "conflict",
         )
 
@@ -376,7 +378,7 @@ def _parts(family: PartFamily, option: str, given: Sequence[str]) -> tuple[Part,
         except TokctlError as error:
             if error.hint:
                 raise
-            raise error.reworded(hint=f"see: tokctl train --help, {option}") from None
+            raise error.reworded(hint=f"see {option} in: tokctl train --help") from None
     return tuple(parts)
 
 
@@ -397,7 +399,7 @@ def _template(base: Recipe, text: str, special: Sequence[str]) -> tuple[Part, ..
         from shlex import quote
 
         raise BadOption(
-            f"the template {text!r} names {missing[0]}, which is no special token",
+            f"the template {text!r} names {missing[0]}, which is not a special token",
             "make it one: " + " ".join(f"--special-token {quote(token)}" for token in missing),
             "unknown-name",
         )
@@ -428,8 +430,8 @@ def _fitting_decoders(
     elif not any(part.kind == "byte-fallback" for part in decoders):
         if marker.text:
             raise BadOption(
-                "--byte-fallback does not go with a word marker: the bytes of a character "
-                "would carry it as well",
+                "--byte-fallback can't be combined with a word marker: each byte of a character "
+                "would carry the marker",
                 "leave it out, or take --marker none --pretokenize metaspace",
                 "conflict",
             )

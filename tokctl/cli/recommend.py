@@ -134,7 +134,7 @@ def parameters(text: str) -> int:
     match = _PARAMETERS.fullmatch(without_separators(text))
     if not match:
         raise BadOption(
-            f"--params can't be {text!r}",
+            f"invalid value {text!r} for --params",
             "it is a number of parameters: 125M, 1B, 7B, 1.3B",
             "bad-value",
         )

@@ -82,7 +82,7 @@ def requested_report(
         return None
     if chart is not None and plot is None:
         raise BadOption(
-            "--chart goes with --plot", "name the chart's file: --plot FILE.svg", "missing-option"
+            "--chart needs --plot", "name the chart's file: --plot FILE.svg", "missing-option"
         )
     if chart is not None and chart not in names:
         raise BadOption(

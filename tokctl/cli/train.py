@@ -252,7 +252,9 @@ def share_of(option: str, text: str | None) -> "Decimal | None":
             raise InvalidOperation
     except InvalidOperation:
         raise BadOption(
-            f"{option} can't be {text!r}", "it is a share: above 0 and at most 1", "bad-value"
+            f"invalid value {text!r} for {option}",
+            "give a share above 0 and at most 1",
+            "bad-value",
         ) from None
     checked(option, number)
     return number
@@ -296,7 +298,7 @@ def weights_of(given: Sequence[str]) -> dict[str, str]:
         name, equals, number = entry.rpartition("=")
         if not equals or not name or not number:
             raise BadOption(
-                f"--weight can't be {entry!r}",
+                f"invalid value {entry!r} for --weight",
                 "name the text, then its weight: book.txt=2.0",
                 "bad-value",
             )

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tokctl.sources import Source
     from tokctl.tokenizer import Tokenizer
 
-_INSTEAD = "without one: --state STEP shows a step, tokctl train --show-steps N the first ones"
+_INSTEAD = (
+    "without a terminal, --state STEP shows a step, tokctl train --show-steps N the first steps"
+)
 
 
 def watch(
@@ -86,14 +88,17 @@ def check_terminal(world: Console, *, from_stdin: bool) -> None:
     }
     missing = [name for name, there in needed.items() if not there]
     if missing == ["stdin"]:
-        raise Unsupported("--watch needs the keys: stdin is no terminal", "for a text there: -")
+        raise Unsupported(
+            "--watch reads keys from stdin, which is not a terminal",
+            "to read the text from stdin, name it: -",
+        )
     if missing:
-        raise Unsupported(f"--watch needs a terminal, and {missing[0]} is none", _INSTEAD)
+        raise Unsupported(f"--watch needs a terminal, and {missing[0]} is not one", _INSTEAD)
     if world.environ.get("TERM", "") in ("dumb", "unknown"):
         raise Unsupported("--watch can't draw on this terminal (TERM=dumb)", _INSTEAD)
     if from_stdin and world.stdin_is_terminal:
         raise BadOption(
-            "- is stdin, and that is the terminal which the keys come from",
+            "can't read the text from stdin (-), the terminal that gives the keys",
             "pipe the text in, or name a file",
             "conflict",
         )

@@ -16,7 +16,7 @@ class ExitCode(IntEnum):
 
 
 #: The hint of errors about damaged files that tokctl has written.
-AGAIN = "train it again, or copy it again from where it came"
+AGAIN = "train the model again, or copy the file again from its source"
 
 
 def printable(text: str) -> str:
@@ -156,12 +156,12 @@ class OutOfMemoryError(Unsupported, MemoryError):
     """The system has too little memory for an input; the native core raises this, too."""
 
     def __init__(self) -> None:
-        super().__init__("out of memory", "give it less text at a time", "out-of-memory")
+        super().__init__("out of memory", "give less text at a time", "out-of-memory")
 
 
 _CORE_HINTS = {
-    "too-large": "give it less text at a time: shorter lines, or smaller files with --whole",
-    "invalid": "this text and the model's patterns do not go together; --debug shows where",
+    "too-large": "give less text at a time: shorter lines, or smaller files with --whole",
+    "invalid": "the model's patterns fail on this text; --debug shows where",
 }
 
 
@@ -173,7 +173,7 @@ _CORE_CODES = {
     "not-an-id": "bad-ids",
 }
 
-_ANY_CORE_HINT = "check that the text or the ids and the model belong together"
+_ANY_CORE_HINT = "check that the text or the ids belong to this model"
 
 
 class CoreError(BadInput):

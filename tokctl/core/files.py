@@ -400,7 +400,7 @@ def _status(path: Path) -> os.stat_result | None:
     except ValueError as error:  # a NUL in the name
         raise BadInput(
             f"can't write {str(path)!r}: {error}",
-            "name another file, or look at the rights of the folder and the room on its disk",
+            "choose another file, or check the folder's permissions and the free space",
             "unreadable",
         ) from None
 

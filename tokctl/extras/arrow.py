@@ -106,7 +106,9 @@ def encode_table(
     given = _table(pa, table)
     if ids == count:
         raise BadOption(
-            f"both columns can't be called {ids}", "ids=… and count=… name them", "conflict"
+            f"the columns of ids and of counts can't both be called {ids}",
+            "give them different names with ids=… and count=…",
+            "conflict",
         )
     for name in (ids, count):
         if name in given.column_names and not replace:
@@ -483,7 +485,7 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
     if missing := [name for name in _COUNTED if table.column_names.count(name) != 1]:
         raise BadInput(
             f"the table of counts has no column {missing[0]}, or several",
-            f"count_table makes one, with the columns {', '.join(_COUNTED)}",
+            f"make the table with count_table, with the columns {', '.join(_COUNTED)}",
             "bad-record",
         )
     table = table.select(list(_COUNTED))
@@ -496,7 +498,7 @@ def _count_columns(pa: Any, counted: Any) -> pa.Table:
         return table.cast(_schema(pa))
     except (pa.ArrowException, ValueError) as error:
         raise BadInput(
-            f"this is not a table of counts: {_reason(error)}", "count_table makes one"
+            f"not a table of counts: {_reason(error)}", "make one with count_table"
         ) from None
 
 
@@ -517,8 +519,8 @@ def _table(pa: Any, given: Any) -> pa.Table:
         return pa.table(given)
     except (TypeError, ValueError, AttributeError, pa.ArrowException) as error:
         raise BadInput(
-            f"the table can't be {brief(given)}: {_reason(error)}",
-            "it is a table of pyarrow, or a DataFrame of polars, or of pandas from 2.2 on",
+            f"invalid value {brief(given)} for the table: {_reason(error)}",
+            "give a table of pyarrow, or a DataFrame of polars or of pandas 2.2 or later",
         ) from None
 
 
@@ -549,8 +551,8 @@ def _reason(error: Exception) -> str:
 def _check_number(name: str, value: object, least: int, end: int) -> None:
     if type(value) is not int or not least <= value < end:
         raise BadOption(
-            f"{name} can't be {brief(value)}",
-            f"it is a whole number from {least} to {end - 1:,}",
+            f"invalid value {brief(value)} for {name}",
+            f"give a whole number from {least} to {end - 1:,}",
             "bad-value",
         )
 

@@ -84,7 +84,8 @@ class DocumentTokenizer(tokens.DocumentTokenizer):
         super().__init__(output_folder, os.fspath(tokenizer_name_or_path), *args, **options)
         if self.save_loss_metadata:
             raise Unsupported(
-                "tokctl writes no loss masks", "leave save_loss_metadata out, or take datatrove's"
+                "tokctl writes no loss masks",
+                "leave save_loss_metadata out, or use datatrove's own tokenizer",
             )
         self._special = special
         self._threads = threads

@@ -205,7 +205,7 @@ def _no_model(source: ModelInput) -> TokctlError:
         files = [name for name in _ALONE if source.beside(name)]
         return BadModel(
             f"the folder {source.name} holds no model",
-            f"without a tokenizer_config.json, name the file: {source.name}/{files[0]}"
+            f"the folder has no tokenizer_config.json: name the file {source.name}/{files[0]}"
             if files
             else "name a folder with a tokenizer.json, or a model file",
             "not-a-model",
@@ -217,9 +217,9 @@ def _no_model(source: ModelInput) -> TokctlError:
     if not source.head:
         return damaged(source.name, "it is empty")
     return BadModel(
-        f"{source.name} is no model file, or a damaged one: it begins like none of the formats "
-        "that tokctl reads",
-        f"tokctl convert --list-formats shows them; of a text: tokctl train {source.name}",
+        f"{source.name} is not a model file in a supported format, or it is damaged",
+        "list the formats: tokctl convert --list-formats; to train on a text: tokctl train "
+        f"{source.name}",
         "not-a-model",
     )
 

@@ -35,7 +35,7 @@ def read(source: ModelInput) -> Model:
         pairs = [line.split() for line in vocab_files.lines(plain)[1:][:_MOST_MERGES]]
         step = next((step for step, pair in enumerate(pairs, 1) if len(pair) != 2), None)
         if step is not None:
-            raise damaged(source.name, f"merge {step} is no pair of two tokens")
+            raise damaged(source.name, f"merge {step} is not a pair of tokens")
         spelled = sorted(byte_level.BYTES, key=_place)
         tokens = [*spelled, *(one + _SUFFIX for one in spelled), *map("".join, pairs), *_SPECIAL]
         vocabulary = {token: id_ for id_, token in enumerate(tokens)}

@@ -38,7 +38,7 @@ LARGEST_VOCABULARY = 1 << 25
 HEAD = 1 << 12
 
 #: The hint for a file that is incomplete, or that tokctl can't use.
-ANOTHER = "another file of that tokenizer may do: tokctl convert --list-formats shows what is read"
+ANOTHER = "try another file of the same tokenizer; tokctl convert --list-formats lists the formats"
 
 #: The files of a saved model, by name. A format of one file uses the name "" for the file, and a
 #: suffix such as `.json`, appended to the file's name, for a companion. A folder uses file names,
@@ -188,7 +188,7 @@ class ModelInput:
         try:
             return orjson.loads(self.data)
         except orjson.JSONDecodeError as error:
-            raise damaged(self.name, f"it is no JSON ({error})") from None
+            raise damaged(self.name, f"it is not valid JSON ({error})") from None
 
     @cached_property
     def _scanned(self) -> tuple[Any, ModelFile | None]:
@@ -286,7 +286,7 @@ def _too_large(name: str, most: int) -> TokctlError:
 def unreadable(name: str, error: Exception) -> TokctlError:
     """Return the error for a model file that can't be opened."""
     reason = getattr(error, "strerror", None) or str(error)
-    hint = "check that file and its rights"
+    hint = "check the file and its permissions"
     if isinstance(error, FileNotFoundError):
         hint = "train one first: tokctl train book.txt"
         if re.fullmatch(r"[\w-]+(/[\w.-]+)?", name):
@@ -299,7 +299,7 @@ def unreadable(name: str, error: Exception) -> TokctlError:
 def damaged(name: str, why: str) -> TokctlError:
     """Return the error for a file that is incomplete or not what its beginning suggests."""
     return BadModel(
-        f"{name} is no model file, or a damaged one: {why}",
+        f"{name} is not a model file in a supported format, or it is damaged: {why}",
         AGAIN,
         "damaged-model",
     )
@@ -318,7 +318,7 @@ def unless_damaged(name: str, *, hinted: bool = False) -> Iterator[None]:
     except KeyError as error:
         raise damaged(name, f"the field {error} is missing") from None
     except (TypeError, AttributeError):
-        raise damaged(name, "a field is of another type than it should be") from None
+        raise damaged(name, "a field has the wrong type") from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise damaged(name, str(error)) from None
     except CoreError as error:

@@ -105,4 +105,4 @@ def _added(model: Model, assumed: Model) -> Iterator[LostFeature]:
         yield LostFeature(f"the added token {lost[0]!r}{more} as it is found in text")
     listed = {token.text for token in model.added}
     if new := [text for text in known if text not in listed]:
-        yield LostFeature(f"that {new[0]!r} is no special token")
+        yield LostFeature(f"that {new[0]!r} is not a special token")

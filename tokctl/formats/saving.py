@@ -76,7 +76,7 @@ def losses(model: Model, format_name: str) -> list[LostFeature]:
 
 def _nothing_like(model: Model, format_name: str, reason: UnsupportedByFormat) -> TokctlError:
     whole, part = holders(model)
-    hint = f"these hold it: {', '.join(whole)}"
+    hint = f"formats that can: {', '.join(whole)}"
     return Unsupported(
         f"{formats.named(format_name).title} can't express this model: {reason}",
         hint + (f"; with losses: {', '.join(part)}" if part else ""),
@@ -124,8 +124,8 @@ def check_neighbours(files: Files, path: str | Path, form: formats.Format) -> No
     for name in getattr(form.load(), "NEIGHBOURS", ()):
         if name not in files and Path(path, name).exists():
             raise BadOption(
-                f"the folder {path} holds {name}, which would also apply to the new model",
-                "name a new folder, or take that file out of this one",
+                f"the folder {path} holds {name}, which would also become part of the new model",
+                "name a new folder, or remove the file from this one",
                 "output-taken",
             )
 
@@ -142,7 +142,7 @@ def _write_folder(files: Files, path: Path) -> None:
         if path.exists():
             raise BadOption(
                 f"can't write the folder {path}: a file has that name",
-                "name another folder, or move that file away",
+                "name another folder, or move the file away",
                 "output-taken",
             )
         with whole_folder(path) as made:

@@ -314,7 +314,7 @@ def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) 
     if algorithm is None:
         raise ValueError(f"its model type is {trained.model_type}")
     if proto.denormalizer_spec.precompiled_charsmap:
-        raise Unsupported("it has rules for denormalizing, which tokctl lacks", ANOTHER)
+        raise Unsupported("it has rules for denormalizing, which tokctl does not support", ANOTHER)
     tokens = [bytes(piece.piece) for piece in proto.pieces]
     falls_back = proto.trainer_spec.byte_fallback
     texts = _texts(tokens, falls_back=falls_back)
@@ -330,7 +330,7 @@ def filled(proto: Any, origin: ImportedFrom | None, default: str | None = None) 
         # A required character that was never seen has -inf. Scores have no effect in these models.
         scores = [LOWEST if score == -math.inf else score for score in scores]
     if not all(map(math.isfinite, scores)):
-        raise ValueError("one of its scores is no number")
+        raise ValueError("one of its scores is not a number")
     if traits.has_scores:
         scores = [
             user_defined_score(token) if kind == USER_DEFINED else score
@@ -448,7 +448,7 @@ def _surface(trained: Any) -> str:
         raise ValueError("what it writes for an unknown piece is not UTF-8") from None
     if MARK in surface:
         raise Unsupported(
-            f"it writes {surface!r} for an unknown piece, with a {MARK} that is no space there",
+            f"it writes {surface!r} for an unknown piece, with a {MARK} that is not a space there",
             f"train it with an --unk_surface without {MARK}",
         )
     return surface

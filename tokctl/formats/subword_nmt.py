@@ -79,7 +79,7 @@ def _codes(source: ModelInput) -> list[tuple[str, str]]:
     for number, line in enumerate(lines[1:], 2):
         left, space, right = line.partition(" ")
         if not (left and space and right) or " " in right:
-            raise damaged(source.name, f"line {number} is no pair of two symbols")
+            raise damaged(source.name, f"line {number} is not a pair of symbols")
         found[left, right] = None
     return list(found)
 
@@ -90,14 +90,14 @@ def _tokens(source: ModelInput) -> list[str]:
     for number, line in enumerate(vocab_files.lines(source), 1):
         token, _, count = line.strip("\r\n ").partition(" ")
         if not token or not count.isdecimal():
-            raise damaged(source.name, f"line {number} is no token and its count")
+            raise damaged(source.name, f"line {number} is not a token and its count")
         if token.endswith(_SEPARATOR) and token != _SEPARATOR:
             found.append(token.removesuffix(_SEPARATOR))
         else:
             found.append(token if token in _UNKNOWN else token + _SUFFIX)
     if len(set(found)) != len(found):
         twice = next(text for at, text in enumerate(found) if text in found[:at])
-        raise damaged(source.name, f"the token {twice!r} is there twice")
+        raise damaged(source.name, f"the token {twice!r} occurs twice")
     return found
 
 

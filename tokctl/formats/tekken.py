@@ -153,7 +153,7 @@ def _tokens(vocab: list[Any]) -> list[bytes]:
             raise ValueError(f"entry {rank} of the vocabulary has the rank {entry['rank']!r:.20}")
         token = base64.b64decode(entry["token_bytes"], validate=True)
         if not token or (rank < 256 and token != bytes([rank])):
-            raise ValueError(f"entry {rank} of the vocabulary can't be {token!r:.80}")
+            raise ValueError(f"invalid value {token!r:.80} for entry {rank} of the vocabulary")
         tokens.append(token)
     if len(tokens) < 256:
         raise ValueError("not every byte has a token")

@@ -195,7 +195,7 @@ def read_sidecar(source: ModelInput, *, splits: bool = True) -> Sidecar:
     except (TypeError, AttributeError):
         raise damaged(source.name, "it does not hold the arguments of an encoding") from None
     if texts != {str} or numbers - {int}:
-        raise damaged(source.name, "a field is of another type than it should be")
+        raise damaged(source.name, "a field has the wrong type")
     if not splits:
         return Sidecar(TiktokenEncoding(name, (), special), total, source.name)
     try:
@@ -240,7 +240,7 @@ def read(source: ModelInput) -> Model:
         if source.hints.are_given:
             raise BadOption(
                 f"{source.name} does not fit the pattern or the special tokens given: {error}",
-                "check whether it is the file of that encoding, and the ids",
+                "check that the file and the ids belong to this encoding",
                 "conflict",
             ) from None
         raise damaged(source.name, str(error)) from None
@@ -290,8 +290,8 @@ def _parts(pattern: str) -> str | tuple[Part, ...]:
         return pre_tokenizers_of(pattern.removeprefix("regex:"))
     except UnsupportedByFormat as reason:
         raise Unsupported(
-            f"tokctl can't split a text as that pattern does: {reason}",
-            "name a pattern that every text is made of, or a pre-tokenizer: cl100k",
+            f"tokctl can't split texts by this pattern: {reason}",
+            "give a pattern that matches every part of a text, or a pre-tokenizer such as cl100k",
         ) from None
 
 
@@ -375,7 +375,9 @@ def _ranks(data: bytes, name: str) -> tuple[_native.RankFile, int | None]:
                 raise ValueError
         except ValueError:
             raise BadModel(
-                f"{name}, line {number}: no token in base64 and its rank", AGAIN, "damaged-model"
+                f"{name}, line {number}: expected a token in base64 and its rank",
+                AGAIN,
+                "damaged-model",
             ) from None
         rank = int(digits[:20])
         if len(digits) > 20 or rank >= _MOST_TOKENS:

@@ -151,7 +151,7 @@ def _check_format(model: dict[str, Any], name: str) -> None:
     if found not in _READ or type(found) is not int:
         raise Unsupported(
             f"{name} has format {found!r:.40}, and this tokctl reads {FORMAT}",
-            "it was written by another version of tokctl: install that one, or a newer one",
+            "the file is of another version of tokctl: install that version, or a newer one",
         )
 
 
@@ -186,7 +186,7 @@ def _filled(model: dict[str, Any], lists: ModelFile | None) -> Model:
         lists = _lists(model, private, is_scored=is_scored)
     elif lists.is_scored != is_scored:
         if is_scored:
-            raise ValueError("the vocabulary is no list")
+            raise ValueError("the vocabulary is not a list")
         raise TypeError("vocab")
     if added is None:
         first = range(min(len(recipe.special_tokens), len(lists)))
@@ -328,7 +328,7 @@ _LATER = AddedToken("", 0)[8:]
 def _scores(private: dict[str, Any]) -> list[float]:
     scores = private.get("scores", [])
     if not isinstance(scores, list) or set(map(type, scores)) - {float, int}:
-        raise ValueError("one of the scores is no number")
+        raise ValueError("one of the scores is not a number")
     return list(map(float, scores))
 
 
@@ -354,9 +354,9 @@ def _column(column: Any, name: str) -> list[int]:
         ValueError: an entry is not a count.
     """
     if not isinstance(column, list) or set(map(type, column)) - {int}:
-        raise ValueError(f"one of the {name} is no count")
+        raise ValueError(f"one of the {name} is not a count")
     if min(column, default=0) < 0:
-        raise ValueError(f"one of the {name} is no count")
+        raise ValueError(f"one of the {name} is not a count")
     if max(column, default=0) >= 2**64:
         raise ValueError(f"one of the {name} does not fit 64 bits")
     return column

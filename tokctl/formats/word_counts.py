@@ -24,8 +24,8 @@ from tokctl.model import Model
 def read(source: ModelInput) -> Model:
     """Raise TokctlError, because the file contains counts and no model."""
     raise BadModel(
-        f"{source.name} holds word counts, and no model",
-        f"train one on them: tokctl train --word-counts {source.name}",
+        f"{source.name} holds word counts, not a model",
+        f"train a model on these counts: tokctl train --word-counts {source.name}",
         "not-a-model",
     )
 

@@ -89,7 +89,9 @@ def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
         return unsigned_for(vocab_size)
     if forced not in WRITTEN:
         raise BadOption(
-            f"--dtype can't be {forced!r}", f"choose one of: {', '.join(WRITTEN)}", "bad-value"
+            f"invalid value {forced!r} for --dtype",
+            f"choose one of: {', '.join(WRITTEN)}",
+            "bad-value",
         )
     dtype = DTYPES[forced]
     if vocab_size - 1 > dtype.largest:
@@ -101,7 +103,9 @@ def dtype_for(form: str, vocab_size: int, forced: str | None = None) -> Dtype:
         )
     if form == "megatron" and dtype.megatron is None:
         raise BadOption(
-            f"Megatron's files know no {forced}", "take --dtype int32 or uint16", "conflict"
+            f"Megatron's files can't have the dtype {forced}",
+            "take --dtype int32 or uint16",
+            "conflict",
         )
     return dtype
 
@@ -115,7 +119,9 @@ def dtype_named(name: str) -> Dtype:
     """Return the type with this name; raise TokctlError if the name is unknown."""
     if name not in DTYPES:
         raise BadOption(
-            f"the dtype can't be {name!r}", f"choose one of: {', '.join(DTYPES)}", "bad-value"
+            f"invalid value {name!r} for dtype",
+            f"choose one of: {', '.join(DTYPES)}",
+            "bad-value",
         )
     return DTYPES[name]
 

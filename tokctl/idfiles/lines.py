@@ -42,9 +42,7 @@ def from_decimal(
                 raise
             hint = id_range_hint(tokenizer)
             if error.kind == "not-an-id" and b"\0" in block:
-                hint = (
-                    "these are no decimal numbers; ids in binary: --from bin (--dtype says which)"
-                )
+                hint = "ids in decimal are expected; for binary ids use --from bin (and --dtype)"
             elif error.kind == "not-an-id":
                 hint += "; from text to ids: tokctl encode"
             raise BadInput(f"{name}: {error.message}", hint, "bad-ids") from None
@@ -123,13 +121,17 @@ def _decode_object(
     try:
         document = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{location} is no JSON: {error}", hint, "bad-record") from None
+        raise BadInput(f"{location} is not valid JSON: {error}", hint, "bad-record") from None
     ids = document.get(field) if isinstance(document, dict) else None
     if not isinstance(ids, list):
         raise BadInput(f'{location} has no list of "{field}"', hint, "bad-record")
     for position, id_ in enumerate(ids, 1):
         if type(id_) is not int or not 0 <= id_ < tokenizer.vocab_size:
-            problem = f"{id_!r} is no id of this model" if type(id_) is int else f"{id_!r} is no id"
+            problem = (
+                f"{id_!r} is not an id of this model"
+                if type(id_) is int
+                else f"{id_!r} is not an id"
+            )
             raise BadInput(
                 f"{location}, number {position}: {problem}", id_range_hint(tokenizer), "bad-ids"
             )

@@ -22,7 +22,7 @@ from tokctl.idfiles.random_access import ByteMeter, InputFile, RandomAccessFile,
 MAGIC = b"MMIDIDX\x00\x00"
 _VERSION = 1
 _HEADER = struct.Struct("<9sQBQQ")
-_HINT = "it was damaged, or is the index of another file"
+_HINT = "copy or write it again: it is damaged, or the index of another file"
 
 #: Largest length of a sequence: lengths are 32-bit numbers.
 _MAX_IDS = 2**31 - 1
@@ -133,21 +133,21 @@ def read_megatron(name: str, path: str, meter: ByteMeter) -> Iterator[IdPart]:
 def _read_documents(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[IdPart]:
     name = idx.name
     if idx.size < _HEADER.size or idx.read(0, len(MAGIC)) != MAGIC:
-        raise BadInput(f"{name} is no index of Megatron's", _HINT, "damaged")
+        raise BadInput(f"{name} is not an index of Megatron", _HINT, "damaged")
     _, version, code, sequences, documents = _HEADER.unpack(idx.read(0, _HEADER.size))
     if version != _VERSION:
         raise Unsupported(f"{name}: it is of version {version} of Megatron's index", _HINT)
     dtype = next((dtype for dtype in DTYPES.values() if dtype.megatron == code), None)
     if dtype is None:
         raise BadInput(
-            f"{name}: its numbers are of kind {code}, which are no whole numbers", _HINT, "bad-ids"
+            f"{name}: its numbers are of kind {code}, which are not whole numbers", _HINT, "bad-ids"
         )
     index_size = _HEADER.size + 12 * sequences + 8 * documents
     if idx.size != index_size:
         raise BadInput(
             f"{name}: it has {idx.size:,} bytes, and {sequences:,} sequences and {documents:,} "
             f"ends of documents take {index_size:,}",
-            "is it cut off, or still being written?",
+            "wait until it is written, or copy it again: it may be cut off",
             "damaged",
         )
     window = Window(ids, 0, ids.size // dtype.width, dtype)
@@ -180,7 +180,7 @@ def _read_documents(ids: RandomAccessFile, idx: RandomAccessFile) -> Iterator[Id
                 raise BadInput(
                     f"{name}: sequence {1 + sequence} has {length:,} ids from byte {byte_start:,} "
                     f"on, and {ids.name} has {ids.size:,} bytes",
-                    "is it cut off, or not the .bin of this .idx?",
+                    "copy it again: it may be cut off, or not belong to this .idx",
                     "damaged",
                 )
             data_end = max(data_end, byte_start + length * width)

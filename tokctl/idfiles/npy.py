@@ -27,7 +27,7 @@ _HEADER_SIZE = 128
 _LONGEST_HEADER = 1 << 16
 
 _HINT = "ids are a one-dimensional array of whole numbers: numpy.save(path, ids)"
-_CUT_OFF_HINT = "is it cut off, or still being written?"
+_CUT_OFF_HINT = "wait until it is written, or copy it again: it may be cut off"
 
 
 def header(dtype: Dtype, count: int) -> bytes:
@@ -129,7 +129,7 @@ def read_npy(stream: BlockStream, name: str) -> Iterator[IdPart]:
     if stream.read(1):
         raise BadInput(
             f"{name}: there is more data after the array, at byte {end}",
-            "arrays that were joined are not an array: name each file",
+            "name each file: joined arrays are not one array",
             "damaged",
         )
 
@@ -138,7 +138,7 @@ def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
     """Return the type of the numbers, their count, and the byte where the first one is."""
     prefix = stream.read(8)
     if not prefix.startswith(MAGIC) or len(prefix) < 8:
-        raise BadInput(f"{name} is no .npy file", "which form is it? --from names it", "damaged")
+        raise BadInput(f"{name} is not a .npy file", "name its form with --from", "damaged")
     major = prefix[6]
     if major not in (1, 2, 3):
         raise Unsupported(f"{name}: it is of version {major} of the .npy format", _HINT)
@@ -156,7 +156,7 @@ def _read_header(stream: BlockStream, name: str) -> tuple[Dtype, int, int]:
         raise BadInput(f"{name}: its header can't be read", _HINT, "damaged") from None
     dtype = _parse_descr(descr)
     if dtype is None:
-        raise BadInput(f"{name} holds {descr!r}, which are no whole numbers", _HINT, "bad-ids")
+        raise BadInput(f"{name} holds {descr!r}, which are not whole numbers", _HINT, "bad-ids")
     if not isinstance(shape, tuple) or len(shape) != 1:
         raise BadInput(
             f"{name} holds an array of shape {shape!r}, not a row of ids", _HINT, "bad-ids"

@@ -204,7 +204,7 @@ def _read_table(
             reason = str(error).strip().partition("\n")[0]
             raise BadInput(
                 f"{name} can't be read from row {row:,} on: {reason}",
-                "is it damaged, cut off, or of another form? --from names it",
+                "the file may be damaged, cut off, or of another form: name its form with --from",
                 "damaged",
             ) from None
 

@@ -67,7 +67,7 @@ class DamagedPieceError(BadInput):
     def __init__(self, folder: ShardStore, file: str, problem: str) -> None:
         super().__init__(
             f"{folder.file(file)} is damaged: {problem}",
-            "repeat the command with --resume: it is made again",
+            "repeat the command with --resume: the piece is made again",
             "damaged",
         )
         self.piece = file

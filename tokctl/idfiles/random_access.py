@@ -116,7 +116,7 @@ class RandomAccessFile:
                 if not part:
                     raise BadInput(
                         f"{self.name}: it ends at byte {start}, before its header is complete",
-                        "is it still being written, or cut off?",
+                        "wait until it is written, or copy it again: it may be cut off",
                         "damaged",
                     )
                 parts.append(part)
@@ -136,7 +136,9 @@ class RandomAccessFile:
 
 def _read_error(name: str, error: OSError) -> TokctlError:
     return BadInput(
-        f"can't read {name}: {error.strerror or error}", "check that file", "unreadable"
+        f"can't read {name}: {error.strerror or error}",
+        "check the file and its permissions",
+        "unreadable",
     )
 
 
@@ -222,7 +224,7 @@ class Window:
                 raise BadInput(
                     f"{self._file.name}: offset {number} is {end}, which is not a position in "
                     f"{self.count:,} ids after the one before",
-                    "it was damaged, or is of other ids",
+                    "write it again with its ids: it is damaged, or belongs to other ids",
                     "damaged",
                 )
             if begin is not None:

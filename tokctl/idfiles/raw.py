@@ -42,11 +42,11 @@ def read_bin(stream: BlockStream, name: str, dtype: Dtype) -> Iterator[IdPart]:
     position = yield from read_numbers(stream, name, dtype, 0)
     if remainder := stream.read(dtype.width):
         raise BadInput(
-            f"{name}: {position + len(remainder)} bytes are no whole number of ids of "
-            f"{dtype.width} bytes "
-            "each",
-            "is it cut off, or not what tokctl encode --as bin writes with this model? --dtype "
-            "says how wide ids are",
+            f"{name}: {position + len(remainder)} bytes are not a whole number of ids of "
+            f"{dtype.width} "
+            "bytes each",
+            "the file may be cut off, or written with another model: give the width of its ids "
+            "with --dtype",
             "damaged",
         )
 

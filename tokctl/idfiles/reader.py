@@ -234,7 +234,7 @@ class IdSource:
             )
         if shard_list.form not in FORMS[1:]:
             raise BadInput(
-                f"{self.name} holds {shard_list.form!r}, which is no form of ids",
+                f"{self.name} holds {shard_list.form!r}, which is not a form of ids",
                 f"its manifest must name one of: {', '.join(FORMS[1:])}",
                 "damaged",
             )

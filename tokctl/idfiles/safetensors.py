@@ -53,7 +53,7 @@ _SHAPE = Satisfies(
 )
 _TENSOR = {"dtype": OneOf(*_BITS), "shape": _SHAPE, "data_offsets": (COUNT, COUNT)}
 
-_HINT = "is it damaged, cut off, or of another form? --from names it"
+_HINT = "the file may be damaged, cut off, or of another form: name its form with --from"
 
 
 class SafetensorsWriter(IdFileWriter):
@@ -212,7 +212,7 @@ def stored_tensors(file: RandomAccessFile, hint: str) -> dict[str, StoredTensor]
         raise BadInput(
             f"{file.name}: it has {file.size:,} bytes, and its tensors end at byte "
             f"{8 + size + offset:,}",
-            "is it cut off, or still being written?",
+            "wait until it is written, or copy it again: it may be cut off",
             "damaged",
         )
     return {
@@ -226,7 +226,9 @@ def _read_header(file: RandomAccessFile, hint: str) -> tuple[int, dict[str, Any]
     size = int.from_bytes(file.read(0, 8), "little") if file.size >= 8 else 0
     if size > _LONGEST_HEADER or 8 + size > file.size or size < 2:
         raise BadInput(
-            f"{file.name} is no safetensors file: no header fits into it", hint, "damaged"
+            f"{file.name} is not a safetensors file: it is too small for its header",
+            hint,
+            "damaged",
         )
     from tokctl.core import orjson
 

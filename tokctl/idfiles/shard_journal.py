@@ -142,7 +142,7 @@ class Provenance:
         Raises:
             TokctlError: the sources or the job differ; names the first difference.
         """
-        hint = "give the same as before, or write to another folder"
+        hint = "give the same sources and options as before, or write to another folder"
         if difference := _first_difference(earlier, self.job):
             key, old, new = difference
             raise BadOption(
@@ -281,7 +281,7 @@ def _status(source: Source) -> os.stat_result | None:
 
 
 def _changed_hint(folder: str) -> str:
-    return f"it is in the shards of {folder} as it was: write to another folder"
+    return f"write to another folder: the shards of {folder} have the text as it was"
 
 
 @dataclass

@@ -267,7 +267,7 @@ class LocalStore(ShardStore):
                 )
             if not path.is_dir():
                 raise BadOption(
-                    f"can't write shards to {path}: it is no folder",
+                    f"can't write shards to {path}: it is not a folder",
                     OTHER_FOLDER_HINT,
                     "output-taken",
                 )

@@ -704,12 +704,14 @@ def read_manifest(store: ShardStore, name: str) -> dict[str, Any]:
     data = store.read(name)
     if data is None:
         raise BadInput(
-            f"can't read {manifest}: No such file or directory", "check that file", "unreadable"
+            f"can't read {manifest}: No such file or directory",
+            "check the file and its permissions",
+            "unreadable",
         )
     try:
         content = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise BadInput(f"{manifest} is no JSON: {error}", MANIFEST_HINT, "damaged") from None
+        raise BadInput(f"{manifest} is not valid JSON: {error}", MANIFEST_HINT, "damaged") from None
     checked: dict[str, Any] = check(
         content, LISTED, f"{manifest} is not a manifest of shards", MANIFEST_HINT
     )

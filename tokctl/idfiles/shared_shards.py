@@ -627,7 +627,7 @@ class _ClusterRun:
         if (earlier := self._journal.pieces.get(task.file)) is not None:
             if (earlier.piece, earlier.units) != (piece, units):
                 raise BadInput(
-                    f"{task.name} was encoded again, and not to the same ids",
+                    f"{task.name} gave other ids when it was encoded again",
                     "begin again in another folder",
                     "damaged",
                 )

@@ -122,7 +122,7 @@ class Weights:
             if len(inputs) != 1:
                 count_phrase = f"has {len(inputs)}" if inputs else "has no"
                 raise BadOption(
-                    f"{self.path} {count_phrase} tensors that are called as embeddings are",
+                    f"{self.path} {count_phrase} tensors with a usual name of embeddings",
                     f"name one with --tensor: {self._name_list(inputs or None)}",
                     "missing-option",
                 )
@@ -133,8 +133,8 @@ class Weights:
             others = self._named_like(_INPUTS)
         if not (others or self.is_complete or indicator):
             raise BadInput(
-                f"{self.path} is one of several files: whether {name!r} is input and output can't "
-                "be told",
+                f"{self.path} is one of several files: can't tell whether {name!r} is both input "
+                "and output",
                 f"name the model's {_INDEX}",
             )
         return chosen, others
@@ -160,7 +160,9 @@ class Weights:
         tensor = self._tensors(path).get(name)
         if tensor is None:
             raise BadInput(
-                f"{path} has no tensor {name!r}", f"{self.path} says that it has", "damaged"
+                f"{path} has no tensor {name!r}",
+                f"copy the files again: {self.path} lists the tensor",
+                "damaged",
             )
         return self._opened[path][0], tensor
 
@@ -190,7 +192,7 @@ class Weights:
         names = [*self._named_like(_INPUTS), *self._named_like(_OUTPUTS)]
         if not names:
             raise BadOption(
-                f"{self.path} has no tensors that are called as embeddings are",
+                f"{self.path} has no tensors with a usual name of embeddings",
                 f"name one with --tensor: {self._name_list(None)}",
                 "missing-option",
             )
@@ -227,7 +229,7 @@ class Weights:
             raise BadInput(
                 f"{path}: the tensor {name!r} has {plural(rows, 'row')}, and the model "
                 f"{plural(size, 'id')}",
-                "is it of another model, or not the embeddings? --tensor names one",
+                "choose the embeddings of this model with --tensor",
             )
         if not 0 < width <= MOST_DIMENSIONS:
             raise BadInput(
@@ -407,9 +409,9 @@ class EmbeddingMatrix:
         if not is_finite.all():
             row = first + int(numpy.argmin(is_finite))
             raise BadInput(
-                f"{self.file.name}: row {row} of the tensor {self.name!r} holds what is no "
-                f"finite number, or one beyond {TOO_LARGE:g}",
-                "the file is damaged, or the training went wrong",
+                f"{self.file.name}: row {row} of the tensor {self.name!r} holds a value that is "
+                f"not a finite number, or is beyond {TOO_LARGE:g}",
+                "use another file: this one is damaged, or the training diverged",
             )
         return rows
 

@@ -549,7 +549,9 @@ def _create_writer(
         from tokctl.idfiles.megatron import MegatronWriter
 
         if not isinstance(target, (str, Path)):
-            raise BadOption("Megatron's files are two", "name them: -o PREFIX", "missing-option")
+            raise BadOption(
+                "Megatron's form has two files", "give their prefix: -o PREFIX", "missing-option"
+            )
         data, idx = files_of(form, target)
         idx_file = files.open(idx)
         data_file = files.open(data)

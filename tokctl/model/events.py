@@ -126,13 +126,13 @@ class MergeLog:
             for side in (merge.left, merge.right):
                 if side not in ever_present:
                     raise BadModel(
-                        f"merge {step} names the token {side}, which is not there",
+                        f"merge {step} names the token {side}, which does not exist",
                         AGAIN,
                         "damaged-model",
                     )
             if merge.token >= len(texts):
                 raise BadModel(
-                    f"merge {step} makes the token {merge.token}, which is not there",
+                    f"merge {step} makes the token {merge.token}, which does not exist",
                     AGAIN,
                     "damaged-model",
                 )
@@ -147,8 +147,8 @@ class MergeLog:
             while removal and removal.step == step:
                 if removal.token not in present or removal.token not in merged_ids:
                     raise BadModel(
-                        f"after merge {step} the token {removal.token} is removed, which is not "
-                        "there or is not a merged one",
+                        f"after merge {step} the token {removal.token} is removed, which does not "
+                        "exist or was not merged",
                         AGAIN,
                         "damaged-model",
                     )
@@ -156,13 +156,13 @@ class MergeLog:
                 removal = next(pending)
         if removal:
             raise BadModel(
-                f"a removal is out of order, or after a merge {removal.step} of none",
+                f"a removal is out of order, or after merge {removal.step}, which does not exist",
                 AGAIN,
                 "damaged-model",
             )
         if present != set(range(len(tokens))):
             raise BadModel(
-                "the tokens that the events leave are not those of the vocabulary",
+                "the tokens left by merges and removals differ from the vocabulary",
                 AGAIN,
                 "damaged-model",
             )

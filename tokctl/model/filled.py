@@ -154,7 +154,7 @@ class ParityRecord:
             if set(map(type, numbers)) - {int} or set(map(type, texts)) - {str}:
                 raise TypeError(entry.name)
             if numbers and (min(numbers) < 0 or max(numbers) >= 2**64):
-                raise ValueError(f"one of the numbers of {entry.name} is no count")
+                raise ValueError(f"one of the numbers of {entry.name} is not a count")
         count = len(record.languages)
         per_language = {len(item) for item in (record.before, record.after, record.lengths)}
         if record.targets:
@@ -383,16 +383,16 @@ class Model:
             length = len(getattr(self, name)) if self.core is None else self.core.lengths[core_name]
             if (length or is_required) and length != size:
                 raise BadModel(
-                    f"there is not one of the {name} for each token", AGAIN, "damaged-model"
+                    f"the numbers of {name} and of tokens differ", AGAIN, "damaged-model"
                 )
         check_added(self.added)
         for text in (*(self.origin or ()), *self.companions, *self.companions.values()):
             try:
                 text.encode()
             except UnicodeEncodeError:
-                message = f"what came with the model is not UTF-8: {text[:40]!r}"
+                message = f"a text that came with the model is not UTF-8: {text[:40]!r}"
                 raise BadModel(
-                    message, "a lone surrogate is not a character", "damaged-model"
+                    message, "remove lone surrogates, which are not characters", "damaged-model"
                 ) from None
         for token in self.added:
             id_ = token.id

@@ -47,20 +47,22 @@ class PartOption(NamedTuple):
         """
         if type(argument) is not self.type:
             raise BadOption(
-                f"{what} is {argument!r}, and should be {_TYPES[self.type]}",
-                "write a value of that type",
+                f"{what} is {argument!r}, not {_TYPES[self.type]}",
+                f"give {_TYPES[self.type]}",
                 "bad-value",
             )
         value: Any = argument
         if self.choices and value not in self.choices:
             raise BadOption(
-                f"{what} can't be {value!r}",
+                f"invalid value {value!r} for {what}",
                 f"choose one of: {', '.join(self.choices)}",
                 "bad-value",
             )
         if self.type is int and not self.least <= value < 2**31:
             raise BadOption(
-                f"{what} can't be {value}", f"it is a number from {self.least} up", "bad-value"
+                f"invalid value {value} for {what}",
+                f"give a number of at least {self.least}",
+                "bad-value",
             )
         if self.type is tuple:
             for text in value:
@@ -73,7 +75,9 @@ class PartOption(NamedTuple):
                     "bad-value",
                 )
             if self.one_character and len(value) != 1:
-                raise BadOption(f"{what} can't be {value!r}", "it is one character", "bad-value")
+                raise BadOption(
+                    f"invalid value {value!r} for {what}", "give one character", "bad-value"
+                )
             try:
                 value.encode()
             except UnicodeEncodeError:
@@ -245,7 +249,7 @@ class PartFamily:
         """Return the hint that shows the text form of a kind."""
         main = self.kinds[kind].main
         placeholders = self.kinds[kind].separator.join(name.upper() for name in main)
-        return f"write {kind}:{placeholders}" if main else f"it is called {kind}"
+        return f"write {kind}:{placeholders}" if main else f"write {kind}"
 
     def from_dict(self, data: Any) -> Part:
         """Return the part that `Part.to_dict` wrote.
@@ -331,7 +335,7 @@ class PartFamily:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise BadOption(
-                f"the {self.name} {text!r} is no JSON: {error}",
+                f"the {self.name} {text!r} is not valid JSON: {error}",
                 'write {"kind": NAME}, with its options beside',
                 "bad-value",
             ) from None
@@ -683,7 +687,7 @@ def template_pieces(template: str) -> list[TemplatePiece]:
         elif text.startswith("$"):
             raise BadOption(
                 f"the template {template!r} names {text}",
-                "a text is $A, a second one $B",
+                "write $A for the text, $B for a second text",
                 "bad-value",
             )
         else:
@@ -728,7 +732,7 @@ def _template_word(token: str, type_id: int = 0) -> str:
     if len(token.split()) != 1 or token != token.strip() or token.startswith("$"):
         raise BadOption(
             f"a template can't name the special token {token!r}",
-            "it is a word without white space, and does not start with $",
+            "use a token without white space that does not start with $",
             "bad-value",
         )
     # An explicit type id keeps a token that ends like `:1` from being read as token and type id.
@@ -759,7 +763,7 @@ def check_template(single: str, pair: str, special_tokens: tuple[str, ...]) -> N
             if piece.token is not None and piece.token not in special_tokens:
                 names = ", ".join(special_tokens) or "none"
                 raise BadOption(
-                    f"the template {template!r} names {piece.token}, which is no special token",
+                    f"the template {template!r} names {piece.token}, which is not a special token",
                     f"special tokens: {names}",
                     "unknown-name",
                 )
@@ -789,8 +793,8 @@ def _native_part(part: Part) -> dict[str, Any]:
             blob = base64.b64decode(part["rules"], validate=True)
         except ValueError as error:
             raise BadOption(
-                f"the precompiled rules are no base64: {error}",
-                "take them from a model file as they are",
+                f"the precompiled rules are not base64: {error}",
+                "copy them unchanged from a model file",
                 "bad-value",
             ) from None
         native = {"kind": "chars-map", "blob": blob, "keep": list(part["keep"])}

@@ -138,7 +138,7 @@ def check_size(pattern: str) -> None:
     if len(pattern) > _MAX_LENGTH:
         raise BadOption(
             f"the pattern {pattern[:40]!r}… has {len(pattern):,} characters",
-            f"it can have {_MAX_LENGTH:,}; replacements and added tokens find many texts at once",
+            f"use at most {_MAX_LENGTH:,}; to find many texts, use replacements or added tokens",
             "bad-value",
         )
     open_groups: list[int] = []
@@ -156,7 +156,7 @@ def check_size(pattern: str) -> None:
         if total + last > _MAX_PARTS:
             raise BadOption(
                 f"the pattern {pattern!r:.80} is too large to compile",
-                f"its quantifiers make more than {_MAX_PARTS:,} parts of it: count less",
+                f"repeat less: its quantifiers make more than {_MAX_PARTS:,} parts of it",
                 "bad-value",
             )
 

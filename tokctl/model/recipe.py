@@ -135,7 +135,7 @@ class TrainingStage(ShortRepr):
         if self.max_words is not None and not 0 < self.max_words < 2**53:
             raise BadOption(
                 f"a token can't have {self.max_words} words at most",
-                "it is a number from 1 up",
+                "give a whole number of at least 1",
                 "bad-value",
             )
         if not all(self.forbidden):
@@ -167,7 +167,7 @@ class TrainingStage(ShortRepr):
         ):
             raise BadOption(
                 f"a stage can't end at {self.until!r}",
-                "it is a number of ids, or a share of the vocabulary: 18000 or 90%",
+                "give a number of ids, or a share of the vocabulary: 18000 or 90%",
                 "bad-value",
             )
         if not share:
@@ -175,7 +175,9 @@ class TrainingStage(ShortRepr):
         denominator = 100 * 10 ** len(decimals)
         if int(digits) > denominator:
             raise BadOption(
-                f"a stage can't end at {self.until}", "100% is all of the vocabulary", "bad-value"
+                f"a stage can't end at {self.until}",
+                "give a share of at most 100%, which is the whole vocabulary",
+                "bad-value",
             )
         ids: int = vocab_size * int(digits) // denominator
         return ids
@@ -415,7 +417,7 @@ class Recipe(ShortRepr):
             raise BadOption(
                 f"the recipe {self.name} has {len(self.stages)} stages, and {len(ends)} ends are "
                 "given",
-                "there is one end for each stage but the last",
+                "give one end for each stage but the last",
                 "bad-value",
             )
         stages = (replace(stage, until=end) for stage, end in zip(self.stages, ends, strict=False))
@@ -454,8 +456,9 @@ class Recipe(ShortRepr):
         values = _upgrade_format_1(data) if "pre_tokenizer" in data else dict(data)
         if unknown := set(values) - set(declared):
             raise BadModel(
-                f"the recipe has a field {min(unknown)!r} that this tokctl lacks",
-                "use the tokctl that wrote the recipe, or a newer one",
+                f"the recipe has a field {min(unknown)!r} that this version of tokctl does not "
+                "know",
+                "use the version that wrote the recipe, or a newer one",
             )
         try:
             marker = Marker(values["marker"]["kind"], values["marker"]["text"])
@@ -580,8 +583,8 @@ def check(recipe: Recipe) -> None:
     _check_around(recipe)
     if recipe.max_input_chars is not None and not 0 <= recipe.max_input_chars < 2**53:
         raise BadOption(
-            f"max_input_chars can't be {recipe.max_input_chars}",
-            "it is a number from 0 up, or None for no limit",
+            f"invalid value {recipe.max_input_chars} for max_input_chars",
+            "give a number of at least 0, or None for no limit",
             "bad-value",
         )
 
@@ -607,7 +610,7 @@ def _check_rules(normalizers: tuple[Part, ...]) -> None:
             except CoreError as error:
                 raise BadOption(
                     f"the precompiled rules are damaged: {error.message}",
-                    "take them from a model file as they are",
+                    "copy them unchanged from a model file",
                     "bad-value",
                 ) from None
 
@@ -713,7 +716,7 @@ def _check_marker(recipe: Recipe) -> None:
 
 def _check_special_tokens(recipe: Recipe) -> None:
     if len(set(recipe.special_tokens)) != len(recipe.special_tokens):
-        raise BadOption("a special token is given twice", "give each once", "conflict")
+        raise BadOption("a special token is given twice", "give each of them once", "conflict")
     if "" in recipe.special_tokens:
         raise BadOption(
             "a special token can't be empty", "give it a text, such as <pad>", "bad-value"
@@ -724,13 +727,13 @@ def _check_special_tokens(recipe: Recipe) -> None:
         except UnicodeEncodeError:
             raise BadOption(
                 f"the special token {token!r} is not UTF-8",
-                "a lone surrogate is not a character",
+                "remove lone surrogates, which are not characters",
                 "bad-value",
             ) from None
     if recipe.unk_token is not None and recipe.unk_token not in recipe.special_tokens:
         raise BadOption(
-            f"the unknown token {recipe.unk_token!r} is no special token",
-            "put it among the special tokens",
+            f"the unknown token {recipe.unk_token!r} is not a special token",
+            "add the token to the special tokens",
             "unknown-name",
         )
 
@@ -777,6 +780,6 @@ def _check_around(recipe: Recipe) -> None:
         if not fits:
             raise BadOption(
                 f"the decoder {part} does not fit: it needs {needed}",
-                "leave the decoder out, and the recipe decodes as it should",
+                "leave the decoder out to use the recipe's own",
                 "conflict",
             )

@@ -39,7 +39,9 @@ def members(
     name = data.name
     if depth > _MAX_DEPTH:
         raise BadInput(
-            f"{name}: archives in archives, more than {_MAX_DEPTH} deep", "unpack it", "too-large"
+            f"{name}: archives in archives, nested more than {_MAX_DEPTH} deep",
+            "unpack it",
+            "too-large",
         )
     with closing(_ForwardStream(blocks(), name)) as stream:
         if not stream.peek(1):
@@ -79,7 +81,7 @@ def _member_data(
             while remaining:
                 if stream.member_number != number:
                     raise BadOption(
-                        f"{path}: the archive has been read on since",
+                        f"{path}: the archive has been read past this member",
                         "read its members in their order",
                     )
                 if sparse is not None:
@@ -114,7 +116,7 @@ class _ForwardStream(BlockStream):
     def seek(self, position: int) -> int:
         if position < self.position:
             raise BadOption(
-                f"{self.name}: the archive has been read on since",
+                f"{self.name}: the archive has been read past this member",
                 "read its members in their order",
             )
         if self.skip(position - self.position) < 0 or self.position < position:
@@ -174,14 +176,14 @@ class _tar_errors:  # noqa: N801  (a context manager, called like a function)
 def _cut_error(name: str) -> TokctlError:
     return BadInput(
         f"{name} is cut short: the archive has no end",
-        "fetch or write it again; tar -t lists it",
+        "download or write the archive again; tar -t lists its members",
         "damaged",
     )
 
 
 def _damage_error(name: str, error: BaseException) -> TokctlError:
     return BadInput(
-        f"{name} is damaged, or no tar: {error}",
-        "fetch or write it again; tar -t lists it",
+        f"{name} is damaged, or not a tar archive: {error}",
+        "download or write the archive again; tar -t lists its members",
         "damaged",
     )

@@ -93,7 +93,9 @@ def file_source(name: str | Path) -> ByteSource:
         TokctlError: the file is missing, is a folder, or can't be read.
     """
     if not str(name):
-        raise BadOption("the name of a file is empty", "look for an unset variable", "bad-value")
+        raise BadOption(
+            "the name of a file is empty", "check the command for an unset variable", "bad-value"
+        )
     path = str(name)
     try:
         status = os.stat(path)  # noqa: PTH116  (for 10,000 files, Path takes twice as long)
@@ -159,7 +161,7 @@ def _file_blocks(path: str, size: int) -> Iterator[bytes]:
     if bytes_read < size:
         raise BadInput(
             f"{path} became shorter while it was read: {bytes_read} of {size} bytes came",
-            "run it again when nothing writes to it",
+            "repeat the command when nothing writes to the file",
             "unreadable",
         )
 
@@ -234,7 +236,7 @@ def _read_hint(path: str, error: Exception) -> str:
         return f"{missing}; check the spelling"
     if isinstance(error, PermissionError):
         return "check its permissions: ls -l"
-    return "check that file"
+    return "check the file and its permissions"
 
 
 class BlockStream:
@@ -360,8 +362,8 @@ def opened_file(data: ByteSource) -> Iterator[BinaryIO]:
     with file:
         if file.seek(0, 2) < (data.size or 0):
             raise BadInput(
-                f"{data.name} became shorter since it was looked at first",
-                "run it again when nothing writes to it",
+                f"{data.name} became shorter after it was first examined",
+                "repeat the command when nothing writes to the file",
                 "unreadable",
             )
         file.seek(0)
@@ -392,7 +394,7 @@ def spooled(blocks: Iterable[bytes], name: str) -> Iterator[FileIO]:
         except OSError as error:
             raise BadInput(
                 f"can't copy {name} to a temporary file: {error.strerror or error}",
-                "it is read from its end: give it as a file, or set TMPDIR to a larger disk",
+                "give a file, or set TMPDIR to a larger disk: the data is read from its end",
                 "unreadable",
             ) from None
         file.seek(0)

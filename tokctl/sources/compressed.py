@@ -13,7 +13,7 @@ from tokctl.sources.blocks import BLOCK_SIZE
 #: and the first number of bytes.
 _SLICE = 1 << 16
 _FIRST_SLICE = 1 << 12
-_DAMAGED_HINT = "fetch or write it again; --format raw takes the bytes as they are"
+_DAMAGED_HINT = "download or write the file again; --format raw takes the bytes as they are"
 _LONG_HINT = "; what `zstd --long` wrote is read through zstd -dc --long=31 FILE | tokctl …"
 
 
@@ -87,13 +87,15 @@ def decompressed(
         ) from None
     if member is not None:
         raise BadInput(
-            f"{name} is cut short: its {kind} data has no end", "fetch or write it again", "damaged"
+            f"{name} is cut short: its {kind} data has no end",
+            "download or write the file again",
+            "damaged",
         )
 
 
 def _trailing_data_error(name: str, kind: str) -> TokctlError:
     return BadInput(
-        f"{name} is damaged: behind its {kind} data stands something else", _DAMAGED_HINT, "damaged"
+        f"{name} is damaged: other data follows its {kind} data", _DAMAGED_HINT, "damaged"
     )
 
 

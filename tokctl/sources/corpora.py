@@ -68,7 +68,7 @@ def list_corpora(*, cache: Path | None = None) -> list[Corpus]:
         return [_corpus_of_entry(entry, manifest.parent, cache) for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadInput(
-            f"cannot read {manifest}: {problem!r}", "reinstall tokctl", "damaged"
+            f"can't read {manifest}: {problem!r}", "reinstall tokctl", "damaged"
         ) from problem
 
 
@@ -129,7 +129,7 @@ def fetch_corpus(
             )
     except OSError as problem:
         hint = "free some space, or set TOKCTL_CACHE to a folder that you can write to"
-        message = f"cannot keep {name} in {target.parent}: {problem.strerror or problem}"
+        message = f"can't keep {name} in {target.parent}: {problem.strerror or problem}"
         raise BadInput(message, hint, "unreadable") from problem
     return target
 
@@ -186,7 +186,7 @@ def _run_download(download: _Download) -> None:
             reason = f"the server answered {failed.status_code} {failed.reason}"
         hint = "check the network and try again, or download the book yourself and give its path"
         raise BadInput(
-            f"cannot download {download.source}: {reason}", hint, "unreadable"
+            f"can't download {download.source}: {reason}", hint, "unreadable"
         ) from problem
     finally:
         for response in responses:

@@ -167,7 +167,9 @@ AUTO = ReadOptions()
 def check_errors(errors: str) -> None:
     """Raise TokctlError if `errors` is not `strict` or `replace`."""
     if errors not in ("strict", "replace"):
-        raise BadOption(f"errors can't be {errors!r}", "choose strict or replace", "bad-value")
+        raise BadOption(
+            f"invalid value {errors!r} for errors", "choose strict or replace", "bad-value"
+        )
 
 
 class Utf8Checker:

@@ -313,8 +313,9 @@ def _dataset_files(folder: Path) -> list[str]:
     state = _read_json(path, {"_data_files": [{"filename": PLAIN_NAME}]})
     if state.get("_indices_files") or state.get("_indices_data_files"):
         raise Unsupported(
-            f"{folder} keeps the order of its rows apart, as `datasets` did before 2.0",
-            "load it with such a version and save it again",
+            f"{folder} keeps the order of its rows in a separate file, as `datasets` before 2.0 "
+            "did",
+            "load the dataset with such a version and save it again",
         )
     return [str(folder / file["filename"]) for file in state["_data_files"]]
 

@@ -101,7 +101,7 @@ def _parse_counts(lines: list[bytes], number: int, name: str) -> list[int]:
         count = int(digits.lstrip(b"0") or b"0") if is_number else -1
         if not 0 <= count <= _MAX_COUNT:
             shown = end[:_MAX_SHOWN].decode("utf-8", "replace")
-            problem = f"{shown!r} is no count" if tab else "has no tab and no count"
+            problem = f"{shown!r} is not a count" if tab else "has no tab and no count"
             _refuse(name, line_number, problem, _COUNT_HINT)
         counts.append(count)
     return counts
@@ -143,9 +143,9 @@ def _parse_text(
     except orjson.JSONDecodeError as error:
         reason = str(error).partition(": line 1 column")[0]
         where = f" (character {error.pos + 1})" if error.pos else ""
-        _refuse(name, line_number, f"is no JSON: {reason}{where}", _line_hint(line))
+        _refuse(name, line_number, f"is not valid JSON: {reason}{where}", _line_hint(line))
     if not isinstance(document, dict):
-        _refuse(name, line_number, "is no JSON object", _line_hint(line))
+        _refuse(name, line_number, "is not a JSON object", _line_hint(line))
     try:
         text = get(document)
     except LookupError:
@@ -155,9 +155,7 @@ def _parse_text(
         )
     if not isinstance(text, str):
         kind = _KINDS.get(type(text), "an object")
-        _refuse(
-            name, line_number, f"field {field} is {kind}, and no string", "leave such lines out"
-        )
+        _refuse(name, line_number, f"field {field} is {kind}, not a string", "leave such lines out")
     return text.encode()
 
 

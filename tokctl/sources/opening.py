@@ -77,7 +77,7 @@ def open_sources(
     are_texts = all(isinstance(source, Document) for source in sources)
     if reading.text_field is not None and reading.format == "auto" and are_texts and sources:
         raise BadOption(
-            f"there is no field {reading.text_field} to be read: {sources[0].name} is plain text",
+            f"can't read the field {reading.text_field}: {sources[0].name} is plain text",
             "JSON Lines are known by their name (.jsonl, .ndjson); else add --format jsonl",
             "conflict",
         )
@@ -100,14 +100,14 @@ def opened(sources: Named | Iterable[Named], reading: ReadOptions = AUTO) -> lis
         sources = [sources]
     if not isinstance(sources, Iterable):
         raise BadOption(
-            f"the sources can't be {brief(sources)}",
-            "they are paths: one, or a list of them",
+            f"invalid value {brief(sources)} for the sources",
+            "give a path, or a list of paths",
             "bad-value",
         )
     if not isinstance(reading, ReadOptions):
         raise BadOption(
-            f"reading can't be {brief(reading)}",
-            "it is a Reading of tokctl.sources: Reading('jsonl', text_field='body')",
+            f"invalid value {brief(reading)} for reading",
+            "give a Reading of tokctl.sources, for example Reading('jsonl', text_field='body')",
             "bad-value",
         )
     opened_sources: list[Source] = []
@@ -196,7 +196,7 @@ def _decompressed_blocks(data: ByteSource) -> Generator[bytes, None, None]:
     if inner := _compression(head):
         raise Unsupported(
             f"{data.name} is compressed twice: its {kind} data holds {inner} data",
-            "unpack it once before: zcat FILE | tokctl …, or zstdcat, xzcat, bzcat",
+            "decompress it once first: zcat FILE | tokctl …, or zstdcat, xzcat, bzcat",
         )
     if data.prompt and data.size and data.size >= _THREAD_FROM:
         text = read_ahead(text)
@@ -417,8 +417,8 @@ def _checked_text(name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
             head += block[:HEAD]
             if form := _detect_form(head):
                 raise BadInput(
-                    f"{name} was taken for text, and what comes out of it is {form}",
-                    f"say so with --format {form}: the first bytes of a pipe are not waited for",
+                    f"{name} was read as text, but its data is {form}",
+                    f"add --format {form}: tokctl does not wait for the first bytes of a pipe",
                 )
         yield block
 

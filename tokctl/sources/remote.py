@@ -148,7 +148,7 @@ def file_system(address: str, name: str) -> tuple[Any, str]:
         ) from None
     except Exception as error:
         if "not known" in str(error):
-            hint = "a file of that name is named with ./ before it"
+            hint = "for a local file of this name, write ./ before it"
             raise BadInput(f"{name}: there is no protocol {protocol}", hint, "unreadable") from None
         raise _access_error(name, error) from None
     return system, path

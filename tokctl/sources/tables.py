@@ -173,7 +173,7 @@ def _read_parquet(
     if groups is None and row - 1 != metadata.num_rows:
         raise BadInput(
             f"{name} is damaged: {row - 1} of {metadata.num_rows} rows came",
-            "fetch it again",
+            "download the file again",
             "damaged",
         )
     if data is not None and data.size:
@@ -292,7 +292,7 @@ class _table_errors:  # noqa: N801  (a context manager, called like a function)
             reason = str(error).strip().partition("\n")[0].rstrip(".")
             format_name = {"parquet": "Parquet", "arrow": "Arrow"}[self.form]
             raise BadInput(
-                f"{self.name} is damaged, or no {format_name}: {reason}",
+                f"{self.name} is damaged, or not {format_name}: {reason}",
                 "download or write it again; --format overrides the format",
                 "damaged",
             ) from None
@@ -328,7 +328,7 @@ def path_to(schema: Any, field: str, name: str, option: str = "--text-field") ->
     path, field_type = match
     if not _is_text(field_type.type):
         raise BadInput(
-            f"{name}: column {field} holds {field_type.type}, and no text",
+            f"{name}: column {field} holds {field_type.type}, not text",
             f"{option} names the column of the texts",
             "bad-record",
         )
@@ -365,7 +365,7 @@ def _batch_texts(batch: Any, field: Field, name: str, row: int) -> Iterator[Batc
         yield Batch([orjson.dumps(row_values) for row_values in rows], first=row)
     except TypeError as error:
         raise BadInput(
-            f"{name}: rows from {row} on hold what is no JSON: {error}",
+            f"{name}: rows from {row} on hold values without a JSON form: {error}",
             f"the columns {', '.join(names)} hold texts, numbers, lists and structs of these",
             "bad-record",
         ) from None

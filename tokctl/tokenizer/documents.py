@@ -509,7 +509,7 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
     if isinstance(token, int):
         if not 0 <= token < tokenizer.vocab_size:
             hint = f"this model's ids are 0 to {tokenizer.vocab_size - 1}"
-            raise BadOption(f"eos can't be the id {token}", hint, "bad-value")
+            raise BadOption(f"invalid value {token} for eos", hint, "bad-value")
         return token
     id_ = tokenizer.special_ids.get(token)
     if id_ is None:
@@ -519,9 +519,9 @@ def end_id(tokenizer: Tokenizer, token: str | int) -> int:
         hint = (
             f"its special tokens are: {names}"
             if names
-            else "it has no special token at all: train it with --special-token '<|endoftext|>'"
+            else "this model has no special tokens: train one with --special-token '<|endoftext|>'"
         )
-        raise BadOption(f"{token!r} is no token of this model", hint, "unknown-name")
+        raise BadOption(f"{token!r} is not a token of this model", hint, "unknown-name")
     return id_
 
 

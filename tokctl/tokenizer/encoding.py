@@ -351,7 +351,8 @@ def no_id_error(what: str) -> TokctlError:
     """Return the error for text outside the alphabet, in a model without an unknown token."""
     return BadInput(
         f"{what} is not in the model's alphabet, and it has no unknown token",
-        "look at it with --as tokens, or train a model that has one (--unk-token '[UNK]')",
+        "see the text with --as tokens, or train a model with an unknown token (--unk-token "
+        "'[UNK]')",
         "no-id",
     )
 
@@ -374,9 +375,11 @@ def bad_ids_error(error: Exception, vocab_size: int, ids: object) -> TokctlError
     no_ids = not isinstance(ids, Iterable) or isinstance(ids, str)
     if no_ids and not isinstance(error, CoreError):
         return BadInput(
-            f"the ids can't be {brief(ids)}", "they are a list or an array: [5]", "bad-ids"
+            f"invalid value {brief(ids)} for the ids",
+            "give a list or an array of ids, for example [5]",
+            "bad-ids",
         )
-    message = "one of the ids is no whole number from 0 to 2^32 - 1"
+    message = "one of the ids is not a whole number from 0 to 2^32 - 1"
     if isinstance(error, CoreError):
         message = error.message
     return BadInput(message, f"this model's ids are 0 to {vocab_size - 1}", "bad-ids")

@@ -126,7 +126,9 @@ def batch_limit(batch_size: int | None, threads: int) -> int:
         return AHEAD if threads == 1 else AHEAD_FOR_THREADS
     if type(batch_size) is not int or batch_size < 1:
         raise BadOption(
-            f"batch_size can't be {batch_size!r}", "it is a number from 1 up", "bad-value"
+            f"invalid value {batch_size!r} for batch_size",
+            "give a whole number of at least 1",
+            "bad-value",
         )
     return batch_size
 

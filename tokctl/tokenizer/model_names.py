@@ -24,8 +24,8 @@ def named_models(models: Sequence[ModelArgument]) -> dict[str, Tokenizer]:
     """
     if isinstance(models, (str, bytes)) or not isinstance(models, Sequence):
         raise BadOption(
-            "the models of a comparison are a list",
-            'for instance compare(["a.json", "b.json"], ["text.txt"])',
+            "the models of a comparison must be a list",
+            'write a list, for example compare(["a.json", "b.json"], ["text.txt"])',
             "bad-value",
         )
     files = name_files([str(model) for model in models if isinstance(model, (str, Path))])
@@ -67,7 +67,7 @@ def find_baseline(baseline: str, names: Mapping[str, str]) -> str | None:
 
     if not hub.is_name(baseline) and not Path(baseline).exists():
         raise BadOption(
-            f"the baseline {baseline!r} is no model of this comparison, and no file either",
+            f"the baseline {baseline!r} is neither a model of this comparison nor a file",
             f"name a file, or one of: {', '.join(names)}",
             "unknown-name",
         )
@@ -96,7 +96,7 @@ def name_files(paths: Sequence[str], taken: Sequence[str] = ()) -> dict[str, str
         TokctlError: a path is given twice.
     """
     if repeated := [path for path, counts in Counter(paths).items() if counts > 1]:
-        raise BadOption(f"the model {repeated[0]} is given twice", "give each once")
+        raise BadOption(f"the model {repeated[0]} is given twice", "give each of them once")
     short_names = [_short_name(path) for path in paths]
     counts = Counter([*short_names, *taken])
     return {

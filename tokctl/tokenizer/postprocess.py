@@ -83,8 +83,8 @@ class Truncation:
         if type(value) is int:
             return cls(value)
         raise BadOption(
-            f"truncation can't be {brief(value)}",
-            "it is a length in tokens, Truncation(…), or tokenizer.truncation as the file has it",
+            f"invalid value {brief(value)} for truncation",
+            "give a length in tokens, Truncation(…), or tokenizer.truncation as the file has it",
             "bad-value",
         )
 
@@ -243,7 +243,9 @@ def check_number(name: str, value: object, least: int) -> None:
     """
     if type(value) is not int or value < least:
         raise BadOption(
-            f"{name} can't be {value!r}", f"it is a whole number from {least} up", "bad-value"
+            f"invalid value {value!r} for {name}",
+            f"give a whole number of at least {least}",
+            "bad-value",
         )
 
 
@@ -538,8 +540,8 @@ class Padding:
         if type(value) is int:
             return cls(value)
         raise BadOption(
-            f"padding can't be {brief(value)}",
-            "it is a length in tokens, Padding() for the longest of the batch, Padding(…), or "
+            f"invalid value {brief(value)} for padding",
+            "give a length in tokens, Padding() for the longest of the batch, Padding(…), or "
             "tokenizer.padding as the file has it",
             "bad-value",
         )
@@ -563,7 +565,7 @@ class Padding:
             return self
         if self.token not in special_ids:
             raise BadOption(
-                f"the padding token {self.token} is no special token of this model",
+                f"the padding token {self.token} is not a special token of this model",
                 f"it has: {', '.join(special_ids) or 'none'}; or give the padding's id",
                 "unknown-name",
             )

@@ -113,13 +113,20 @@ def sample(
     _check_has_scores(tokenizer)
     if type(seed) is not int or not 0 <= seed < 2**64:
         raise BadOption(
-            f"the seed can't be {seed}", "it is a number from 0 to 2^64 - 1", "bad-value"
+            f"invalid value {seed} for seed",
+            "give a whole number from 0 to 2^64 - 1",
+            "bad-value",
         )
     if nbest_size > MOST:
-        raise BadOption(f"nbest_size can't be {nbest_size}", f"{MOST} are the most", "bad-value")
+        raise BadOption(
+            f"invalid value {nbest_size} for nbest_size", f"give at most {MOST}", "bad-value"
+        )
     if not 0 <= alpha < 1e6:
         raise BadOption(
-            f"alpha can't be {alpha}", "0 makes all alike; 0.1 to 0.5 are usual", "bad-value"
+            f"invalid value {alpha} for alpha",
+            "give a number of at least 0, usually 0.1 to 0.5; 0 makes all segmentations equally "
+            "likely",
+            "bad-value",
         )
     data, ranges, added = _pre_tokens(tokenizer, text)
     pre_tokens = [span for span, id_ in zip(ranges, added, strict=True) if id_ is None]
@@ -149,7 +156,9 @@ def check_nbest(tokenizer: Tokenizer, n: int) -> None:
     """
     _check_has_scores(tokenizer)
     if type(n) is not int or not 1 <= n <= MOST:
-        raise BadOption(f"n can't be {n}", f"it is a number from 1 to {MOST}", "bad-value")
+        raise BadOption(
+            f"invalid value {n} for n", f"give a whole number from 1 to {MOST}", "bad-value"
+        )
 
 
 def _check_has_scores(tokenizer: Tokenizer) -> None:

@@ -138,11 +138,13 @@ class CountOptions:
             )
         if self.stride is not None and self.alpha is not None:
             raise BadOption(
-                "what is drawn has no windows", "leave alpha or the stride out", "conflict"
+                "sampled segmentations have no windows", "leave alpha or the stride out", "conflict"
             )
         if self.threads < 1:
             raise BadOption(
-                f"threads can't be {self.threads}", "it is a number from 1 up", "bad-value"
+                f"invalid value {self.threads} for threads",
+                "give a whole number of at least 1",
+                "bad-value",
             )
 
     @cached_property

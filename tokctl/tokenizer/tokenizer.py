@@ -375,8 +375,9 @@ class Tokenizer(Answering):
         for what, texts in (("languages", languages), ("dev", dev)):
             if not (isinstance(texts, Mapping) or (what == "dev" and texts is None)):
                 raise BadOption(
-                    f"{what} can't be {brief(texts)}",
-                    "it is a dict of texts, by language: {'fi': 'fi.txt', 'sw': 'sw.txt'}",
+                    f"invalid value {brief(texts)} for {what}",
+                    "give a dict of texts by language, for example {'fi': 'fi.txt', 'sw': "
+                    "'sw.txt'}",
                     "bad-value",
                 )
         options = training.Options(
@@ -493,8 +494,8 @@ class Tokenizer(Answering):
         _check_path(path)
         if not isinstance(special_tokens, Mapping | None):
             raise BadOption(
-                f"special_tokens can't be {brief(special_tokens)}",
-                "they are a dict of their ids: {'<|endoftext|>': 50256}",
+                f"invalid value {brief(special_tokens)} for special_tokens",
+                "give a dict of their ids, for example {'<|endoftext|>': 50256}",
                 "bad-value",
             )
         special = None if special_tokens is None else dict(special_tokens)
@@ -700,7 +701,9 @@ class Tokenizer(Answering):
         """
         if not isinstance(token, str):
             raise BadOption(
-                f"a token can't be {brief(token)}", "it is a str, as in tok.tokens", "bad-value"
+                f"invalid value {brief(token)} for a token",
+                "give a str, as in tok.tokens",
+                "bad-value",
             )
         return self.vocabulary.get(token)
 
@@ -714,7 +717,7 @@ class Tokenizer(Answering):
             return self.tokens[id] if 0 <= id < self.vocab_size else None
         except TypeError:
             raise BadOption(
-                f"an id can't be {brief(id)}", "it is a whole number", "bad-value"
+                f"invalid value {brief(id)} for an id", "give a whole number", "bad-value"
             ) from None
 
     @property
@@ -1016,7 +1019,9 @@ class Tokenizer(Answering):
             TokctlError: the type is unknown, or can't hold every id of the model.
         """
         if dtype not in ("uint16", "uint32"):
-            raise BadOption(f"dtype can't be {dtype!r}", "it is 'uint16' or 'uint32'", "bad-value")
+            raise BadOption(
+                f"invalid value {dtype!r} for dtype", "choose 'uint16' or 'uint32'", "bad-value"
+            )
         if dtype == "uint16" and self.vocab_size > 1 << 16:
             raise BadOption(
                 "uint16 can't hold every id of this model: they go up to "
@@ -1227,7 +1232,9 @@ class Tokenizer(Answering):
 
         check_threads(threads)
         if errors not in ("strict", "replace"):
-            raise BadOption(f"errors can't be {errors!r}", "it is strict or replace", "bad-value")
+            raise BadOption(
+                f"invalid value {errors!r} for errors", "choose strict or replace", "bad-value"
+            )
         self.special_matcher(special)  # raises the error for an unknown token before iteration
         return DocumentEncoder(self, lines=lines, special=special, errors=errors, threads=threads)
 
@@ -1309,12 +1316,14 @@ class Tokenizer(Answering):
     def cache_memory(self, size: int) -> None:
         if type(size) is not int:
             raise BadOption(
-                f"cache_memory can't be {brief(size)}", "it is a number of bytes", "bad-value"
+                f"invalid value {brief(size)} for cache_memory",
+                "give a number of bytes",
+                "bad-value",
             )
         if size < _native.LEAST_CACHE_MEMORY:
             raise BadOption(
-                f"cache_memory can't be {size:,}",
-                f"it is {_native.LEAST_CACHE_MEMORY:,} at least",
+                f"invalid value {size:,} for cache_memory",
+                f"give at least {_native.LEAST_CACHE_MEMORY:,}",
                 "bad-value",
             )
         for encoder in (self.encoder, *self._encoders.values()):
@@ -1392,7 +1401,7 @@ class Tokenizer(Answering):
             if token not in special_ids:
                 names = ", ".join(list(special_ids)[:50]) or "none"
                 raise BadOption(
-                    f"{token!r} is no special token of this model",
+                    f"{token!r} is not a special token of this model",
                     f"it has: {names}",
                     "unknown-name",
                 )
@@ -1550,7 +1559,9 @@ class Tokenizer(Answering):
             ['a lot', 'of']
         """
         if not isinstance(ids, Iterable):
-            raise BadInput(f"the ids can't be {brief(ids)}", "they are a list of lists", "bad-ids")
+            raise BadInput(
+                f"invalid value {brief(ids)} for the ids", "give a list of lists of ids", "bad-ids"
+            )
         rows = ids if offsets is None else _rows(ids, offsets)  # type: ignore[arg-type]
         texts = []
         try:
@@ -1703,7 +1714,7 @@ class DecodeStream(Answering):
             TokctlError: an id is outside the vocabulary, or the stream is finished.
         """
         if self._finished:
-            raise BadOption("the stream is finished", "decode what follows with a new one")
+            raise BadOption("the stream is finished", "decode further ids with a new stream")
         try:
             return self._stream.push_text(ids)
         except (CoreError, OverflowError, TypeError) as error:
@@ -1727,21 +1738,29 @@ def check_threads(threads: int) -> None:
         TokctlError: `threads` is not a whole number, or is below 1.
     """
     if type(threads) is not int or threads < 1:
-        raise BadOption(f"threads can't be {threads!r}", "it is a number from 1 up", "bad-value")
+        raise BadOption(
+            f"invalid value {threads!r} for threads",
+            "give a whole number of at least 1",
+            "bad-value",
+        )
 
 
 def _check_path(path: object) -> None:
     from os import PathLike
 
     if not isinstance(path, (str, PathLike)):
-        raise BadOption(f"the path can't be {brief(path)}", "it is a str, or a Path", "bad-value")
+        raise BadOption(
+            f"invalid value {brief(path)} for the path", "give a str or a Path", "bad-value"
+        )
 
 
 def _special_names(special: Sequence[str] | None) -> tuple[str, ...]:
     names = tuple(special or ()) if isinstance(special, Iterable | None) else (special,)
     if not all(isinstance(name, str) for name in names):
         raise BadOption(
-            f"special can't be {brief(special)}", "it is none, all, or token texts", "bad-value"
+            f"invalid value {brief(special)} for special",
+            "give none, all, or texts of special tokens",
+            "bad-value",
         )
     return names
 
@@ -1758,8 +1777,8 @@ def _recipe_of(
 
     if not isinstance(recipe, Recipe | None):
         raise BadOption(
-            f"recipe can't be {brief(recipe)}",
-            "it is a Recipe, such as tokctl.preset('gpt2')",
+            f"invalid value {brief(recipe)} for recipe",
+            "give a Recipe, for example tokctl.preset('gpt2')",
             "bad-value",
         )
     if recipe is None and extend is not None:
@@ -1781,8 +1800,8 @@ def _model_of(extend: Tokenizer | Model | None) -> Model | None:
         return extend.model
     if not isinstance(extend, Model | None):
         raise BadOption(
-            f"extend can't be {brief(extend)}",
-            "it is a Tokenizer: Tokenizer.load('book.json')",
+            f"invalid value {brief(extend)} for extend",
+            "give a Tokenizer, for example Tokenizer.load('book.json')",
             "bad-value",
         )
     return extend
@@ -1798,8 +1817,8 @@ def _tokens_of(tokens: Sequence[str]) -> list[str]:
     texts = list(tokens) if is_list else []
     if not is_list or not all(isinstance(text, str) for text in texts):
         raise BadOption(
-            f"the special tokens can't be {brief(tokens)}",
-            "they are texts: ['<|endoftext|>']",
+            f"invalid value {brief(tokens)} for the special tokens",
+            "give a list of texts, for example ['<|endoftext|>']",
             "bad-value",
         )
     return texts
@@ -1842,8 +1861,8 @@ def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
     bounds = list(map(index, offsets))
     if not bounds or bounds[0] < 0 or bounds[-1] > len(ids) or bounds != sorted(bounds):
         raise BadInput(
-            f"the offsets are not places in {len(ids)} ids, in order",
-            "they are one more than there are texts, the first one 0",
+            f"the offsets are not ascending positions in {len(ids)} ids",
+            "give one offset more than texts, the first one 0",
         )
     # A slice of an IdArray is a copy; a slice of a memoryview is not.
     memory = memoryview(ids) if isinstance(ids, _native.IdArray) else ids
@@ -1853,6 +1872,6 @@ def _rows(ids: FlatIds, offsets: Iterable[int]) -> Iterable[Iterable[int]]:
 def _not_utf8(error: UnicodeDecodeError) -> TokctlError:
     return BadInput(
         f"the decoded bytes are not UTF-8 at byte {error.start}",
-        "take decode_bytes(), or errors='replace'",
+        "use decode_bytes(), or errors='replace'",
         "not-utf8",
     )

@@ -133,7 +133,7 @@ def count(
         second_pass = read_all(words)
         if second_pass.digests != texts.digests:
             raise BadInput(
-                "the texts have changed while they were read, and this algorithm reads them twice",
+                "the texts changed between two readings, which this algorithm needs",
                 "train again when nothing writes to them",
             )
         return finish_counts(second_pass.counter, 1, progress)
@@ -521,7 +521,7 @@ def weigh(
         source_name = "stdin" if name == STDIN else _normal_name(name)
         if source_name not in source_names:
             raise BadOption(
-                f"there is a weight for {name!r}, which is not read",
+                f"a weight is given for {name!r}, which is not read",
                 f"weights are for the sources of this training: {', '.join(names[:20])}",
                 "unknown-name",
             )
@@ -529,7 +529,7 @@ def weigh(
     scale = math.lcm(*(weight.denominator for weight in weights.values()))
     if scale >= MOST or any(weight * scale >= MOST for weight in weights.values()):
         raise BadOption(
-            "the weights have no common measure that 64 bits can hold",
+            "the weights can't be written as whole numbers of 64 bits",
             "give weights with fewer decimals",
             "bad-value",
         )
@@ -577,7 +577,9 @@ def count_mapping(
         return _check_counts(words, recipe, options)
     if not isinstance(words, Mapping):
         raise BadOption(
-            f"the counts can't be {brief(words)}", "they are a dict: {'low': 5}", "bad-value"
+            f"invalid value {brief(words)} for the counts",
+            "give a dict, for example {'low': 5}",
+            "bad-value",
         )
     counter = _native.Counter("none", [], 1)
     digest = hashlib.sha256()

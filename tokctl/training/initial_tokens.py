@@ -37,7 +37,7 @@ def _single_pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
         encoded = text.encode()
     except (AttributeError, UnicodeEncodeError):
         raise BadOption(
-            f"an initial token can't be {text!r}", "it is a text", "bad-value"
+            f"invalid value {text!r} for an initial token", "it is a text", "bad-value"
         ) from None
     if not text:
         raise BadOption("an initial token can't be empty", "leave it out", "bad-value")
@@ -49,7 +49,7 @@ def _single_pre_token(text: str, recipe: Recipe, options: Options) -> bytes:
     pieces = _split(recipe.pre_tokenizers, normalized)
     if not pieces:
         raise BadOption(
-            f"nothing is left of the initial token {text!r}, as the recipe splits text",
+            f"the recipe's normalizers and pre-tokenizers remove all of the initial token {text!r}",
             "leave it out",
             "bad-value",
         )
@@ -111,7 +111,7 @@ def check(model: Model) -> None:
             continue
         spellings = [model.tokens[id_].decode("utf-8", "replace") for id_ in ids]
         raise BadOption(
-            f"the model does not make the initial token {text!r} of its text, but "
+            f"the model would split the text of the initial token {text!r} into "
             f"{', '.join(map(repr, spellings[:8]))}",
             "leave it out",
             "conflict",

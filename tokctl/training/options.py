@@ -101,8 +101,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 0 < value < MOST):
                 raise BadOption(
-                    f"{description} can't be {value!r}",
-                    "it is a number from 1 to 2^63 - 1",
+                    f"invalid value {value!r} for {description}",
+                    "give a whole number from 1 to 2^63 - 1",
                     "bad-value",
                 )
         check_errors(self.errors)
@@ -110,37 +110,39 @@ class Options:
             share(name, getattr(self, name))
         if not (type(self.seed) is int and 0 <= self.seed < 2**64):
             raise BadOption(
-                f"seed can't be {self.seed!r}", "it is a number from 0 to 2^64 - 1", "bad-value"
+                f"invalid value {self.seed!r} for seed",
+                "give a whole number from 0 to 2^64 - 1",
+                "bad-value",
             )
         if not isinstance(self.initial_alphabet, str):
             raise BadOption(
-                f"the initial alphabet can't be {brief(self.initial_alphabet)}",
-                "it is a text, whose characters they are",
+                f"invalid value {brief(self.initial_alphabet)} for the initial alphabet",
+                "give a text of these characters",
                 "bad-value",
             )
         if type(self.whole_characters) is not bool:
             raise BadOption(
-                f"whole_characters can't be {brief(self.whole_characters)}",
-                "it is True or False",
+                f"invalid value {brief(self.whole_characters)} for whole_characters",
+                "give True or False",
                 "bad-value",
             )
         if isinstance(self.initial_tokens, str) or not isinstance(self.initial_tokens, Sequence):
             raise BadOption(
-                f"the initial tokens can't be {brief(self.initial_tokens)}",
-                "they are a list of texts: ['low', ' low']",
+                f"invalid value {brief(self.initial_tokens)} for the initial tokens",
+                "give a list of texts, for example ['low', ' low']",
                 "bad-value",
             )
         if not isinstance(self.weights, Mapping):
             raise BadOption(
-                f"the weights can't be {brief(self.weights)}",
-                "they are a dict, by the sources' names: {'book.txt': 2}",
+                f"invalid value {brief(self.weights)} for the weights",
+                "give a dict by the names of the sources, for example {'book.txt': 2}",
                 "bad-value",
             )
         for character in self.initial_alphabet:
             if "\ud800" <= character <= "\udfff":
                 raise BadOption(
                     f"the initial alphabet can't have {character!r}",
-                    "a lone surrogate is not a character, and UTF-8 can't hold it",
+                    "remove it: remove lone surrogates, which are not characters",
                     "bad-value",
                 )
 
@@ -166,7 +168,8 @@ class Options:
         asked_length, max_length = self.max_token_length, recipe.traits.longest_token
         if max_length is not None and asked_length is not None and asked_length > max_length:
             raise BadOption(
-                f"{_NUMBERS['max_token_length']} can't be {asked_length} for {recipe.algorithm}",
+                f"invalid value {asked_length} for {_NUMBERS['max_token_length']} of "
+                f"{recipe.algorithm}",
                 f"its pieces have up to {max_length} characters: --max-token-length {max_length}",
                 "bad-value",
             )
@@ -232,14 +235,14 @@ def exact(name: str, value: Number) -> Fraction:
         number = Fraction(str(value) if isinstance(value, (float, Decimal)) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise BadOption(
-            f"{name} can't be {value!r}", "it is a number above 0", "bad-value"
+            f"invalid value {value!r} for {name}", "give a number above 0", "bad-value"
         ) from None
     if number <= 0:
-        raise BadOption(f"{name} can't be {value}", "it is a number above 0", "bad-value")
+        raise BadOption(f"invalid value {value} for {name}", "give a number above 0", "bad-value")
     if number.numerator >= MOST or number.denominator >= MOST:
         raise BadOption(
-            f"{name} can't be {value}",
-            "it is too large, too small or has too many decimals",
+            f"invalid value {value} for {name}",
+            "give a number closer to 1, or with fewer decimals",
             "bad-value",
         )
     return number
@@ -252,7 +255,7 @@ def share(name: str, value: Number | None) -> tuple[int, int] | None:
     number = exact(name, value)
     if number > 1:
         raise BadOption(
-            f"{name} can't be {value}", "it is a share: above 0 and at most 1", "bad-value"
+            f"invalid value {value} for {name}", "give a share above 0 and at most 1", "bad-value"
         )
     return number.numerator, number.denominator
 

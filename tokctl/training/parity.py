@@ -71,16 +71,16 @@ class Parity:
                 )
         if type(self.window) is not int or not 0 < self.window < MOST:
             raise BadOption(
-                f"the window can't be {self.window!r}",
-                "it is a number of merges, from 1 up",
+                f"invalid value {self.window!r} for the window",
+                "give a number of merges of at least 1",
                 "bad-value",
             )
         exact("the window's limit", self.limit)
         self.first_merges()
         if not isinstance(self.targets, Mapping):
             raise BadOption(
-                f"the targets can't be {brief(self.targets)}",
-                "they are a dict, by the languages' names: {'hi': 2.5}",
+                f"invalid value {brief(self.targets)} for the targets",
+                "give a dict by the names of the languages, for example {'hi': 2.5}",
                 "bad-value",
             )
 
@@ -101,7 +101,7 @@ class Parity:
         except (AttributeError, ValueError, ZeroDivisionError):
             pass
         raise BadOption(
-            f"the merges that all languages choose together can't be {brief(value)}",
+            f"invalid value {brief(value)} for the merges that all languages choose together",
             "give their number, or a share: 50%",
             "bad-value",
         )
@@ -300,7 +300,7 @@ def _count_each(
         if len(counts[name]) == 0:
             raise BadInput(
                 f"the {text_kind} of {name} has no pre-token",
-                "it is empty or blank, or --min-count is higher than every count",
+                "name a text with words, or lower --min-count",
             )
         stats_list.append(stats)
     return counts, TextStats(

@@ -28,8 +28,8 @@ def check_extension(old: Model, recipe: Recipe) -> None:
     """Raise TokctlError if training can't continue from `old` with `recipe`."""
     if recipe.removal or old.recipe.removal:
         raise Unsupported(
-            f"a {old.recipe.algorithm} model can't be extended where tokens were taken away: "
-            "others might have to go if training went on",
+            f"a {old.recipe.algorithm} model can't be extended after tokens were removed: further "
+            "training might remove others",
             "train a new one on the old and the new texts together",
         )
     if recipe.traits.has_scores or old.recipe.traits.has_scores:
@@ -53,13 +53,13 @@ def check_extension(old: Model, recipe: Recipe) -> None:
             raise BadOption(
                 f"the model to extend has {'other' if what.endswith('s') else 'another'} {what}: "
                 f"{_value_text(old_value)}, not {_value_text(new_value)}",
-                "extend it with its own recipe; special tokens may be added",
+                "extend the model with its own recipe; special tokens may be added",
                 "conflict",
             )
     if missing := [t for t in old.recipe.special_tokens if t not in recipe.special_tokens]:
         raise BadOption(
             f"the recipe lacks {missing[0]!r}, a special token of the model to extend",
-            "special tokens may be added, not taken away",
+            "keep the special tokens of the model; new ones may be added",
             "conflict",
         )
     merged = {merge.token for merge in old.merges}
@@ -67,8 +67,8 @@ def check_extension(old: Model, recipe: Recipe) -> None:
     if learns_merges and not merged and any(_is_long(old, id_) for id_ in range(len(old.tokens))):
         raise Unsupported(
             "the model to extend has no merges: its file does not say how its tokens were made",
-            "extend a model that tokctl has trained, or one whose file lists merges; of ranks, "
-            "tokctl convert --to huggingface makes such a file",
+            "extend a model that tokctl has trained, or one whose file lists merges; for a file of "
+            "ranks, tokctl convert --to huggingface writes one",
         )
     _check_spellings(old, new_special_tokens(old, recipe), "special token")
 
@@ -155,7 +155,7 @@ def _add_tokens(model: Model, tokens: Sequence[str], *, special: bool) -> Model:
     if special_texts := [text for text in tokens if text in model.special_ids and not special]:
         raise BadOption(
             f"{special_texts[0]!r} is a special token of the model",
-            "it can't be another added token, too",
+            "choose another text for the added token",
             "conflict",
         )
     new = [text for text in dict.fromkeys(tokens) if text not in existing]
@@ -204,9 +204,9 @@ def prune(model: Model, size: int) -> Model:
     _check_size(len(model.tokens), size)
     if model.events is not None:
         raise Unsupported(
-            f"a {model.recipe.algorithm} model can't be pruned where tokens were taken away: in a "
-            "smaller one these would be others",
-            "prune or train a smaller model, and take tokens away from that",
+            f"a {model.recipe.algorithm} model can't be pruned after tokens were removed: a "
+            "smaller model would lack other tokens",
+            "prune the model before tokens are removed, or train a smaller one",
         )
     kept = _permanent_ids(model)
     if size < len(kept):

@@ -115,8 +115,8 @@ def train(
     initial_tokens.pre_tokens(recipe, options)
     if progress is not None and not callable(progress):
         raise BadOption(
-            f"progress can't be {progress!r}",
-            "it is a function of a phase, what is done, and all",
+            f"invalid value {progress!r} for progress",
+            "give a function of the phase, the amount done and the total",
             "bad-value",
         )
     count_sources = engine.count if engine else count
@@ -190,7 +190,7 @@ def fill(
     if len(counts) == 0:
         raise BadInput(
             "there is nothing to train on: no pre-token was found",
-            "the text is empty or blank, or --min-count is higher than every count",
+            "name a text with words, or lower --min-count",
         )
     report = (lambda size: progress("merge", size, options.vocab_size)) if progress else None
     trainer = TRAINERS[recipe.traits.trainer]
@@ -341,9 +341,10 @@ def _train_merges(
                 min_size = error.details[1]
                 if not stage.is_share and min_size <= _merge_vocab_size(recipe, options):
                     raise BadOption(
-                        f"a stage can't end at {size} ids: alphabet and special tokens are "
+                        f"a stage can't end at {size} ids: the alphabet and the special tokens "
+                        f"have "
                         f"{min_size}",
-                        "let it end later: --transition 90%",
+                        "let the stage end later: --transition 90%",
                         "bad-value",
                     ) from None
                 # The share gives fewer ids than the alphabet needs, so the stage ends before its
@@ -650,4 +651,4 @@ def with_hint(error: CoreError, recipe: Recipe, options: Options) -> TokctlError
         return BadOption(message, hint, "conflict")
     if "special token" in message:
         return BadOption(message, "choose another special token", "conflict")
-    return error.reworded(hint="check that the text and the options go together")
+    return error.reworded(hint="check that the options suit the text")

@@ -62,7 +62,9 @@ def test_the_script_is_right(shell: str, prefix: Path, files: dict[str, str]) ->
 def test_another_shell_is_an_error() -> None:
     done = tokctl("completion", "tcsh")
     assert (done.code, done.out) == (2, b"")
-    assert done.err == ("error: the shell can't be 'tcsh'\nhint: choose one of: bash, zsh, fish\n")
+    assert done.err == (
+        "error: invalid value 'tcsh' for the shell\nhint: choose one of: bash, zsh, fish\n"
+    )
 
 
 def values(root: ShellCommand, key: str, name: str) -> tuple[str, ...]:

@@ -234,7 +234,7 @@ def test_what_is_no_embedding_matrix(tmp_path: Path) -> None:
     many = error(tmp_path, {INPUT: numpy.zeros((SIZE + (1 << 16) + 1, 1), numpy.float32)})
     assert "rows, and the model" in many.message
     none = error(tmp_path, {"x.0.weight": rows(1, 3), "norm": rows(1, 4)})
-    assert "has no tensors that are called as embeddings are" in none.message
+    assert "has no tensors with a usual name of embeddings" in none.message
     assert none.hint == "name one with --tensor: norm"
     missing = error(tmp_path, {INPUT: rows(1, SIZE)}, "lm_head")
     assert missing.message.endswith("has no tensor 'lm_head'")
@@ -253,7 +253,7 @@ def test_what_is_no_embedding_matrix(tmp_path: Path) -> None:
     assert "row 7 of the tensor" in error(tmp_path, {INPUT: huge}).message
     empty = error(tmp_path, {INPUT: numpy.zeros((SIZE, 0), numpy.float32)})
     assert "has 0 numbers in each row" in empty.message
-    with pytest.raises(TokctlError, match="the indicator can't be 'l3'"):
+    with pytest.raises(TokctlError, match="invalid value 'l3' for the indicator"):
         facts(tmp_path, {INPUT: rows(1, SIZE)}, indicator="l3")
 
 
@@ -286,7 +286,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         (tmp_path / "none.safetensors", "can't read"),
         (tmp_path, "has no model.safetensors"),
         (tmp_path / "none.json", "can't read"),
-        (tmp_path / "text.safetensors", "is no safetensors file"),
+        (tmp_path / "text.safetensors", "is not a safetensors file"),
     ):
         with pytest.raises(TokctlError, match=message) as caught:
             embedding_facts(subject, path)
@@ -352,7 +352,7 @@ def test_use_and_reach() -> None:
     assert list(report.figures) == [definition.name for definition in DEFINITIONS]
     assert report.figures["never_used"] == report.figures["rarely_used"] == 2 / 5
     assert isinstance(report.figures["apart"], Undefined)
-    with pytest.raises(TokctlError, match="a tensor goes with embeddings"):
+    with pytest.raises(TokctlError, match="a tensor needs embeddings"):
         undertrained(sick, counts, tensor="x")
 
 

@@ -72,7 +72,7 @@ def test_text_of_documents(tmp_path: Path) -> None:
     assert text() == b"".join(text + EOS.encode() for text in texts)
     assert text(eos=EOS) == b"low\n\nlower low\n\xff\n"
     assert text(eos=EOS, separator=b"\0") == b"".join(text + b"\0" for text in texts)
-    with pytest.raises(TokctlError, match="'<x>' is no token of this model"):
+    with pytest.raises(TokctlError, match="'<x>' is not a token of this model"):
         text(eos="<x>")
     (tmp_path / "ids").write_bytes(b"1 2")
     with pytest.raises(TokctlError, match="--eos is for forms of numbers, and this is ids"):

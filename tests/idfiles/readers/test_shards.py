@@ -98,13 +98,13 @@ def test_damage(tmp_path: Path) -> None:
         (tmp_path / "manifest.json").write_text(said)
         assert "manifest.json is not a manifest of shards: " in refused()
     (tmp_path / "manifest.json").write_text("{")
-    assert "manifest.json is no JSON" in refused()
+    assert "manifest.json is not valid JSON" in refused()
     (tmp_path / "manifest.json").unlink()
     assert refused().endswith("is a folder without manifest.json")
     (tmp_path / "journal.jsonl").write_text("")
     assert refused() == f"{tmp_path} holds shards of a run that stopped"
     folder(tmp_path, "spam", ["a.bin"])
-    with pytest.raises(TokctlError, match="holds 'spam', which is no form of ids"):
+    with pytest.raises(TokctlError, match="holds 'spam', which is not a form of ids"):
         text(tmp_path)
 
 

@@ -151,12 +151,14 @@ def compare(
     named = named_models(models)
     if isinstance(texts, (str, bytes, Path)):
         raise BadOption(
-            "the texts of a comparison are a list", '["text.txt"], for instance', "bad-value"
+            "the texts of a comparison must be a list of paths",
+            'write a list, for example ["text.txt"]',
+            "bad-value",
         )
     languages = dict(languages or {})
     if not named or not (texts or languages):
         raise BadOption(
-            "a comparison needs a model and a text, at the least",
+            "a comparison needs at least one model and one text",
             "name a model with --model, and a text file",
             "missing-option",
         )
@@ -175,7 +177,7 @@ def compare(
         )
     if word_rule not in WORD_RULES:
         raise BadOption(
-            f"there is no rule {word_rule!r} for words",
+            f"no word rule is called {word_rule!r}",
             f"choose {' or '.join(WORD_RULES)}",
             "unknown-name",
         )
@@ -189,7 +191,7 @@ def compare(
         for name, given in languages.items()
     ]
     if not read:
-        raise BadInput("there are no texts to compare on", "name some that are there")
+        raise BadInput("there are no texts to compare on", "name at least one text")
     measured = {
         name: [
             measuring.measure_all(
@@ -309,8 +311,8 @@ def _checked(texts: Sequence[str]) -> Sequence[str]:
             text.encode()
         except UnicodeEncodeError:
             raise BadInput(
-                f"{text!r} is not UTF-8, so that it can't be shown",
-                "write it in UTF-8: the terminal or the script that gives it has another encoding",
+                f"{text!r} is not UTF-8, so it can't be shown",
+                "give the text in UTF-8; check the encoding of the terminal or the script",
                 "not-utf8",
             ) from None
     return texts

@@ -196,8 +196,8 @@ class Condition:
         match = _FORM.fullmatch(text)
         if match is None:
             raise BadOption(
-                f"{text!r} is no condition",
-                "write METRIC OP NUMBER with an OP of < <= > >=, for instance: 'nsl > 1.02'",
+                f"{text!r} is not a condition",
+                "write METRIC OP NUMBER, where OP is one of < <= > >=, for example 'nsl > 1.02'",
                 "bad-value",
             )
         condition = cls(*match.groups())

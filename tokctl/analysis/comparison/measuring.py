@@ -374,7 +374,7 @@ def _resampled_figures(
         sums = _native.resample_lines(natives, RESAMPLES, SEED, threads)
     except CoreError as error:
         raise error.reworded(
-            f"there are no intervals: {error.message}",
+            f"can't compute intervals: {error.message}",
             "leave --intervals out, or give smaller counts",
         ) from None
     rule = baseline_texts[0].counts.word_rule

@@ -377,10 +377,10 @@ def check_states(tokenizer: Tokenizer) -> None:
     """Raise TokctlError if corpus states can't be shown because the model removed tokens."""
     if tokenizer.recipe.removal:
         raise Unsupported(
-            f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: "
-            "tokens were taken away beside its merges",
-            "--merges lists its merges, --word TEXT shows how a word goes through them, and "
-            "--token TOKEN says why a token was removed",
+            f"the steps of this {tokenizer.recipe.algorithm} model can't be shown on a text: its "
+            "training also removed tokens",
+            "use --merges to list the merges, --word TEXT to see how a word is split, or --token "
+            "TOKEN to see why a token was removed",
         )
 
 
@@ -399,8 +399,8 @@ def check_merges(tokenizer: Tokenizer) -> None:
     recipe = tokenizer.recipe
     if recipe.has_ranks:
         raise Unsupported(
-            "the merges of this model are not known: its file ranks tokens, and says nothing "
-            "of pairs",
+            "the merges of this model are not known: its file has the ranks of tokens, not the "
+            "pairs",
             "--word TEXT and --token TOKEN show the merges that follow from the ranks",
         )
     if recipe.traits.has_scores:
@@ -408,7 +408,7 @@ def check_merges(tokenizer: Tokenizer) -> None:
             "a unigram model has no merges: its pieces are chosen by likelihood",
             "see the rounds of its training: --rounds"
             if tokenizer.model.rounds
-            else "what its pieces are worth: --token PIECE",
+            else "see the score of a piece: --token PIECE",
             "conflict",
         )
     if not recipe.traits.learns_merges:
@@ -432,7 +432,7 @@ def check_step(tokenizer: Tokenizer, step: int, lowest: int = 0) -> None:
     total = len(tokenizer.merges)
     if type(step) is int and total < step <= step_count(tokenizer):
         raise BadOption(
-            f"step {step:,} is a supermerge, and states show the merges inside pre-tokens alone",
+            f"step {step:,} is a supermerge, and states show only merges within pre-tokens",
             f"choose a step from {lowest} to {total}; --merges lists the supermerges as well",
             "bad-value",
         )
@@ -443,7 +443,9 @@ def _check_in_range(step: int, total: int, lowest: int) -> None:
     if type(step) is not int or not lowest <= step <= total:
         raise BadOption(
             f"there is no step {step!r}: this model has {plural(total, 'merge')}",
-            f"choose a step from {lowest} to {total}" if total else "0 is before the first merge",
+            f"choose a step from {lowest} to {total}"
+            if total
+            else "give 0, the state before the first merge",
             "bad-value",
         )
 
@@ -499,7 +501,7 @@ def rounds(tokenizer: Tokenizer) -> list[Round]:
         raise BadOption(f"a {algorithm} model is not trained in rounds", hint, "conflict")
     if not tokenizer.model.rounds:
         raise Unsupported(
-            "this model's file says nothing about its training",
-            "what its pieces are worth: --token PIECE",
+            "this model's file has no record of its training",
+            "see the score of a piece: --token PIECE",
         )
     return tokenizer.model.rounds

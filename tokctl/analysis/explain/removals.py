@@ -132,7 +132,7 @@ def refined_word(
     if events is None:
         raise BadOption(
             f"a {tokenizer.recipe.algorithm} model removes no tokens",
-            "ask a model that removes tokens: picky, scaffold or bpe with --prune",
+            "use a model that removes tokens: picky, scaffold or bpe with --prune",
             "conflict",
         )
     if tokenizer.recipe.whole_words and len(final) == 1:

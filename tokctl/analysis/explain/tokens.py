@@ -378,7 +378,7 @@ def find_token(tokenizer: Tokenizer, token: str) -> int:
     if (mark := space_mark(tokenizer.recipe)) and token.replace(" ", mark) in vocabulary:
         return vocabulary[token.replace(" ", mark)]
     raise BadOption(
-        f"{token!r} is no token of this model", _close(tokenizer, token), "unknown-name"
+        f"{token!r} is not a token of this model", _close(tokenizer, token), "unknown-name"
     )
 
 
@@ -480,8 +480,8 @@ def _matching(tokenizer: Tokenizer, token: str) -> tuple[frozenset[int], TokenPa
     )
     if not ids:
         raise BadOption(
-            f"no token of this model fits {token!r}",
-            f"{MATCHES[how]} {text!r}: none",
+            f"no token of this model matches {token!r}: for none {MATCHES[how]} {text!r}",
+            "give another pattern: TEXT*, *TEXT or *TEXT*",
             "unknown-name",
         )
     return ids, TokenPattern(how, text, frozenset(tokenizer.tokens[id_] for id_ in ids))

@@ -102,11 +102,13 @@ def check_health(
     check_errors(errors)
     if embeddings is None and tensor is not None:
         raise BadOption(
-            "a tensor goes with embeddings", "name the file that it is in", "missing-option"
+            "a tensor needs embeddings", "also give the file of the embeddings", "missing-option"
         )
     for name, number in (("limit", limit), ("rare", rare)):
         if number is not None and number < 0:
-            raise BadOption(f"{name} can't be {number}", "it is a number from 0 up", "bad-value")
+            raise BadOption(
+                f"invalid value {number} for {name}", "give a number of at least 0", "bad-value"
+            )
     sources = None if texts is None else _sources(texts)
     if embeddings is not None:
         matrices.check_matrix(tokenizer, embeddings, tensor)  # fail before texts are encoded
@@ -132,7 +134,9 @@ def check_health(
 def _sources(texts: Sequence[str | Path | Source]) -> list[Source]:
     """Return the texts as sources; check each before any text is read."""
     if isinstance(texts, (str, bytes)):
-        raise BadOption("texts are a list of files, not one", f"give [{texts!r}]", "bad-value")
+        raise BadOption(
+            "texts must be a list of files, not one file", f"give [{texts!r}]", "bad-value"
+        )
     found: list[Source] = []
     for text in texts:
         found += open_sources([text]) if isinstance(text, (str, Path)) else [text]

@@ -153,7 +153,7 @@ def embedding_facts(
     """
     if indicator not in (None, *INDICATORS):
         raise BadOption(
-            f"the indicator can't be {indicator!r}",
+            f"invalid value {indicator!r} for the indicator",
             f"choose one of: {', '.join(INDICATORS)}",
             "bad-value",
         )

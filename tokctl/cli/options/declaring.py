@@ -150,7 +150,7 @@ def choose(option: str, value: str, allowed: Sequence[str]) -> str:
     """
     if value not in allowed:
         hint = f"{did_you_mean(value, allowed)}choose one of: {', '.join(allowed)}"
-        raise BadOption(f"{option} can't be {value!r}", hint, "bad-value")
+        raise BadOption(f"invalid value {value!r} for {option}", hint, "bad-value")
     return value
 
 

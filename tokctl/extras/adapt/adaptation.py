@@ -228,57 +228,59 @@ def adapt(
     """
     if not isinstance(tokenizer, Tokenizer):
         raise BadOption(
-            f"the tokenizer can't be {brief(tokenizer)}",
+            f"invalid value {brief(tokenizer)} for the tokenizer",
             "Tokenizer.load(path) reads one",
             "bad-value",
         )
     model = tokenizer.model
     if model.events is not None or model.supermerges:
         raise Unsupported(
-            f"a {model.recipe.traits.title} model can't be adapted where tokens were taken away, "
-            "or whole pre-tokens were merged",
-            "adapt the model that it was before, or train it again on the new texts",
+            f"a {model.recipe.traits.title} model can't be adapted after tokens were removed or "
+            "whole pre-tokens were merged",
+            "adapt an earlier model, or train one on the new texts",
         )
     added = _Added(special_tokens, added_tokens)
     prunes = prune is not None or min_uses is not None or residues is not None
     if not (prunes or vocab_size is not None or added.texts):
         raise BadOption(
-            "nothing is to be changed",
-            "say --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
+            "no change is requested",
+            "give --prune N, --min-uses N, --residues RATIO, --vocab N, --special-token TOKEN or "
             "--add-token TOKEN",
             "missing-option",
         )
     if prune is not None and min_uses is not None:
         raise BadOption(
-            "a number of tokens and the least use of a token can't both say what goes",
+            "--prune and --min-uses can't be combined: each says which tokens are removed",
             "leave --prune or --min-uses out",
             "conflict",
         )
     if residues is not None:
         if not (prune is None and min_uses is None and vocab_size is None):
             raise BadOption(
-                "residues can't go together with other tokens, and nothing is learned beside them",
-                "leave --prune, --min-uses and --vocab out: adapt the model once with them, and "
-                "what comes of it with --residues",
+                "residues can't be combined with other removals or with new tokens",
+                "leave --prune, --min-uses and --vocab out: adapt the model with them first, then "
+                "the result with --residues",
                 "conflict",
             )
         highest = residue.limits(residues, residue_entropy)
         model = residue.with_merges(model)
     elif residue_entropy is not None:
         raise BadOption(
-            "residue_entropy is about residues, and none are taken away",
-            "say --residues RATIO",
+            "residue_entropy needs residues, and none are removed",
+            "add --residues RATIO",
             "missing-option",
         )
     if min_uses is not None and (type(min_uses) is not int or min_uses < 1):
         raise BadOption(
-            f"min_uses can't be {brief(min_uses)}", "it is a number from 1 up", "bad-value"
+            f"invalid value {brief(min_uses)} for min_uses",
+            "give a whole number of at least 1",
+            "bad-value",
         )
     has_texts = bool(texts) or not isinstance(texts, Sequence)
     if prunes and not has_texts:
         raise BadOption(
-            "the texts are missing that say which tokens are used",
-            "give some; tokctl convert --prune takes tokens away without any",
+            "texts are needed to count how often tokens are used",
+            "name texts; tokctl convert --prune N removes tokens without texts",
             "missing-option",
         )
     fillers = _fillers(model) if prunes or keep_ids else set()
@@ -335,7 +337,9 @@ class _Added:
         for what, texts in (("special", special), ("added", always)):
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise BadOption(
-                    f"the {what} tokens can't be {brief(texts)}", "they are texts", "bad-value"
+                    f"invalid value {brief(texts)} for the {what} tokens",
+                    "give a list of texts",
+                    "bad-value",
                 )
             if "" in texts:
                 raise BadOption(
@@ -344,7 +348,7 @@ class _Added:
         self.special, self.always = list(dict.fromkeys(special)), list(dict.fromkeys(always))
         if both := set(self.special) & set(self.always):
             raise BadOption(
-                f"{min(both)!r} can't be a special token and another added token",
+                f"{min(both)!r} can't be both a special token and another added token",
                 "leave one out",
                 "conflict",
             )

@@ -151,18 +151,20 @@ def check_new_rows(name: str, vectors: str | Path | None) -> None:
     """
     if name not in NEW_ROWS:
         raise BadOption(
-            f"new rows can't be {name!r}", f"choose one of: {', '.join(NEW_ROWS)}", "bad-value"
+            f"invalid value {name!r} for new rows",
+            f"choose one of: {', '.join(NEW_ROWS)}",
+            "bad-value",
         )
     if name == "focus" and vectors is None:
         raise BadOption(
             "rows by FOCUS need a vector for each token of the new model",
-            "name them: --vectors FILE.vec, or vectors= in Python",
+            "add --vectors FILE.vec (in Python: vectors=)",
             "missing-option",
         )
     if name != "focus" and vectors is not None:
         raise BadOption(
-            "vectors are for rows by FOCUS",
-            "--new-rows focus takes them, new_rows='focus' in Python",
+            "vectors are used only for rows by FOCUS",
+            "add --new-rows focus (in Python: new_rows='focus'), or leave the vectors out",
             "conflict",
         )
 

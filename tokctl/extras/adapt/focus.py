@@ -44,8 +44,8 @@ _LARGEST = 256
 #: Largest number of bytes of the name in a line, of each number, and of the first line.
 _LONGEST_NAME, _LONGEST_NUMBER, _LONGEST_HEADER = 1 << 20, 64, 100
 _HINT = (
-    "name a .vec file, as fasttext and gensim's save_word2vec_format write it: first how many "
-    "vectors there are and how many numbers each has, then a line for each token"
+    "name a .vec file, as fasttext and gensim's save_word2vec_format write it: a line with the "
+    "number and the length of vectors, then a line for each token"
 )
 
 
@@ -80,8 +80,8 @@ def combinations(
     kept = [(old, rows[new]) for old, new in enumerate(adaptation.ids) if new in rows]
     if not kept:
         raise BadInput(
-            f"{path} has a vector for no token that stays",
-            "train it on what tokctl encode --as tokens writes with the new model",
+            f"{path} has no vector for any token that stays",
+            "train the vectors on what tokctl encode --as tokens writes with the new model",
         )
     olds = [old for old, _ in kept]
     sides = units[[row for _, row in kept]].T
@@ -172,7 +172,9 @@ def _vectors(adaptation: Adaptation, path: Path) -> tuple[list[int], Matrix]:
             first_lines[name] = line
             vector = _numbers(texts)
             if vector is None:
-                raise _bad(path, line, f"has what is no number, or one beyond {TOO_LARGE:g}")
+                raise _bad(
+                    path, line, f"has a value that is not a number, or is beyond {TOO_LARGE:g}"
+                )
             if any(vector):
                 for id_ in places[name]:
                     ids.append(id_)
@@ -195,13 +197,16 @@ def _header(file: BinaryIO, path: Path) -> tuple[int, int]:
     found = re.fullmatch(rb"(\d{1,18}) (\d{1,18})\s*\n", _line(file, path, _LONGEST_HEADER))
     if found is None:
         raise BadInput(
-            f"{path} is no file of vectors: its first line says no sizes", _HINT, "bad-record"
+            f"{path} is not a file of vectors: its first line lacks the number and the length of "
+            "vectors",
+            _HINT,
+            "bad-record",
         )
     count, dimensions = map(int, found.groups())
     if not 0 < dimensions <= MOST_DIMENSIONS:
         raise BadInput(
-            f"{path}: by its first line vectors have {plural(dimensions, 'number')}",
-            f"they have 1 to {MOST_DIMENSIONS:,}",
+            f"{path}: the first line says that vectors have {plural(dimensions, 'number')}",
+            f"vectors must have 1 to {MOST_DIMENSIONS:,} numbers",
             "bad-record",
         )
     return count, dimensions

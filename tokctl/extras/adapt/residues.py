@@ -104,8 +104,8 @@ def limits(ratio: Number, entropy: float | None) -> tuple[Fraction, float]:
     most = ENTROPY if entropy is None else entropy
     if isinstance(most, bool) or not isinstance(most, (int, float)) or not most >= 0:
         raise BadOption(
-            f"residue_entropy can't be {brief(most)}",
-            "it is a number of bits from 0 up: 2",
+            f"invalid value {brief(most)} for residue_entropy",
+            "give a number of bits of at least 0, for example 2",
             "bad-value",
         )
     return Fraction(*highest), most
@@ -123,9 +123,9 @@ def with_merges(model: Model) -> Model:
     recipe = model.recipe
     if not (recipe.traits.is_plain_bpe and recipe.segments_by_merging) or recipe.replays_merges:
         raise BadOption(
-            f"residues are those of merges by rank, and this is a {recipe.algorithm} model "
+            f"only models that merge by rank have residues, and this {recipe.algorithm} model is "
             f"segmented by {recipe.segmentation}",
-            "--prune takes away what the texts use least",
+            "use --prune N to remove the tokens that the texts use least",
             "conflict",
         )
     try:
@@ -136,8 +136,8 @@ def with_merges(model: Model) -> Model:
 
 def _untold(reason: object) -> TokctlError:
     return Unsupported(
-        f"what its tokens are made of can't be told: {reason}",
-        "--prune takes away what the texts use least",
+        f"can't tell which pairs its tokens were merged from: {reason}",
+        "use --prune N to remove the tokens that the texts use least",
     )
 
 
@@ -248,7 +248,7 @@ def _in_order(model: Model, taken: Collection[int]) -> list[Merge]:
                 known.add(merge.token)
         elif is_made and merge.token not in known:
             raise Unsupported(
-                f"merge {step} takes a token that a later merge makes",
-                "--prune takes away what the texts use least",
+                f"merge {step} uses a token that only a later merge makes",
+                "use --prune N to remove the tokens that the texts use least",
             )
     return found

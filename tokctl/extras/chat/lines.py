@@ -173,8 +173,8 @@ def _text(
         raise error.reworded(f"{place}: {error.message}") from None
     except UnicodeEncodeError as error:
         raise BadInput(
-            f"{place}: {error.object[error.start]!r} is half a character",
-            "a pair of surrogates (\\ud83d\\ude00) is one; leave out what is alone",
+            f"{place}: {error.object[error.start]!r} is a lone surrogate, half of a character",
+            "write both surrogates (\\ud83d\\ude00), or leave this one out",
             "bad-record",
         ) from None
     if spans is None:
@@ -200,18 +200,21 @@ def conversation(line: bytes, *, first: bool = False) -> Conversation:
         text = line.decode()
         value: Any = json.loads(text.removeprefix(_BOM) if first else text)
     except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start} is not UTF-8", "JSON is UTF-8", "not-utf8") from None
+        raise BadInput(
+            f"byte {error.start} is not UTF-8", "convert the file to UTF-8", "not-utf8"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise BadInput(
-            f"is no JSON: {str(error)[:100]}", "each line is one conversation", "bad-record"
+            f"is not valid JSON: {str(error)[:100]}", "each line is one conversation", "bad-record"
         ) from None
     if isinstance(value, list):
         value = {MESSAGES: value}
     if not isinstance(value, dict) or not {MESSAGES, SHAREGPT} & {*value}:
         keys = f"; it has: {', '.join(list(value)[:20])}" if isinstance(value, dict) else ""
         raise BadInput(
-            f"is no conversation{keys}",
-            "a line is a list of messages, or an object with messages, tools, documents and "
+            f"is not a conversation{keys}",
+            "write a list of messages in each line, or an object with messages, tools, documents "
+            "and "
             "chat_template_kwargs",
             "bad-record",
         )

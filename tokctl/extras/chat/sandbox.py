@@ -553,19 +553,19 @@ class JinjaTemplate:
         except TemplateSyntaxError as error:
             raise BadModel(
                 f"{name}: line {error.lineno}: {error.message}",
-                "it is no chat template of Jinja2; --chat-template FILE gives another",
+                "the file is not a Jinja2 template; give another with --chat-template FILE",
             ) from None
         except MemoryError:
             # Python's parser raises this, too, if the code is nested too deeply.
             raise BadModel(
-                f"{name} can't be compiled: there is not enough memory for what is nested in it",
-                "--chat-template FILE gives another",
+                f"{name} can't be compiled: its nesting needs more memory than there is",
+                "give another template with --chat-template FILE",
                 "too-large",
             ) from None
         except (RecursionError, OverflowError, ValueError, SyntaxError, TemplateError) as error:
             raise BadModel(
                 f"{name} can't be compiled: {_first_line(error)}",
-                "--chat-template FILE gives another",
+                "give another template with --chat-template FILE",
             ) from None
         self.marks_generation = any(
             call.call.node.name == "_rendered"
@@ -599,18 +599,18 @@ class JinjaTemplate:
         except TooMuchError as error:
             raise BadModel(
                 f"{self._place(error)} is stopped: {_first_line(error)}",
-                "--chat-template FILE gives another template",
+                "give another template with --chat-template FILE",
                 "too-large",
             ) from None
         except SecurityError as error:
             raise BadModel(
-                f"{self._place(error)} does what no template may: {_first_line(error)}",
-                "do not trust it; --chat-template FILE gives another template",
+                f"{self._place(error)} does what templates may not do: {_first_line(error)}",
+                "do not trust this template; give another with --chat-template FILE",
             ) from None
         except MemoryError as error:
             raise Unsupported(
                 f"{self._place(error)} needs more memory than there is",
-                "give it shorter conversations, or raise the limit of the process",
+                "give shorter conversations, or raise the memory limit of the process",
                 "out-of-memory",
             ) from None
         except Exception as error:
@@ -618,7 +618,8 @@ class JinjaTemplate:
             what = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
             raise BadInput(
                 f"{self._place(error)} fails: {what}{_first_line(error)}",
-                "are the messages what it expects? --chat-template FILE gives another",
+                "check the messages against the template, or give another with --chat-template "
+                "FILE",
             ) from None
         return Rendering("".join(pieces), generation.spans)
 

@@ -140,8 +140,8 @@ class TokenizerChat:
         if not self._templates:
             raise BadOption(
                 "this model has no chat template",
-                "it stands in chat_template.jinja or tokenizer_config.json beside the model; "
-                "--chat-template FILE gives one",
+                "put chat_template.jinja beside the model, or give a template with --chat-template "
+                "FILE",
                 "missing-option",
             )
         if not {"", "default"} & {*self._templates}:
@@ -179,20 +179,22 @@ class TokenizerChat:
         for what, value in (("tools", chat.tools), ("documents", chat.documents)):
             if value is not None and not _is_list_of_objects(value):
                 raise BadInput(
-                    f"the {what} can't be {brief(value)}",
-                    "they are a list of objects",
+                    f"invalid value {brief(value)} for the {what}",
+                    "give a list of objects",
                     "bad-record",
                 )
         if not _is_list_of_objects(chat.messages) or not chat.messages:
             what = "are none" if chat.messages == [] else f"can't be {brief(chat.messages)}"
             raise BadInput(
                 f"the messages {what}",
-                'they are a list of objects: [{"role": "user", "content": "…"}]',
+                'give a list of objects: [{"role": "user", "content": "…"}]',
                 "bad-record",
             )
         if not isinstance(chat.options, Mapping):
             raise BadInput(
-                f"the options can't be {brief(chat.options)}", "they are an object", "bad-record"
+                f"invalid value {brief(chat.options)} for the options",
+                "give an object",
+                "bad-record",
             )
         values = {**self._roles, **self.options, **_plain(dict(chat.options), "the options")}
         values["messages"] = [_message(message) for message in chat.messages]
@@ -314,7 +316,11 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
     if value is None or type(value) in (str, int, float, bool):
         return value
     if depth > _DEEPEST:
-        raise BadInput(f"{what} can't be nested so deeply", "is there a circle?", "too-large")
+        raise BadInput(
+            f"{what} can't be nested so deeply",
+            "check that no list or object contains itself",
+            "too-large",
+        )
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)
@@ -327,7 +333,11 @@ def _plain(value: Any, what: str, depth: int = 0) -> Any:
         return [_plain(each, what, depth + 1) for each in value]
     if callable(dump := getattr(value, "model_dump", None)):
         return _plain(dump(), what, depth + 1)
-    raise BadInput(f"{what} can't hold {brief(value)}", "take what JSON can hold", "bad-record")
+    raise BadInput(
+        f"{what} can't hold {brief(value)}",
+        "use only texts, numbers, lists, objects, true, false and null",
+        "bad-record",
+    )
 
 
 # -- the files of a model -----------------------------------------------------------------------
@@ -349,7 +359,9 @@ def _files(tokenizer: Tokenizer, path: str | Path | None) -> dict[str, str]:
             continue
         except (OSError, ValueError) as error:
             raise BadModel(
-                f"can't read {file}: {error}", "--chat-template FILE gives a template", "unreadable"
+                f"can't read {file}: {error}",
+                "give a template with --chat-template FILE",
+                "unreadable",
             ) from None
     return found
 
@@ -359,8 +371,8 @@ def _config(texts: Mapping[str, str]) -> dict[str, Any]:
         found = json.loads(texts.get(CONFIG, "{}"))
     except (ValueError, RecursionError) as error:
         raise BadModel(
-            f"{CONFIG} is no JSON: {error}",
-            "--chat-template FILE gives a template",
+            f"{CONFIG} is not valid JSON: {error}",
+            "give a template with --chat-template FILE",
             "damaged-model",
         ) from None
     return found if isinstance(found, dict) else {}

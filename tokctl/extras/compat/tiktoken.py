@@ -78,7 +78,7 @@ class Encoding:
             assert max(highest) == explicit_n_vocab - 1
         if len(set(mergeable_ranks.values())) < len(mergeable_ranks):
             raise BadOption(
-                f"{name!r} is no encoding: two of its tokens have one rank",
+                f"invalid encoding {name!r}: two of its tokens have the same rank",
                 "give each token of mergeable_ranks a rank of its own",
                 "bad-value",
             )
@@ -89,11 +89,11 @@ class Encoding:
         except UnsupportedByFormat as reason:
             raise Unsupported(
                 f"tokctl can't split a text as the pattern of {name!r} does: {reason}",
-                "tiktoken itself does",
+                "use tiktoken for this encoding",
             ) from None
         except (ValueError, CoreError) as error:
             raise BadOption(
-                f"{name!r} is no encoding: {error}",
+                f"invalid encoding {name!r}: {error}",
                 "encode of a tiktoken encoding takes the names of its special tokens",
                 "bad-value",
             ) from None
@@ -321,7 +321,7 @@ class Encoding:
         elif not isinstance(allowed, (set, frozenset)):
             raise TypeError(f"allowed_special is a set or 'all', not {type(allowed).__name__}")
         elif not all(isinstance(token, str) for token in allowed):
-            raise TypeError("allowed_special holds what is no str")
+            raise TypeError("allowed_special holds a value that is not a str")
         refused = known - allowed if disallowed == "all" else disallowed
         search = _any_of(frozenset(refused)) if refused else None
         for text in texts:
@@ -598,7 +598,8 @@ def get_encoding(encoding_name: str) -> Encoding:
     path = rank_files.cached().get(_FILES.get(encoding_name, encoding_name))
     if path is None:
         raise BadModel(
-            f"the ranks of {encoding_name} are not in tiktoken's cache, and tokctl fetches none",
+            f"the ranks of {encoding_name} are not in tiktoken's cache, and tokctl does not "
+            "download them",
             "set TIKTOKEN_CACHE_DIR to the folder that has them, run tiktoken once, or take "
             "Encoding(name, pat_str=…, mergeable_ranks=…, special_tokens=…)",
             "unreadable",

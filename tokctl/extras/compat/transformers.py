@@ -34,7 +34,7 @@ def as_hf(tokenizer: T) -> T:
         return deepcopy(tokenizer)
     if backend is None or not hasattr(tokenizer, "backend_tokenizer"):
         raise BadOption(
-            f"{brief(tokenizer)} is no PreTrainedTokenizerFast",
+            f"{brief(tokenizer)} is not a PreTrainedTokenizerFast",
             "AutoTokenizer.from_pretrained(…) gives one, unless the model has only a tokenizer "
             "that is written in Python",
             "bad-value",

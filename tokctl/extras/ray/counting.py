@@ -113,7 +113,9 @@ class Cluster:
             value = getattr(self, name)
             if value is not None and not (type(value) is int and value > 0):
                 raise BadOption(
-                    f"{name} can't be {brief(value)}", "it is a number from 1 up", "bad-value"
+                    f"invalid value {brief(value)} for {name}",
+                    "give a whole number of at least 1",
+                    "bad-value",
                 )
 
     def parts(self, sources: Sequence[Source]) -> list[list[SourcePart]]:

@@ -120,8 +120,8 @@ def _check_answers(address: str) -> None:
     host, colon, port = address.removeprefix(_CLIENT).partition("/")[0].rpartition(":")
     if not (colon and host and port.isdecimal() and int(port) < 1 << 16):
         raise BadOption(
-            f"{address} is no address of a cluster",
-            "it is ray://HOST:PORT; Ray's port is 10001",
+            f"{address} is not the address of a cluster",
+            "write ray://HOST:PORT; Ray's default port is 10001",
             "bad-value",
         )
     try:
@@ -222,8 +222,9 @@ def explained(name: str) -> Iterator[None]:
             raise at_nodes(error.cause) from None
         if isinstance(error.cause, ImportError) or "failed to import on the worker" in str(error):
             raise Unsupported(
-                f"a node of the cluster can't do it: {error.cause or 'tokctl is not there'}",
-                f"every node needs tokctl {__version__}, and what it reads these texts with",
+                "a node of the cluster can't run the task: "
+                f"{error.cause or 'tokctl is not installed there'}",
+                f"install on every node tokctl {__version__}, and what it reads these texts with",
                 "missing-package",
             ) from None
         raise
@@ -239,7 +240,7 @@ def at_nodes(error: TokctlError) -> TokctlError:
     """Return the error of a task; if only a node lacks a file, say that every node needs it."""
     name = error.message.removeprefix("can't read ").partition(": ")[0]
     if error.message.startswith("can't read ") and Path(name).exists():
-        hint = "every node of the cluster must find it at this path; or give an address"
+        hint = "put the file where every node finds it at this path, or give an address"
         return error.reworded(f"{error.message} (on a node: it is here)", hint)
     return error
 

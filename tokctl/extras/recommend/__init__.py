@@ -162,9 +162,7 @@ def candidates_of(names: Sequence[str] | None, *, spaceless: bool) -> list[Token
             )
         wanted.update(by_algorithm.get(name, [name]))
     if not wanted:
-        raise BadOption(
-            "there is no candidate to try", "name one, or leave it to all", "missing-option"
-        )
+        raise BadOption("no candidate is named", "name one, or leave it to all", "missing-option")
     return [one for name, one in CANDIDATES.items() if name in wanted]
 
 
@@ -177,7 +175,7 @@ def sizes_of(sizes: Sequence[int] | None) -> tuple[int, ...]:
                 f"a vocabulary of {size!r} can't be tried", "give a number of ids", "bad-value"
             )
     if not found:
-        raise BadOption("there is no size to try", "name one, or leave it to all", "missing-option")
+        raise BadOption("no size is named", "name one, or leave it to all", "missing-option")
     return found
 
 
@@ -440,8 +438,7 @@ def _apart(
     """Return the texts to train on, the held-out texts, and the unit of the held-out part."""
     if not share:
         raise BadOption(
-            "nothing is held out, and a model measured on the text that it was trained on seems "
-            "the better the larger it is",
+            "nothing is held out: on its own training text a larger vocabulary always seems better",
             "hold out a share of the text: --held-out 0.1",
             "bad-value",
         )

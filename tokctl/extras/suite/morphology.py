@@ -111,7 +111,7 @@ def _gold_word(line: str) -> GoldWord:
         raise ValueError("it has no tab")
     segmentation = columns[0]
     if not word or any(map(str.isspace, word)):
-        raise ValueError(f"{word!r} is no word")
+        raise ValueError(f"{word!r} is not a word")
     if "|" in segmentation and "|" not in word:
         morphemes = segmentation.split("|")
     else:

@@ -78,7 +78,7 @@ def undertrained(
     """
     if embeddings is None and tensor is not None:
         raise BadOption(
-            "a tensor goes with embeddings", "name the file that it is in", "missing-option"
+            "a tensor needs embeddings", "also give the file of the embeddings", "missing-option"
         )
     subject = CheckContext(tokenizer, None, limit=None, rare=rare)
     ids = usable_ids(subject)

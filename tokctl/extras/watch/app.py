@@ -586,7 +586,9 @@ class WatchApp(App[None]):
         if not text.strip():
             return
         if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            raise BadOption(f"{text!r} is no number", "type one, 120 for instance", "bad-value")
+            raise BadOption(
+                f"{text!r} is not a number", "type a number, for example 120", "bad-value"
+            )
         self.replay.check(int(digits))
         self.show(int(digits))
 

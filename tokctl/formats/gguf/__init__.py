@@ -147,8 +147,7 @@ def _check_unmade(found: Vocabulary, ids: list[int]) -> None:
     for id_ in ids:
         if made(found.texts[id_]):
             raise Unsupported(
-                f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too, by "
-                "merging",
+                f"merging ordinary text can make its control token {found.texts[id_]!r:.80}",
                 ANOTHER,
             )
 
@@ -213,7 +212,7 @@ def _pairs(merges: Any) -> list[list[str]]:
     pairs = [merge.split(" ") for merge in dict.fromkeys(merges)]
     for step, pair in enumerate(pairs, 1):
         if len(pair) != 2 or not all(pair):
-            raise ValueError(f"merge {step} is {' '.join(pair)!r:.80}, which is no pair")
+            raise ValueError(f"merge {step} is {' '.join(pair)!r:.80}, which is not a pair")
     return pairs
 
 
@@ -253,7 +252,7 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
     """
     if not _falls_back(found):
         raise Unsupported(
-            "it has no tokens for bytes, and llama.cpp drops what has no token", ANOTHER
+            "it has no tokens for bytes, and llama.cpp drops text that has no token", ANOTHER
         )
     pairs = _pairs(found.keys.get("tokenizer.ggml.merges"))
     lefts, rights, made = _merges(found, pairs)
@@ -264,7 +263,7 @@ def read_gemma4(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[s
     for id_ in [*reserved, *(token.id for token in tokens if token.special)]:
         if id_ in alone or id_ in made:
             raise Unsupported(
-                f"its control token {found.texts[id_]!r:.80} is made of ordinary text, too", ANOTHER
+                f"ordinary text can become its control token {found.texts[id_]!r:.80}", ANOTHER
             )
     around = surrounding_ids(found, begins=True, ends=False, begin=None, end=None)
     # llama.cpp begins a text with this token whatever the file says.
@@ -299,7 +298,8 @@ def read_bert(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str
     """Return the recipe of a WordPiece vocabulary, and the other fields of the model."""
     if SPACE in found.ids:
         raise Unsupported(
-            f"it has a token {SPACE!r}, which llama.cpp finds at the start of words it lacks",
+            f"it has a token {SPACE!r}, which llama.cpp finds at the start of words that it does "
+            "not know",
             ANOTHER,
         )
     # User-defined tokens can also start or continue ordinary words.
@@ -389,7 +389,9 @@ def read_t5(found: Vocabulary, _pattern: str | None) -> tuple[Recipe, dict[str, 
         raise ValueError("it has no tokens but special ones")
     unused = [score for score, kind in zip(scores, found.types, strict=True) if kind == UNUSED]
     if min(normal) > min([*unused, *[0.0 for _ in user_defined]], default=min(normal)):
-        raise Unsupported("its lowest score is of a token that llama.cpp does not count", ANOTHER)
+        raise Unsupported(
+            "its lowest score belongs to a token that llama.cpp does not count", ANOTHER
+        )
     # The cost of an unknown character does not depend on the scores of control tokens.
     none = max(0.0, min(normal))
     scores = [none if id_ in found.special else score for id_, score in enumerate(scores)]
@@ -434,8 +436,8 @@ def _kept(texts: list[str]) -> list[str]:
     if not all(map(str.isascii, texts)):
         wrong = next(text for text in texts if not text.isascii())
         raise Unsupported(
-            f"it has the user-defined token {wrong!r:.80}, and llama.cpp takes characters apart "
-            "that begin with the same byte",
+            f"it has the user-defined token {wrong!r:.80}, and llama.cpp splits characters that "
+            "begin with the same byte",
             ANOTHER,
         )
     if sum(len(text) ** 2 for text in texts) > _MOST_KEPT:

@@ -245,7 +245,7 @@ def named(name: str, pattern: str | None) -> Splitting:
         why = _ODD.get(name, "tokctl does not know it")
         raise Unsupported(
             f"its pre-tokenizer is {name!r:.80}: {why}",
-            "pattern says how text is split, where you know it: pattern='llama3', say",
+            "give the pattern if you know it, for example pattern='llama3'",
         )
     return Splitting(PRE_TOKENIZERS.steps(_SPLITTING[_MEANT[name]]), *more)
 

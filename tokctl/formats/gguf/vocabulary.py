@@ -144,7 +144,7 @@ def vocabulary(keys: dict[str, Any]) -> Vocabulary:
     types = _numbers(keys, "token_type", size, "il") or [NORMAL] * size
     scores = _numbers(keys, "scores", size, "fil") or [0.0] * size
     if not all(map(math.isfinite, scores)):
-        raise ValueError("one of its scores is no number")
+        raise ValueError("one of its scores is not a number")
     if set(types) - {NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE}:
         raise ValueError("one of its tokens is of an unknown type")
     found = Vocabulary(keys, texts, list(types), list(map(float, scores)))
@@ -160,7 +160,7 @@ def _numbers(keys: dict[str, Any], name: str, size: int, codes: str) -> Any:
     if found is None:
         return None
     if getattr(found, "typecode", " ") not in codes:
-        raise ValueError(f"its {name} is no list of such numbers as it should be")
+        raise ValueError(f"its {name} is not a list of numbers of the expected type")
     if len(found) < size:
         raise ValueError(f"there are {len(found)} entries in its {name} for {size} tokens")
     return found[:size]

@@ -146,7 +146,7 @@ def native_pattern(pattern: str) -> str:
     except UnsupportedRegexError as error:
         raise Unsupported(
             f"its pattern {_short(pattern)} can't be translated for the regex package: {error}",
-            "write the pattern without it, and it can be read",
+            "write the pattern without this construct",
         ) from None
     compile_pattern(translated)
     return translated
@@ -257,8 +257,8 @@ def _shown(value: Any) -> str:
 def unknown_type(fields: Fields) -> TokctlError:
     """Return the error for a component of an unknown type."""
     return Unsupported(
-        f"its {fields.family} {_shown(fields.type)} is none that tokctl knows",
-        "tokctl knows the components of Hugging Face tokenizers 0.23",
+        f"its {fields.family} {_shown(fields.type)} is not one that tokctl knows",
+        "tokctl supports the components of Hugging Face tokenizers 0.23",
     )
 
 
@@ -273,7 +273,7 @@ def _flatten(data: Any, family: str, key: str, depth: int = 0) -> list[Fields]:
         return [fields]
     members = fields.data.get(key)
     if not isinstance(members, list):
-        raise ValueError(f"{key!r} of the {family} Sequence is no list")
+        raise ValueError(f"{key!r} of the {family} Sequence is not a list")
     return [one for member in members for one in _flatten(member, family, key, depth + 1)]
 
 
@@ -855,7 +855,7 @@ def _read_ctc(fields: Fields) -> list[Part]:
         raise Unsupported(
             "its CTC decoder has an empty word delimiter, which puts a space between any two "
             "characters",
-            "give word_delimiter_token a text, | for instance",
+            "give word_delimiter_token a text, for example |",
         )
     # Without cleanup, the delimiter has no effect.
     delimiter = fields.text("word_delimiter_token") or "|"
@@ -934,7 +934,7 @@ def with_ids(processor: Any, ids: Mapping[str, int]) -> Any:
     names = sorted({piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece})
     if missing := [name for name in names if name not in ids]:
         raise BadModel(
-            f"its template names {missing[0]!r}, which is no token", ANOTHER, "damaged-model"
+            f"its template names {missing[0]!r}, which is not a token", ANOTHER, "damaged-model"
         )
     tokens = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in names}
     return processor | {"special_tokens": tokens}
@@ -961,7 +961,7 @@ def read_post_processors(data: Any, ids: Ids) -> list[Part]:
     }
     parts = _read_each(_flatten(data, "post-processor", "processors"), readers)
     if sum(part.kind == "template" for part in parts) > 1:
-        raise Unsupported("it has two templates, and tokctl fills in one", ANOTHER)
+        raise Unsupported("it has two templates, and tokctl supports one", ANOTHER)
     return parts
 
 
@@ -985,7 +985,7 @@ def _ends(fields: Fields, ids: Ids) -> Iterator[str]:
 def _checked(name: Any, id_: Any, ids: Ids) -> str:
     if not isinstance(name, str) or ids(name) != id_ or type(id_) is not int:
         raise BadModel(
-            f"its post-processor gives {name!r} the id {id_!r}, the vocabulary not",
+            f"its post-processor gives {name!r} the id {id_!r}, which its vocabulary does not",
             ANOTHER,
             "damaged-model",
         )
@@ -1002,7 +1002,7 @@ def _read_template(fields: Fields, *, ids: Ids) -> list[Part]:
 
 def _read_pieces(pieces: Any, tokens: Json, ids: Ids) -> str:
     if not isinstance(pieces, list):
-        raise ValueError("a template of the post-processor TemplateProcessing is no list")
+        raise ValueError("a template of the post-processor TemplateProcessing is not a list")
     words = []
     for piece in pieces:
         if not isinstance(piece, dict) or len(piece) != 1:
@@ -1077,7 +1077,7 @@ def read_added_tokens(data: Any, ids: Ids, size: int) -> list[AddedToken]:
     if data is None:
         return []
     if not isinstance(data, list):
-        raise ValueError("the added tokens are no list")
+        raise ValueError("the added tokens are not a list")
     entries = [entry for entry in data if not _is_empty(entry)]
     texts, listed, *flags, normalized = _columns(entries)
     if listed and not 0 <= min(listed) <= max(listed) < 2**32:

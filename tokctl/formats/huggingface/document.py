@@ -226,8 +226,8 @@ def _without_holes(added: list[AddedToken], model: ReadModel) -> list[AddedToken
     for id_, token in taken.items():
         if id_ < len(model.lists) and (own := model.lists.spelled(id_)):
             raise BadModel(
-                f"its added token {token.text!r} gets the id {id_} there, which {own!r} of its "
-                "vocabulary has",
+                f"its added token {token.text!r} gets the id {id_} there, which is the id of "
+                f"{own!r} in its vocabulary",
                 ANOTHER,
                 "damaged-model",
             )
@@ -252,7 +252,7 @@ def _found_in_spelling(added: list[AddedToken], *, undoes_bytes: bool) -> list[A
     if found and not undoes_bytes:
         raise Unsupported(
             f"its normalizer ByteLevel spells the added token {found[0].text!r}, and its decoder "
-            "leaves it so",
+            "does not undo that",
             ANOTHER,
         )
     for token in found:
@@ -350,7 +350,7 @@ def _apart_from_bytes(added: list[AddedToken], named: set[str], own: ModelFile) 
         if is_of_bytes(token):
             if token.text in named:
                 raise Unsupported(
-                    f"its token {token.text!r} is special, and a token of bytes, too", ANOTHER
+                    f"its token {token.text!r} is both a special token and a byte token", ANOTHER
                 )
             return token._replace(special=False, ordinary=True)
         if token.ordinary and not set(token.text) <= byte_level.BYTES.keys():

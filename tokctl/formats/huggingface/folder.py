@@ -160,7 +160,7 @@ def _companions(source: ModelInput) -> dict[str, str]:
         try:
             texts[name] = file.data.decode()
         except UnicodeDecodeError as error:
-            raise damaged(file.name, f"it is no UTF-8 at byte {error.start}") from None
+            raise damaged(file.name, f"it is not UTF-8 at byte {error.start}") from None
         if sum(map(len, texts.values())) > _MOST_TEXT:
             raise BadModel(
                 f"the files next to tokenizer.json are too large in {source.name}",
@@ -185,9 +185,9 @@ def parsed(text: str, name: str) -> Json:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise damaged(name, f"it is no JSON ({str(error)[:100]})") from None
+        raise damaged(name, f"it is not valid JSON ({str(error)[:100]})") from None
     if not isinstance(found, dict):
-        raise damaged(name, "it is no JSON object")
+        raise damaged(name, "it is not a JSON object")
     return found
 
 
@@ -221,8 +221,8 @@ def _document(source: ModelInput, files: FolderFiles) -> tuple[Json, str]:
     if given is None and (known is None or not known.vocab_files):
         if source.beside(MARIAN) is not None:
             raise Unsupported(
-                f"{source.name} is Marian's: pieces of {MARIAN} get the ids of vocab.json, and "
-                "some of them none, which tokctl lacks",
+                f"{source.name} is a Marian model: the ids of its pieces in {MARIAN} are in "
+                "vocab.json, which tokctl does not support",
                 f"-m {source.name}/{MARIAN} reads the pieces, with ids of their own",
             )
         if error is not None:
@@ -307,8 +307,8 @@ def _rebuilt(given: Json, name: str, known: ModelClass, fields: Fields, named: N
     if inner.get("type", known.model) != known.model and not known.kept:
         raise BadModel(
             f"its class {name} has a {known.model} model, and its tokenizer.json {inner['type']}",
-            "set tokenizer_class in tokenizer_config.json to PreTrainedTokenizerFast, and "
-            "tokenizer.json counts as it is",
+            "set tokenizer_class in tokenizer_config.json to PreTrainedTokenizerFast, to use "
+            "tokenizer.json as it is",
             "damaged-model",
         )
     vocab, rules = inner.get("vocab"), _rules(given.get("normalizer"))
@@ -469,7 +469,7 @@ class NamedTokens:
             self.roles |= found
             found = None
         if found is not None and not isinstance(found, list):
-            raise ValueError("its extra special tokens are no list")
+            raise ValueError("its extra special tokens are not a list")
         self.extra: list[Any] = list(extra) if found is None else found
         self.roles = {name: value for name, value in self.roles.items() if value is not None}
 
@@ -501,7 +501,7 @@ def _listed(
     if "added_tokens_decoder" in config:
         entries = config["added_tokens_decoder"]
         if not isinstance(entries, dict):
-            raise ValueError("its added_tokens_decoder is no object")
+            raise ValueError("its added_tokens_decoder is not an object")
         for id_, entry in entries.items():
             found[_number(id_)] = _token(entry)
         return found

@@ -169,8 +169,8 @@ def _read_bpe(fields: Fields, lists: ModelFile | None) -> ReadModel:
     dropout = fields.data.get("dropout")
     if dropout:
         raise Unsupported(
-            f"its model leaves out merges at random (dropout {dropout!r:.20}), so that a text "
-            "has no ids of its own",
+            f"its model leaves out merges at random (dropout {dropout!r:.20}), so a text has no "
+            "fixed ids",
             "set dropout to null in the file",
         )
     prefix = fields.text("continuing_subword_prefix", None) or ""
@@ -233,7 +233,7 @@ def _read_unigram(fields: Fields, lists: ModelFile | None) -> ReadModel:
         pieces, scores = scored(fields.data["vocab"])
         lists = ModelFile.of(list(pieces), [], scores=scores, scored=True, columns=NO_COLUMNS)
     elif not lists.is_scored:
-        raise ValueError("the vocabulary is no list")
+        raise ValueError("the vocabulary is not a list")
     unk_id = fields.number("unk_id", None)
     if unk_id is not None and not 0 <= unk_id < len(lists):
         raise ValueError(f"the unk_id {unk_id} is not in the vocabulary")
@@ -286,7 +286,7 @@ def _by_name(
         sides = merge_ids(vocabulary, fields.data["merges"]) if merges else []
         lists = ModelFile.of(tokens, sides, scores=[], scored=False, columns=NO_COLUMNS)
     elif lists.is_scored:
-        raise ValueError("the vocabulary is no object")
+        raise ValueError("the vocabulary is not an object")
     elif merges and "merges" not in fields.data:
         raise KeyError("merges")
     known = unk_token is not None and lists.id(unk_token) is not None
@@ -300,11 +300,11 @@ def ordered(vocabulary: Any) -> list[str]:
         ValueError: the ids are not exactly 0, 1, 2, …
     """
     if not isinstance(vocabulary, dict):
-        raise ValueError("the vocabulary is no object")
+        raise ValueError("the vocabulary is not an object")
     numbers = list(vocabulary.values())
     spelled = list(vocabulary)
     if set(map(type, numbers)) - {int}:
-        raise ValueError("one of the ids of the vocabulary is no whole number")
+        raise ValueError("one of the ids of the vocabulary is not a whole number")
     wanted = range(len(numbers))
     if numbers != list(wanted):
         if numbers and min(numbers) < 0:
@@ -339,7 +339,7 @@ def scored(vocab: Any) -> tuple[list[str], list[float]]:
         ValueError: an entry is not a token with its score.
     """
     if not isinstance(vocab, list):
-        raise ValueError("the vocabulary is no list")
+        raise ValueError("the vocabulary is not a list")
     spelled = [piece for piece, _ in vocab]
     scores = [score for _, score in vocab]
     if set(map(type, spelled)) - {str} or set(map(type, scores)) - {float, int}:
@@ -358,7 +358,7 @@ def merge_ids(vocabulary: dict[str, int], merges: Any) -> list[list[int]]:
         ValueError: a merge is not a pair of tokens.
     """
     if not isinstance(merges, list):
-        raise ValueError("the merges are no list")
+        raise ValueError("the merges are not a list")
     if merges and isinstance(merges[0], str):
         merges = [line.split(" ") for line in merges if not line.startswith("#version")]
     if set(map(len, merges)) - {2}:
@@ -377,7 +377,7 @@ def token_ids(vocabulary: dict[str, int], names: Sequence[str]) -> list[int]:
         return list(map(vocabulary.__getitem__, names))
     except KeyError:
         step = next(step for step, name in enumerate(names) if name not in vocabulary)
-        message = f"merge {step + 1} names {names[step]!r}, which is no token"
+        message = f"merge {step + 1} names {names[step]!r}, which is not a token"
         raise ValueError(message) from None
 
 

@@ -35,7 +35,7 @@ def lines(source: ModelInput) -> list[str]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise damaged(source.name, f"it is no UTF-8 at byte {error.start}") from None
+        raise damaged(source.name, f"it is not UTF-8 at byte {error.start}") from None
     found = text.split("\n")
     last = found.pop()
     return [line.removesuffix("\r") for line in found] + ([last] if last else [])
@@ -50,9 +50,9 @@ def vocab_json(source: ModelInput) -> dict[str, int]:
     source.within(LARGEST_VOCABULARY)
     vocabulary = source.document
     if not isinstance(vocabulary, dict) or not vocabulary:
-        raise damaged(source.name, "it is no object of tokens and their ids")
+        raise damaged(source.name, "it is not an object of tokens and their ids")
     if set(map(type, vocabulary.values())) != {int}:
-        raise damaged(source.name, "one of its ids is no whole number")
+        raise damaged(source.name, "one of its ids is not a whole number")
     return vocabulary
 
 
@@ -65,7 +65,9 @@ def merges_txt(source: ModelInput) -> list[list[str]]:
     found = [line.split(" ") for line in lines(source) if not line.startswith("#version")]
     if set(map(len, found)) - {2}:
         step = next(step for step, pair in enumerate(found, 1) if len(pair) != 2)
-        raise damaged(source.name, f"merge {step} is no pair of two tokens with a space between")
+        raise damaged(
+            source.name, f"merge {step} is not a pair of tokens with a space between them"
+        )
     return found
 
 

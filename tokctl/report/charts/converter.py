@@ -37,7 +37,7 @@ _CODE = (
     "from tokctl.report.charts.converter import serve; serve()"
 )
 _HINT = (
-    "charts reserve a large address space: draw without a limit such as `ulimit -v`; "
+    "draw without a memory limit such as `ulimit -v`: charts reserve a large address space; "
     "--plot FILE.json writes a chart without drawing"
 )
 

@@ -227,8 +227,8 @@ def ending_of(path: str) -> str:
     if ending not in ENDINGS:
         what = f"{path} ends in {ending}" if ending else f"{path} has no ending"
         raise BadOption(
-            f"a chart can't be written so: {what}",
-            f"choose one of {', '.join(ENDINGS)}",
+            f"can't write a chart to {what}",
+            f"choose one of: {', '.join(ENDINGS)}",
             "bad-value",
         )
     return ending

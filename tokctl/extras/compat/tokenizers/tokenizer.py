@@ -116,7 +116,7 @@ class _Component:
         except Exception:
             raise Unsupported(
                 f"tokctl can't run the {self.name} {value!r}",
-                "it takes those of tokenizers, not parts that are written in Python",
+                "use the parts of the package tokenizers, not parts written in Python",
             ) from None
         tokenizer._change({self.name: document}, encodes=self.name != "post_processor")
 
@@ -143,7 +143,7 @@ class Tokenizer:
     def __init__(self, model: Any = None) -> None:
         if model is None:
             raise BadOption(
-                "a tokenizer is made of a model",
+                "a tokenizer needs a model",
                 "Tokenizer.from_file(path) reads one, tokctl.Tokenizer.train trains one",
                 "missing-option",
             )
@@ -220,13 +220,13 @@ class Tokenizer:
             document = orjson.loads(buffer)
         except orjson.JSONDecodeError as error:
             raise BadModel(
-                f"this is no tokenizer.json: it is no JSON ({error})",
+                f"not a tokenizer.json: the text is not valid JSON ({error})",
                 "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
                 "not-a-model",
             ) from None
         if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
             raise BadModel(
-                "this is no tokenizer.json: it has no model in it",
+                'not a tokenizer.json: the field "model" is missing',
                 "give the text of a tokenizer.json, as Tokenizer.to_str writes it",
                 "not-a-model",
             )
