@@ -30,8 +30,9 @@ from tokctl.core.humanize import listed
 from tokctl.core.values import did_you_mean
 
 if TYPE_CHECKING:
-    from tokctl.analysis.comparison import Trained, Training
+    from tokctl.analysis.comparison import Comparison, Trained, Training
     from tokctl.analysis.texts import Text
+    from tokctl.extras.suite import Suite
     from tokctl.extras.suite.morphology import GoldWord
     from tokctl.model import Recipe
     from tokctl.sources import Source
@@ -106,6 +107,56 @@ def compare(
     conditions = [comparison.Condition.parse(text) for text in page.fail_if or []]
     form = paging.form(json=shown.json, markdown=shown.markdown, latex=shown.latex)
     files, texts = _told_apart(models.model or [], texts or [], sources.format)
+    share = _held_out(files, models, look)
+    if suite.suite and page.plot is not None and page.html is None:
+        raise BadOption(
+            "--plot draws the comparison, not the suite", "leave --suite out", "conflict"
+        )
+    gold_lists = _gold(suite.gold or [])
+    others = [f"--{form}"] if form else []
+    report = reports.requested_report(
+        world, "compare", html=page.html, plot=page.plot, chart=page.chart, others=others
+    )
+    if report is None:
+        return ExitCode.DONE
+    named, added, result, of_suite = _measure(
+        world, files, texts, share, gold_lists, models, look, suite, page, reading, sources
+    )
+    if report:
+        reports.write_comparison(world, report, result, named, of_suite)
+    else:
+        from tokctl.report.compare import comparison_answer
+
+        answer = comparison_answer(result)
+        if of_suite:
+            from tokctl.extras.suite.report import suite_answer
+
+            answer = suite_answer(of_suite, result)
+        paging.write(world, answer, form or "text", pages=not shown.no_pager)
+    holding, unchecked = comparison.check(conditions, result, exempt=added)
+    for line in unchecked:
+        world.say(f"note: not checked: {line}")
+    if holding:
+        raise TokctlError(
+            "; ".join(holding),
+            "the conditions of --fail-if say when to fail; --json has every figure",
+            "condition-failed",
+            exit_code=ExitCode.CONDITION_FAILED,
+        )
+    return ExitCode.DONE
+
+
+def _held_out(files: Sequence[str], models: ModelOptions, look: LookOptions) -> float | None:
+    """Return the share of the texts to hold out; None if `--held-out` names a text.
+
+    Args:
+        files: the models that exist already.
+        models: the options of models.
+        look: the options of what the comparison looks at.
+
+    Raises:
+        TokctlError: options of training are given, and models that exist already, or languages.
+    """
     if files and (models.algo or models.vocab):
         raise BadOption(
             "--algo and --vocab are for training, and -m names models that are trained",
@@ -121,17 +172,55 @@ def compare(
             else "give a share, of which each language loses the same lines",
             "conflict",
         )
-    if suite.suite and page.plot is not None and page.html is None:
-        raise BadOption(
-            "--plot draws the comparison, not the suite", "leave --suite out", "conflict"
-        )
-    gold_lists = _gold(suite.gold or [])
-    others = [f"--{form}"] if form else []
-    report = reports.requested_report(
-        world, "compare", html=page.html, plot=page.plot, chart=page.chart, others=others
-    )
-    if report is None:
-        return ExitCode.DONE
+    return share
+
+
+class _Measured(NamedTuple):
+    """What a comparison found.
+
+    Attributes:
+        models: the compared models by name.
+        added: the name of a baseline that is not among the models to compare; None: none is.
+        result: the results.
+        suite: the results of the suite; None: no suite.
+    """
+
+    models: "dict[str, Tokenizer]"
+    added: str | None
+    result: "Comparison"
+    suite: "Suite | None"
+
+
+def _measure(
+    world: Console,
+    files: Sequence[str],
+    texts: Sequence[str],
+    share: float | None,
+    gold_lists: "dict[str, Sequence[GoldWord]]",
+    models: ModelOptions,
+    look: LookOptions,
+    suite: SuiteOptions,
+    page: PageOptions,
+    reading: ReadingOptions,
+    sources: ListedTexts,
+) -> _Measured:
+    """Load or train the models, and compare them.
+
+    Args:
+        world: the streams.
+        files: the models that exist already; empty: models are trained.
+        texts: the texts that the arguments name.
+        share: the share of the texts to hold out; None: `--held-out` names a text.
+        gold_lists: gold segmentations for the suite, by file.
+        models: the options of models.
+        look: the options of what the comparison looks at.
+        suite: the options of the suite.
+        page: the options of pages, with the date.
+        reading: the options of reading.
+        sources: how texts are read.
+    """
+    from tokctl.analysis import comparison
+
     recipes = {} if files else _recipes(models.algo or [DEFAULT_ALGORITHMS])
     # The last size is the one that the report shows in detail.
     sizes = vocab_sizes(models.vocab or []) or list(DEFAULT_SIZES)
@@ -140,10 +229,10 @@ def compare(
     vectors = _embeddings(suite.embeddings or [], [*named, *recipes, *at_hand])
     characters = any(not one.recipe.is_byte_level for one in [*named.values(), *at_hand.values()])
     characters |= any(not recipe.is_byte_level for recipe in recipes.values())
-    opened = open_texts(world, sources, texts or [], look.lang or [])
+    opened = open_texts(world, sources, texts, look.lang or [])
     other = None
     if share is None:
-        if models.held_out == "-" and "-" in (texts or []):
+        if models.held_out == "-" and "-" in (texts):
             raise BadOption("stdin (-) is named twice", "it can be read only once", "conflict")
         other = open_texts(world, sources.without_lists(), [models.held_out], [])
     read, languages = opened.read(characters=characters, errors=reading.errors)
@@ -204,28 +293,7 @@ def compare(
             threads=reading.threads,
             errors=reading.errors,
         )
-    if report:
-        reports.write_comparison(world, report, result, named, of_suite)
-    else:
-        from tokctl.report.compare import comparison_answer
-
-        answer = comparison_answer(result)
-        if of_suite:
-            from tokctl.extras.suite.report import suite_answer
-
-            answer = suite_answer(of_suite, result)
-        paging.write(world, answer, form or "text", pages=not shown.no_pager)
-    holding, unchecked = comparison.check(conditions, result, exempt=added)
-    for line in unchecked:
-        world.say(f"note: not checked: {line}")
-    if holding:
-        raise TokctlError(
-            "; ".join(holding),
-            "the conditions of --fail-if say when to fail; --json has every figure",
-            "condition-failed",
-            exit_code=ExitCode.CONDITION_FAILED,
-        )
-    return ExitCode.DONE
+    return _Measured(named, added, result, of_suite)
 
 
 def date_today() -> str:

@@ -149,8 +149,8 @@ def encode(
     models = leading or models or []
     if models[1:] and not form.count:
         raise BadOption(
-            "several models are for --count",
-            "name one with -m, or add --count to count for all",
+            "several models are given, which only --count can use",
+            "name one model with -m, or add --count",
             "conflict",
         )
     as_ = _form(form)

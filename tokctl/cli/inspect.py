@@ -93,16 +93,7 @@ def inspect(
     length, the longest tokens, the first and last merges, and checks.
     """
     world: Console = context.obj
-    answers = {
-        "--merges": asked.merges,
-        "--merges-of": asked.merges_of,
-        "--state": asked.state,
-        "--pairs": asked.pairs,
-    }
-    answers |= {"--word": asked.word, "--token": asked.token}
-    questions = [name for name, value in answers.items() if value is not None]
-    questions += ["--use"] * asked.use + ["--gap"] * asked.gap + ["--rounds"] * asked.rounds
-    questions += ["--recipe"] * asked.recipe + ["--check"] * asked.check + ["--watch"] * asked.watch
+    questions = list(asked.given)
     if len(questions) > 1 and questions != ["--merges", "--merges-of"]:
         raise BadOption(
             f"{questions[0]} and {questions[1]} can't be asked together",
@@ -161,6 +152,34 @@ def inspect(
         fail_if_asked(health, detail.fail_on)
         return None
 
+    answer = _answer(world, path, tokenizer, asked, detail, sources, texts, errors)
+    paging.write(world, answer, form, pages=not shown.no_pager)
+    return None
+
+
+def _answer(
+    world: Console,
+    path: str | None,
+    tokenizer: "Tokenizer",
+    asked: QuestionOptions,
+    detail: DetailOptions,
+    sources: ListedTexts,
+    texts: Sequence[str],
+    errors: str,
+) -> "Report":
+    """Answer a question about a model; without a question, sum the model up.
+
+    Args:
+        world: the streams, for notes.
+        path: the path of the model, as it was given.
+        tokenizer: the model.
+        asked: the question.
+        detail: the details of the question.
+        sources: how texts are read.
+        texts: the texts that the arguments name.
+        errors: `strict` or `replace`, for texts that are not UTF-8.
+    """
+
     def read() -> list[tuple[bytes, int]]:
         from tokctl.analysis.explain import count_pre_tokens, read_counts
 
@@ -176,38 +195,35 @@ def inspect(
         from tokctl.analysis.explain import file_facts
         from tokctl.report.inspect.model import recipe as recipe_answer
 
-        answer = recipe_answer(tokenizer.model, file_facts(tokenizer))
-    elif asked.rounds:
+        return recipe_answer(tokenizer.model, file_facts(tokenizer))
+    if asked.rounds:
         from tokctl.analysis.explain import rounds as rounds_of
         from tokctl.report.inspect.training import rounds as rounds_answer
 
-        answer = rounds_answer(rounds_of(tokenizer))
-    elif asked.merges is not None or asked.merges_of is not None:
-        answer = _merges(
+        return rounds_answer(rounds_of(tokenizer))
+    if asked.merges is not None or asked.merges_of is not None:
+        return _merges(
             tokenizer, ":" if asked.merges is None else asked.merges, asked.merges_of, detail.limit
         )
-    elif asked.state is not None:
-        answer = _state(tokenizer, asked.state, read, detail.limit)
-    elif asked.pairs is not None:
-        answer = _pairs(tokenizer, asked.pairs, read, detail.limit)
-    elif asked.word is not None:
+    if asked.state is not None:
+        return _state(tokenizer, asked.state, read, detail.limit)
+    if asked.pairs is not None:
+        return _pairs(tokenizer, asked.pairs, read, detail.limit)
+    if asked.word is not None:
         from tokctl.report.inspect.words import word as word_answer
 
-        answer = word_answer(tokenizer.explain(asked.word, detail.nbest))
-    elif asked.token is not None:
-        opened = sources.open(world, texts) if texts or listed else None
-        answer = _token(tokenizer, asked.token, opened, errors, detail.limit)
-    elif asked.use:
-        answer = _use(tokenizer, sources.open(world, texts), errors, detail.limit)
-    elif asked.gap:
-        answer = _gap(world, tokenizer, sources.open(world, texts), errors, detail.limit)
-    else:
-        from tokctl.analysis.explain import summarize
-        from tokctl.report.inspect.model import summary
+        return word_answer(tokenizer.explain(asked.word, detail.nbest))
+    if asked.token is not None:
+        opened = sources.open(world, texts) if texts or sources.lists else None
+        return _token(tokenizer, asked.token, opened, errors, detail.limit)
+    if asked.use:
+        return _use(tokenizer, sources.open(world, texts), errors, detail.limit)
+    if asked.gap:
+        return _gap(world, tokenizer, sources.open(world, texts), errors, detail.limit)
+    from tokctl.analysis.explain import summarize
+    from tokctl.report.inspect.model import summary
 
-        answer = summary(_name(world, path), summarize(tokenizer))
-    paging.write(world, answer, form, pages=not shown.no_pager)
-    return None
+    return summary(_name(world, path), summarize(tokenizer))
 
 
 def _check_nbest(number: int) -> None:
@@ -215,7 +231,9 @@ def _check_nbest(number: int) -> None:
 
     if number > MOST:
         raise BadOption(
-            f"invalid value {number} for --nbest", f"give a number from 1 to {MOST}", "bad-value"
+            f"invalid value {number} for --nbest",
+            f"give a whole number from 1 to {MOST}",
+            "bad-value",
         )
 
 
@@ -241,7 +259,7 @@ def _check_counts(
         )
     sources.check_needed("--word-counts reads one file of words with their counts")
     if len(texts) > 1 or (question == "--watch" and not texts):
-        raise BadOption("--word-counts goes with one file", "name one", "conflict")
+        raise BadOption("--word-counts takes one file", "name one", "conflict")
 
 
 def _model_and_texts(
@@ -267,17 +285,18 @@ def _model_and_texts(
     if texts and question not in ABOUT_TEXTS:
         raise BadOption(
             f"{texts[0]!r} is one argument too many: texts go with {joined(ABOUT_TEXTS, 'or')}",
-            "inspect one model at a time; how a text is split: --word TEXT",
+            "inspect one model at a time; to see how a text is split, use --word TEXT",
             "conflict",
         )
     if model == "-":
-        raise BadOption("a model can't be read from stdin", "name its file", "bad-value")
+        raise BadOption("can't read a model from stdin", "name its file", "bad-value")
     needs_text = question in NEED_TEXTS and not listed
     if needs_text and not texts and world.environ.get("TOKCTL_MODEL") and arguments:
         # The argument could be the model, with the text on stdin, or the text.
         raise BadOption(
-            f"is {arguments[0]!r} the model or the text? $TOKCTL_MODEL is set, too",
-            f"name both ({arguments[0]} -), or the model with -m",
+            f"can't tell whether {arguments[0]!r} is the model or the text: $TOKCTL_MODEL is set, "
+            "too",
+            f"name the model and the text ({arguments[0]} -), or give the model with -m",
             "conflict",
         )
     return model, texts
@@ -366,8 +385,8 @@ def _token(
         return token_answer(history, limit)
     if history.id is None:
         raise BadOption(
-            f"{token!r} was removed: no text has it",
-            "leave the texts out to see when and why it was removed",
+            f"{token!r} was removed, so no text is split into it",
+            "leave the texts out to see when and why the token was removed",
             "conflict",
         )
     use = token_use(tokenizer, history.id, segmented(tokenizer, texts, errors))

@@ -57,8 +57,8 @@ def recipe_of(
         for name in ("byte_fallback", "fuse_unknown"):
             if getattr(chosen, name):
                 raise BadOption(
-                    f"--{name.replace('_', '-')} is for models of characters: to one of bytes "
-                    "no byte is unknown",
+                    f"--{name.replace('_', '-')} is for character-level models: to a byte-level "
+                    "model no byte is unknown",
                     "leave it out, or train on characters (--chars)",
                     "conflict",
                 )
