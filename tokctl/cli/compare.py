@@ -176,7 +176,7 @@ def _held_out(files: Sequence[str], models: ModelOptions, look: LookOptions) -> 
 
 
 class _Measured(NamedTuple):
-    """What a comparison found.
+    """Findings of a comparison.
 
     Attributes:
         models: the compared models by name.

@@ -25,7 +25,7 @@ AdaptTexts = Annotated[
 
 @dataclass(eq=False, repr=False)
 class PruneOptions(OptionGroup):
-    """What is removed and learned."""
+    """Options of the tokens to remove and to learn."""
 
     prune: Annotated[
         int | None,
@@ -115,7 +115,7 @@ class PruneOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class AdaptOutputOptions(OptionGroup):
-    """The new model."""
+    """Options of the new model and its files."""
 
     output: Annotated[
         str | None,
@@ -160,7 +160,7 @@ class AdaptOutputOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class EmbeddingOptions(OptionGroup):
-    """The embeddings."""
+    """Options of the embeddings that follow the ids."""
 
     embeddings: Annotated[
         str | None,

@@ -38,7 +38,7 @@ CompareTexts = Annotated[
 
 @dataclass(eq=False, repr=False)
 class ModelOptions(OptionGroup):
-    """Models to compare, or to train for the comparison."""
+    """Options of the models: existing ones, or algorithms and sizes to train."""
 
     model: Annotated[
         list[str] | None,
@@ -96,7 +96,7 @@ class ModelOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class LookOptions(OptionGroup):
-    """What the comparison looks at."""
+    """Options of the sentences, words, languages and intervals to show."""
 
     lang: Annotated[
         list[str] | None,
@@ -167,7 +167,7 @@ class LookOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class SuiteOptions(OptionGroup):
-    """The suite."""
+    """Options of the suite of texts by domain and language."""
 
     suite: Annotated[
         bool,
@@ -221,7 +221,7 @@ class SuiteOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class PageOptions(OptionGroup):
-    """Pages, charts and conditions."""
+    """Options of pages, charts and conditions."""
 
     fail_if: Annotated[
         list[str] | None,
@@ -248,7 +248,7 @@ class PageOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class ReadingOptions(OptionGroup):
-    """How texts are read."""
+    """Options of reading and of threads."""
 
     errors: CompareErrors = "strict"
     threads: CompareThreads = None

@@ -46,7 +46,7 @@ EncodeModels = Annotated[
 
 @dataclass(eq=False, repr=False)
 class FormOptions(OptionGroup):
-    """What is written."""
+    """Options of the output: its form, columns and path."""
 
     form: Annotated[
         str | None,
@@ -129,7 +129,7 @@ class FormOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class TextOptions(OptionGroup):
-    """How each text becomes ids, and what is added to them."""
+    """Options of the ids of each text: special tokens, length, padding, sampling."""
 
     special: Annotated[
         list[str] | None,
@@ -212,7 +212,7 @@ class TextOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class WorkOptions(OptionGroup):
-    """How the work is done."""
+    """Options of reading errors, threads and memory."""
 
     errors: Annotated[
         str,
@@ -245,7 +245,7 @@ class WorkOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class IdFileOptions(OptionGroup):
-    """Files of ids."""
+    """Options of files of ids and of shards."""
 
     eos: Annotated[
         str | None,
@@ -321,7 +321,7 @@ class IdFileOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class ChatOptions(OptionGroup):
-    """Conversations, and rows with several columns."""
+    """Options of conversations, and of rows with several columns."""
 
     chat: Annotated[
         bool,

@@ -38,7 +38,7 @@ InspectTexts = Annotated[
 
 @dataclass(eq=False, repr=False)
 class QuestionOptions(OptionGroup):
-    """The question."""
+    """Options that ask a question; one at a time."""
 
     merges: Annotated[
         str | None,
@@ -147,7 +147,7 @@ class QuestionOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class DetailOptions(OptionGroup):
-    """Details of some questions."""
+    """Options of some questions: limits, texts, embeddings."""
 
     limit: Annotated[
         int | None,
@@ -221,7 +221,7 @@ class DetailOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class InspectAnswerOptions(OptionGroup):
-    """How it answers."""
+    """Options of the answer: its form, page and chart."""
 
     html: Html = None
     plot: Plot = None

@@ -28,7 +28,7 @@ _decoding = partial(CliOption, panel="What is added around texts, and how tokens
 
 @dataclass(eq=False, repr=False)
 class RecipeOptions(OptionGroup):
-    """The recipe."""
+    """Options of the recipe: algorithm, steps before and after it, special tokens."""
 
     algo: Annotated[
         str | None,
@@ -218,7 +218,7 @@ class RecipeOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class VocabularyOptions(OptionGroup):
-    """What gets an id."""
+    """Options of the vocabulary: its size, alphabet and initial tokens."""
 
     vocab: Annotated[
         int,
@@ -310,7 +310,7 @@ class VocabularyOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class CountingOptions(OptionGroup):
-    """What is read and counted, and how."""
+    """Options of reading and counting the texts."""
 
     threads: TrainThreads = None
     memory: Annotated[
@@ -410,7 +410,7 @@ class CountingOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class LanguageOptions(OptionGroup):
-    """The languages of a parity-aware training, and how they take turns."""
+    """Options of parity-aware training: the languages and their turns."""
 
     lang: Annotated[
         list[str] | None,
@@ -489,7 +489,7 @@ class LanguageOptions(OptionGroup):
 
 @dataclass(eq=False, repr=False)
 class TrainOutputOptions(OptionGroup):
-    """What is written and shown."""
+    """Options of the model file and of what is shown."""
 
     output: Annotated[
         str | None,
