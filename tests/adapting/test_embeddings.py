@@ -368,7 +368,7 @@ def error(tmp_path: Path, **options: Any) -> TokctlError:
 
 def test_matrices_that_do_not_fit(tmp_path: Path) -> None:
     save_file({"other": rows(1)}, tmp_path / "a")
-    assert "no tensors that are called" in error(tmp_path).message
+    assert "no tensors with a usual name" in error(tmp_path).message
     assert error(tmp_path, tensors=["wte"]).message.endswith("has no tensor 'wte'")
     save_file({INPUT: rows(1, SIZE - 1)}, tmp_path / "a")
     assert f"has {SIZE - 1} rows, and the model {SIZE} ids" in error(tmp_path).message

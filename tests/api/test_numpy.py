@@ -136,7 +136,7 @@ def test_what_is_no_batch_is_refused() -> None:
         tokenizer.decode_batch([[], tokenizer.encode_ids(b"\xff")])
     bad: list[Any] = [[], [-1, 3], [0, 4], [0, 2, 1], [1, 0], np.array([0, 9])]
     for offsets in bad:
-        with pytest.raises(TokctlError, match="the offsets are not places in 3 ids"):
+        with pytest.raises(TokctlError, match="the offsets are not ascending positions in 3 ids"):
             tokenizer.decode_batch([1, 2, 3], offsets)
     flat: Any = [1, 2, 3]
     with pytest.raises(TokctlError, match="text 0: "):

@@ -615,17 +615,17 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
     path.write_text(TEXT)
     wrong: list[tuple[Callable[[], object], str]] = [
         (lambda: Tokenizer("gpt2"), "Tokenizer.load(path)"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.load(5), "a str, or a Path"),  # type: ignore[arg-type]
-        (lambda: tok.save(5), "a str, or a Path"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.from_pretrained(None), "a str, or a Path"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.load(5), "a str or a Path"),  # type: ignore[arg-type]
+        (lambda: tok.save(5), "a str or a Path"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.from_pretrained(None), "a str or a Path"),  # type: ignore[arg-type]
         (lambda: Tokenizer.load(path, special_tokens=["<s>"]), "a dict of their ids"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(5, vocab_size=300), "one, or a list"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(path, vocab_size=300, extend="m.json"), "it is a Tokenizer"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.train(5, vocab_size=300), "a path, or a list"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.train(path, vocab_size=300, extend="m.json"), "give a Tokenizer"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, weights=[2]), "a dict"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, reading="jsonl"), "Reading('jsonl'"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(path, vocab_size=300, progress=True), "it is a function"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(path, vocab_size=300, special_tokens="<s>"), "they are texts"),
-        (lambda: tok.with_special_tokens([5]), "they are texts"),  # type: ignore[list-item]
+        (lambda: Tokenizer.train(path, vocab_size=300, progress=True), "give a function"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.train(path, vocab_size=300, special_tokens="<s>"), "give a list of texts"),
+        (lambda: tok.with_special_tokens([5]), "give a list of texts"),  # type: ignore[list-item]
         (lambda: Tokenizer.train_on_counts([("a", 1)], vocab_size=300), "a dict"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train_on_counts({5: 1}, vocab_size=300), "a word"),  # type: ignore[dict-item]
         (lambda: tok.decode(5), "a list or an array"),  # type: ignore[arg-type]

@@ -114,16 +114,21 @@ def test_workers_that_are_killed(tokenizer: Tokenizer, form: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message", "hint"),
     [
-        (["--as", "bin"], "--engine writes shards", "add --shard-size N -o FOLDER"),
+        (
+            ["--as", "bin"],
+            "--engine goes with --shard-size",
+            "add --shard-size N, or leave --engine out",
+        ),
         (
             ["--as", "bin", "--shard-size", "9", "--threads", "2"],
-            "--threads are those of one machine: each task of a cluster has one",
-            "leave --engine or --threads out",
+            "--engine can't be used with --threads: each task of a cluster has one thread",
+            "leave one of them out",
         ),
         (
             ["--as", "bin", "--shard-size", "9", "--alpha", "0.1"],
-            "--alpha draws from text to text, and a cluster reads many texts at a time",
-            "leave --engine or --alpha out",
+            "--engine can't be used with --alpha: random segmentations depend on the texts before, "
+            "and a cluster reads many at a time",
+            "leave one of them out",
         ),
         (
             ["--as", "bin", "--shard-size", "9"],

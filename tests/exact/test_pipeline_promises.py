@@ -75,7 +75,7 @@ def test_what_is_no_input(trained: Tokenizer) -> None:
     for nothing in (None, 3, ["a"]):
         with pytest.raises(TypeError):
             trained.encode(nothing)  # type: ignore[arg-type]
-    with pytest.raises(TokctlError, match="no special token of this model") as caught:
+    with pytest.raises(TokctlError, match="is not a special token of this model") as caught:
         trained.encode("a", special="<none>")
     assert caught.value.hint
     for ids in ([-1], [trained.vocab_size], [2**32], [2**70]):

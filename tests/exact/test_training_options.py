@@ -132,7 +132,7 @@ def test_limits_are_refused_where_they_mean_nothing() -> None:
     ],
 )
 def test_options_that_can_not_be(option: str, value: object) -> None:
-    with pytest.raises(TokctlError, match="can't") as caught:
+    with pytest.raises(TokctlError, match=r"invalid value|can't") as caught:
         Options(vocab_size=300, **{option: value})  # type: ignore[arg-type]
     assert caught.value.hint
 

@@ -118,7 +118,7 @@ def test_wrong_values(data: st.DataObject, name: str) -> None:
 def test_a_unigram_model_without_scores() -> None:
     document = json.loads(formats.serialize(formats.parse(FILES["sentencepiece, small"], "x")))
     assert document["model"]["tokctl"].pop("scores")
-    with pytest.raises(TokctlError, match="not one of the scores for each token"):
+    with pytest.raises(TokctlError, match="the numbers of scores and of tokens differ"):
         formats.parse(json.dumps(document).encode(), "x")
 
 

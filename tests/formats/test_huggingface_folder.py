@@ -140,7 +140,7 @@ def test_companions_that_are_too_much(tmp_path: Path) -> None:
     with pytest.raises(TokctlError, match="it has 4194305 bytes"):
         formats.load(path)
     (path / "chat_template.jinja").write_bytes(b"\xff")
-    with pytest.raises(TokctlError, match="no UTF-8 at byte 0"):
+    with pytest.raises(TokctlError, match="not UTF-8 at byte 0"):
         formats.load(path)
     (path / "chat_template.jinja").unlink()
     (path / TEMPLATE).parent.mkdir()
@@ -222,6 +222,6 @@ def test_marian_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "marian"}')
     (tmp_path / "vocab.json").write_text('{"</s>": 0, "<unk>": 1, "a": 2}')
     (tmp_path / "source.spm").write_bytes(b"")
-    with pytest.raises(TokctlError, match="is Marian's") as caught:
+    with pytest.raises(TokctlError, match="is a Marian model") as caught:
         Tokenizer.load(tmp_path)
     assert "source.spm" in (caught.value.hint or "")

@@ -16,6 +16,7 @@ from tests.idfiles import made
 from tests.idfiles.shared import NAMES, Stopped, Workers, files
 from tokctl import TokctlError, Tokenizer, idfiles
 from tokctl.cli.encode_output import RowEncoder, RowOptions, RowWriter, token_names
+from tokctl.cli.options.encode import TextOptions
 from tokctl.idfiles import dtype_for, pieces, shared_shards
 from tokctl.idfiles.writer import ChunkStream, Encoder, NativeEncoder, Target, write_stream
 from tokctl.sources import open_sources, parts
@@ -110,8 +111,7 @@ def test_rows_of_the_command_line(
     files()
     tokenizer = models["bytes"]
     dtype = dtype_for(form, tokenizer.vocab_size)
-    given = dict.fromkeys(["max_length", "stride", "pad", "pad_token", "alpha", "seed"])
-    row_options = RowOptions.of(tokenizer, add_special=False, **{**given, **options})
+    row_options = RowOptions.of(tokenizer, TextOptions(**options))
     for name, workers in (("one", None), ("many", Workers(200))):
         documents = DocumentEncoder(tokenizer, lines=lines)
         rows = RowWriter(documents, form, options=row_options, width=dtype.width, **more)

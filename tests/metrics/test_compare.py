@@ -229,9 +229,9 @@ def test_models_are_given_as_they_are_there(tmp_path: Path) -> None:
     name = tokenizer.recipe.name
     assert [report.name for report in found.models] == ["mine", "other", name, f"{name}-2"]
     for wrong in (str(path), {"a": tokenizer}):
-        with pytest.raises(TokctlError, match="are a list"):
+        with pytest.raises(TokctlError, match="must be a list"):
             compare(wrong, [document("low")])  # type: ignore[arg-type]
-    with pytest.raises(TokctlError, match="are a list"):
+    with pytest.raises(TokctlError, match="must be a list"):
         compare([tokenizer], "text.txt")
     with pytest.raises(TokctlError, match="two models are called 'mine'"):
         compare([path, ("mine", tokenizer)], [document("low")])

@@ -225,9 +225,9 @@ def ending_of(path: str) -> str:
     """
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        what = f"{path} ends in {ending}" if ending else f"{path} has no ending"
+        what = f"which ends in {ending}" if ending else "which has no ending"
         raise BadOption(
-            f"can't write a chart to {what}",
+            f"can't write a chart to {path}, {what}",
             f"choose one of: {', '.join(ENDINGS)}",
             "bad-value",
         )

@@ -165,7 +165,7 @@ mod mapping {
     use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
     /// Message in the form of `tokctl.core.errors.OutOfMemoryError`.
-    const MESSAGE: &str = "error: out of memory\nhint: give it less text at a time\n";
+    const MESSAGE: &str = "error: out of memory\nhint: give less text at a time\n";
 
     /// Process that may end with the message: a forked child has files of its own.
     static PROCESS: AtomicI32 = AtomicI32::new(0);
