@@ -493,8 +493,12 @@ EXIT_CODES = (
 FAILED = {
     "inspect": "A finding of --check has the severity of --fail-on, or a worse one.",
     "compare": "A condition of --fail-if is true.",
-    "convert": "--verify found a difference; nothing was written.",
+    "convert": "--verify found a difference, or the library to compare with is missing; "
+    "nothing was written.",
     "adapt": "--verify found a kept token that is made no more; nothing was written.",
+    "bench": "With --validate, a library gave other ids.",
+    "check": "There are faults.",
+    "check-exercise": "A case does not pass.",
 }
 
 
