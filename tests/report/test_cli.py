@@ -141,7 +141,7 @@ def test_what_can_not_be_written_is_known_before_the_work() -> None:
     assert "no chart of tokctl compare is called 'kinds'" in compare(
         "--plot", "c.svg", "--chart", "kinds"
     )
-    assert "c.gif ends in .gif" in compare("--plot", "c.gif")
+    assert "c.gif, which ends in .gif" in compare("--plot", "c.gif")
     assert "name the same file" in compare("--html", "x.svg", "--plot", "./x.svg")
     assert Path("low.txt").read_text() == TEXT
     err = refused("inspect", "b.json", "--html", "p.html", "--word", "low")
