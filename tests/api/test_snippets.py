@@ -624,7 +624,10 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
         (lambda: Tokenizer.train(path, vocab_size=300, weights=[2]), "a dict"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, reading="jsonl"), "Reading('jsonl'"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, progress=True), "give a function"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(path, vocab_size=300, special_tokens="<s>"), "give a list of texts"),
+        (
+            lambda: Tokenizer.train(path, vocab_size=300, special_tokens="<s>"),
+            "give a list of texts",
+        ),
         (lambda: tok.with_special_tokens([5]), "give a list of texts"),  # type: ignore[list-item]
         (lambda: Tokenizer.train_on_counts([("a", 1)], vocab_size=300), "a dict"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train_on_counts({5: 1}, vocab_size=300), "a word"),  # type: ignore[dict-item]
