@@ -622,7 +622,7 @@ def test_wrong_types_are_told_with_what_is_right(both: Both, tmp_path: Path) -> 
         (lambda: Tokenizer.train(5, vocab_size=300), "a path, or a list"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, extend="m.json"), "give a Tokenizer"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, weights=[2]), "a dict"),  # type: ignore[arg-type]
-        (lambda: Tokenizer.train(path, vocab_size=300, reading="jsonl"), "Reading('jsonl'"),  # type: ignore[arg-type]
+        (lambda: Tokenizer.train(path, vocab_size=300, reading="jsonl"), "ReadOptions('jsonl'"),  # type: ignore[arg-type]
         (lambda: Tokenizer.train(path, vocab_size=300, progress=True), "give a function"),  # type: ignore[arg-type]
         (
             lambda: Tokenizer.train(path, vocab_size=300, special_tokens="<s>"),

@@ -70,7 +70,7 @@ def open_sources(
             lacks the column, or a package for a format is missing.
 
     Example:
-        open_sources(["corpus/", "more.jsonl.gz"], Reading(text_field="body"))
+        open_sources(["corpus/", "more.jsonl.gz"], ReadOptions(text_field="body"))
     """
     _check_stdin(paths)
     sources = [source for path in paths for source in _open_path(str(path), reading, stdin)]
@@ -107,7 +107,7 @@ def opened(sources: Named | Iterable[Named], reading: ReadOptions = AUTO) -> lis
     if not isinstance(reading, ReadOptions):
         raise BadOption(
             f"invalid value {brief(reading)} for reading",
-            "give a Reading of tokctl.sources, for example Reading('jsonl', text_field='body')",
+            "give tokctl.sources.ReadOptions, for example ReadOptions('jsonl', text_field='body')",
             "bad-value",
         )
     opened_sources: list[Source] = []
